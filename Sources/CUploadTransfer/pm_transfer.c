@@ -112,7 +112,7 @@ static int64_t milliseconds(void) {
 // neither parked nor killed, since it may hold a lock that the rest of the exit needs.
 
 // Milliseconds that an exit waits at most.
-enum { EXIT_PATIENCE = 80 };
+enum { EXIT_PATIENCE = 60 };
 
 static struct {
   _Atomic int has_begun;

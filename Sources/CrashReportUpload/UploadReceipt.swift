@@ -83,14 +83,15 @@ enum UploadReceipt: Sendable, Equatable {
 
   /// Words that servers answer with a status of 200 and that are no ID.
   private static let refusals: Set = [
-    "error", "fail", "failed", "failure", "false", "true", "null", "none", "nil", "undefined", "invalid",
+    "error", "fail", "failed", "failure", "false", "true", "null", "none", "nil", "undefined",
+    "invalid",
     "denied", "forbidden", "unauthorized", "rejected", "refused", "discarded", "unavailable",
   ]
 
   /// True for markup, with which no receipt and no server's error begins.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
-  /// What an answer says, to be put behind its status; empty where it says nothing.
+  /// The words of an answer, to be put behind its status; empty where it says nothing.
   static func words(of body: [UInt8]) -> String {
     let text = text(of: body)
     if text.isEmpty { return "" }

@@ -122,8 +122,9 @@ enum ReportDatabase {
   /// Opens a database whose settings are to be changed, before its first program starts too: then its
   /// directory is empty, or has dumps alone.
   static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
-    // What a new ext4 volume has.
-    let isEmpty = InputFile.isDirectory(path) && InputFile.names(in: path).allSatisfy { $0 == "lost+found" }
+    // A new ext4 volume has that one.
+    let isEmpty =
+      InputFile.isDirectory(path) && InputFile.names(in: path).allSatisfy { $0 == "lost+found" }
     return try CrashReportDatabase(path: try place(path, creating: creating || isEmpty))
   }
 

@@ -110,7 +110,9 @@ import Testing
         directory: "/")
       return (report, report.size)
     }
-    let (first, later, old, recent) = (report(10), report(400), report(now - 400 * Self.day), report(now))
+    let (first, later, old, recent) = (
+      report(10), report(400), report(now - 400 * Self.day), report(now)
+    )
     let all = [old, first, recent, later]
     func excess(_ now: Int64, kept: Int64 = 1000) -> [ReportID] {
       var condition = PruneCondition()

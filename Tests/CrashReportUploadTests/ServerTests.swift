@@ -205,10 +205,12 @@ struct ServerTests {
     #expect(try await uploads.send(id, by: next) == .uploaded)
   }
 
-  @Test("Receipts of servers of minidumps, and of Sentry's protocol", arguments: [
-    ("id", "of-the-test"), ("gzip-id", "of-the-test"), ("json", "of-the-test"), ("empty", ""),
-    ("gzip-json", "of-the-test"), ("backtrace", "of-the-test"), ("no-content", ""),
-  ])
+  @Test(
+    "Receipts of servers of minidumps, and of Sentry's protocol",
+    arguments: [
+      ("id", "of-the-test"), ("gzip-id", "of-the-test"), ("json", "of-the-test"), ("empty", ""),
+      ("gzip-json", "of-the-test"), ("backtrace", "of-the-test"), ("no-content", ""),
+    ])
   func receipt(_ name: String, serverID: String) async throws {
     for isEnvelope in [false, true] {
       let id = try uploads.addReport()
@@ -256,7 +258,8 @@ struct ServerTests {
     #expect(try await uploads.send(second, by: engine) == .uploaded)
     form = try #require(try server.forms.last)
     #expect(form.files["noise"] == nil)
-    #expect(form.fields["left_out"] == (isEnvelope ? "attachments, minidump" : "attachments, memory"))
+    #expect(
+      form.fields["left_out"] == (isEnvelope ? "attachments, minidump" : "attachments, memory"))
     #expect((form.files["upload_file_minidump"]?.size ?? 0) < 100_000)
     #expect(try uploads.report(second).upload.attempts == 3)
     #expect(try sizes().count == 3 && sizes().allSatisfy { $0 > 100_000 })
@@ -273,7 +276,8 @@ struct ServerTests {
     #expect(try uploads.report(third).state == .completed && report.size > 1000)
     // Asked for, it goes whole.
     #expect(try uploads.database.requestUpload(third))
-    #expect(try await uploads.send(third, by: self.engine("ok", isEnvelope: isEnvelope)) == .uploaded)
+    #expect(
+      try await uploads.send(third, by: self.engine("ok", isEnvelope: isEnvelope)) == .uploaded)
     form = try #require(try server.forms.last)
     #expect(form.files["noise"]?.size == 200_000 && form.fields["left_out"] == nil)
   }

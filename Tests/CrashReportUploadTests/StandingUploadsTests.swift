@@ -231,7 +231,8 @@ struct StandingUploadsTests {
     #expect(await uploader.events.first { _ in true } == nil)
   }
 
-  @Test("After an event an uploader waits for the next one, and does not turn", .timeLimit(.minutes(1)))
+  @Test(
+    "After an event an uploader waits for the next one, and does not turn", .timeLimit(.minutes(1)))
   func waiting() async throws {
     let uploads = try UploadDatabase()
     let target = try UploadTarget(url: "http://h/", options: UploadOptions())

@@ -31,7 +31,8 @@ import Testing
     let cases: [(String, Int64?)] = [
       ("7", 7), (" 120 ", 120), ("0", 0), ("99999999999999999999", UploadVerdict.longestDelay),
       ("Sun, 06 Nov 1994 08:49:37 GMT", 77), ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("-1", nil),
-      ("", nil), ("soon", nil), ("1.5", nil), ("Mon, 07 Nov 1994 20:00:00 GMT", UploadVerdict.longestDelay),
+      ("", nil), ("soon", nil), ("1.5", nil),
+      ("Mon, 07 Nov 1994 20:00:00 GMT", UploadVerdict.longestDelay),
       // By a clock that was not set here.
       ("Thu, 26 Nov 2026 04:20:00 GMT", nil),
     ]
@@ -47,17 +48,24 @@ import Testing
     #expect(judge(400, body: long) == .skip(reason: "HTTP 400: \(long.prefix(256))"))
   }
 
-  @Test("A receipt in a form that a server of minidumps gives", arguments: [
-    ("5f3c9b2e8d114b6f9a0c7e51d2f4a6b8\n", "5f3c9b2e8d114b6f9a0c7e51d2f4a6b8"),
-    ("12345678-9abc-def0-1234-56789abcdef0", "12345678-9abc-def0-1234-56789abcdef0"),
-    ("CrashID=bp-1", "bp-1"), ("42", "42"), ("", ""), (" \r\n", ""), ("OK", "OK"),
-    ("https://crashes.example/item?id=405&database=d", "https://crashes.example/item?id=405&database=d"),
-    (#"{"id":"abc"}"#, "abc"), (#"{"id":17,"product":"p","error":null}"#, "17"), (#""abc-1""#, "abc-1"),
-    (#"{"response":"ok","_rxid":"01000000-c86e-5005"}"#, "01000000-c86e-5005"),
-    (#"{"status":"success","crash_id":405,"message":"posted"}"#, "405"),
-    (#"{"success":true}"#, ""), (#"{"status":200}"#, ""), (#"{"eventId":"e1","errors":[]}"#, "e1"),
-    (#"{"id":18446744073709551615}"#, "18446744073709551615"), (#"{"id":3,"status":"new"}"#, "3"),
-  ])
+  @Test(
+    "A receipt in a form that a server of minidumps gives",
+    arguments: [
+      ("5f3c9b2e8d114b6f9a0c7e51d2f4a6b8\n", "5f3c9b2e8d114b6f9a0c7e51d2f4a6b8"),
+      ("12345678-9abc-def0-1234-56789abcdef0", "12345678-9abc-def0-1234-56789abcdef0"),
+      ("CrashID=bp-1", "bp-1"), ("42", "42"), ("", ""), (" \r\n", ""), ("OK", "OK"),
+      (
+        "https://crashes.example/item?id=405&database=d",
+        "https://crashes.example/item?id=405&database=d"
+      ),
+      (#"{"id":"abc"}"#, "abc"), (#"{"id":17,"product":"p","error":null}"#, "17"),
+      (#""abc-1""#, "abc-1"),
+      (#"{"response":"ok","_rxid":"01000000-c86e-5005"}"#, "01000000-c86e-5005"),
+      (#"{"status":"success","crash_id":405,"message":"posted"}"#, "405"),
+      (#"{"success":true}"#, ""), (#"{"status":200}"#, ""),
+      (#"{"eventId":"e1","errors":[]}"#, "e1"),
+      (#"{"id":18446744073709551615}"#, "18446744073709551615"), (#"{"id":3,"status":"new"}"#, "3"),
+    ])
   func receipt(_ body: String, _ serverID: String) {
     #expect(judge(200, body: body) == .uploaded(serverID: serverID))
     #expect(judge(201, body: "\u{FEFF}" + body) == .uploaded(serverID: serverID))
@@ -65,7 +73,8 @@ import Testing
 
   private static let pages = [
     "<html><head><title>Sign in</title></head></html>", "\u{FEFF}\r\n <!-- portal --><HTML>",
-    "<!DOCTYPE html>\n<title\n>Sign\n in</TITLE>", "<?xml version='1.0'?><Error/>", "<script>x()</script>",
+    "<!DOCTYPE html>\n<title\n>Sign\n in</TITLE>", "<?xml version='1.0'?><Error/>",
+    "<script>x()</script>",
     "<meta http-equiv=refresh content='0;url=http://portal/'>",
   ]
 
@@ -86,15 +95,19 @@ import Testing
     }
   }
 
-  @Test("What no protocol calls a receipt is none", arguments: [
-    "Please log in", "error", "Unauthorized", "false", "null", "window.location='http://portal/'",
-    #"{"error":"quota exceeded"}"#, #"{"error":{"code":1}}"#, #"{"errors":["x"],"id":"r1"}"#,
-    #"{"success":false,"id":"r1"}"#, #"{"status":"error","id":"r1"}"#, #"{"status":503}"#,
-    #"{"response":"error"}"#, #"{"jsonrpc":"2.0","error":{"code":-32600},"id":1}"#, #"{"detail":"no"}"#,
-    #"{"message":"Forbidden"}"#, "{}", "[]", "true", #"["a"]"#, #"{"id":"#, #"{"id":""}"#, #"{"id":null}"#,
-    "\u{1B}[2Jx", "ID 12345", "12345\nof the proxy", String(repeating: "x", count: 257), "é",
-    "\u{1F}\u{8B}\u{8}\u{0}",
-  ])
+  @Test(
+    "What no protocol calls a receipt is none",
+    arguments: [
+      "Please log in", "error", "Unauthorized", "false", "null", "window.location='http://portal/'",
+      #"{"error":"quota exceeded"}"#, #"{"error":{"code":1}}"#, #"{"errors":["x"],"id":"r1"}"#,
+      #"{"success":false,"id":"r1"}"#, #"{"status":"error","id":"r1"}"#, #"{"status":503}"#,
+      #"{"response":"error"}"#, #"{"jsonrpc":"2.0","error":{"code":-32600},"id":1}"#,
+      #"{"detail":"no"}"#,
+      #"{"message":"Forbidden"}"#, "{}", "[]", "true", #"["a"]"#, #"{"id":"#, #"{"id":""}"#,
+      #"{"id":null}"#,
+      "\u{1B}[2Jx", "ID 12345", "12345\nof the proxy", String(repeating: "x", count: 257), "é",
+      "\u{1F}\u{8B}\u{8}\u{0}",
+    ])
   func noReceipt(_ body: String) {
     guard case .retry(nil, let reason, false) = judge(200, body: body) else {
       Issue.record("\(judge(200, body: body))")

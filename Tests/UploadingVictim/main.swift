@@ -1,14 +1,13 @@
 // A program that uploads while it waits or ends: `UploadingVictim DATABASE URL|none WAY MICROSECONDS`.
 //
-// `wait` has every option, monitor and heartbeat on, and ends with its input. The other ways are those in which it ends
-// that long after its uploader has started; their exit code is 7.
+// `wait-with-all` has every option, monitors and heartbeats on; that and `wait` end with their input. The other ways are
+// those in which it ends that long after its uploader has started, or at SIGUSR1; their exit code is 7.
 @unsafe @preconcurrency internal import Dispatch
 @unsafe @preconcurrency internal import Glibc
 internal import Postmortem
 internal import PostmortemUpload
 
 /// Where a debugger sees that all handlers of `exit` but those of libraries have run.
-@_cdecl("victim_last_handler")
 func lastHandler() {
   let time = unsafe DispatchTime.now().uptimeNanoseconds - exitTime
   print("exit took \(time / 1_000_000) ms")
@@ -27,19 +26,16 @@ atexit { lastHandler() }
 let code: Int32 = 7
 
 var options = HandlerOptions()
-if way == "wait" {
+let hasAll = way == "wait-with-all"
+if hasAll {
   options.recordsThrowSites = true
-  options.heartbeatInterval = .seconds(1)
+  options.heartbeatInterval = .seconds(10)
 }
 let handler = try startHandler(
   database: database, product: "uploading victim", version: "1", options: options)
 var monitors: [HangMonitor] = []
-let queue = DispatchQueue(label: "watched")
-if way == "wait" {
-  monitors = [
-    try HangMonitor.mainThread(), try HangMonitor.queue(queue),
-    try HangMonitor.probe(name: "probe") {}, try HangMonitor.heartbeat(name: "loop"),
-  ]
+if hasAll {
+  monitors = [try HangMonitor.mainThread(), try HangMonitor.heartbeat(name: "loop")]
   monitors.last?.heartbeat()
   monitors.last?.pause()
 }
@@ -51,7 +47,9 @@ if url != "none" {
 }
 print("ready")
 unsafe fflush(stdout)
-guard way == "wait" else {
+guard way.hasPrefix("wait") else {
+  // Ends the sleep.
+  signal(SIGUSR1) { _ in }
   usleep(delay)
   unsafe exitTime = DispatchTime.now().uptimeNanoseconds
   switch way {

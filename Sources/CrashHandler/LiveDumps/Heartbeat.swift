@@ -4,8 +4,19 @@ package import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// The dump of a hang that lasts, as the hang monitors last said; held while a heartbeat is written.
-private let lastHang = Mutex<ReportID?>(nil)
+/// The last heartbeat; held while one is written.
+private struct LastHeartbeat {
+  /// The dump of a hang that lasts, as the hang monitors last said.
+  var hang: ReportID?
+  /// Nanoseconds after boot.
+  var time: Int64 = 0
+
+  mutating func write() {
+    time = SystemClock.sinceBoot
+    writeEvidence(hang)
+  }
+}
+private let last = Mutex(LastHeartbeat())
 /// Milliseconds.
 private let heartbeatInterval = Atomic<Int>(0)
 
@@ -17,14 +28,14 @@ private let heartbeatInterval = Atomic<Int>(0)
 ///
 /// - Parameter hangReport: the dump of a hang that lasts.
 package func writeHeartbeat(hangReport: ReportID?) {
-  lastHang.withLock { last in
-    last = hangReport
-    writeEvidence(hangReport)
+  last.withLock { last in
+    last.hang = hangReport
+    last.write()
   }
 }
 
-/// Starts a thread that writes a heartbeat now and after each interval, for
-/// `HandlerOptions.heartbeatInterval`.
+/// Starts a thread that writes a heartbeat now and after each interval without one, for
+/// `HandlerOptions.heartbeatInterval`: a hang monitor may write them too.
 func startHeartbeats(every interval: Duration) throws(CrashHandlerError) {
   heartbeatInterval.store(
     Int(min(max(interval.wholeMilliseconds, 100), 86_400_000)), ordering: .relaxed)
@@ -32,7 +43,10 @@ func startHeartbeats(every interval: Duration) throws(CrashHandlerError) {
     HelperThread.prepare("heartbeat")
     let milliseconds = heartbeatInterval.load(ordering: .relaxed)
     while true {
-      lastHang.withLock { writeEvidence($0) }
+      last.withLock { last in
+        let age = SystemClock.sinceBoot &- last.time
+        if age >= Int64(milliseconds) &* 1_000_000 { last.write() }
+      }
       var time = timespec(
         tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
       unsafe clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nil)

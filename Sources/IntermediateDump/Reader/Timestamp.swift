@@ -40,7 +40,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
       && nanoseconds <= now.nanoseconds.clampedAdding(Self.tolerance)
   }
 
-  /// How new a date is, before dates are compared: one that cannot be counts as newer than one that can.
+  /// Orders dates before they are compared: one that cannot be counts as newer than one that can.
   ///
   /// The newest is one that the clock has passed. While that is not set, these are the dates since it began.
   package func newness(at now: Timestamp) -> Int {

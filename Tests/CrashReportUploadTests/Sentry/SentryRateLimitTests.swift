@@ -53,7 +53,8 @@ import Testing
     }
     #expect(
       judge(202, nil, nil, "<html>")
-        == .retry(after: nil, reason: "HTTP 202, no receipt, answered by a web page", holdsAll: false))
+        == .retry(
+          after: nil, reason: "HTTP 202, no receipt, answered by a web page", holdsAll: false))
     #expect(
       judge(429, "5", "60:error:key") == .retry(after: 60, reason: "HTTP 429", holdsAll: true))
     #expect(judge(429, "5", nil) == .retry(after: 5, reason: "HTTP 429", holdsAll: true))

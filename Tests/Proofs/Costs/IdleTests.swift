@@ -9,6 +9,8 @@ import Testing
 struct IdleTests {
   /// A process that waits, and what it may use in 20 seconds.
   private struct Waiting {
+    /// A program has one of each kind at most.
+    let kind: String
     let name: String
     let process: Racer
     /// Milliseconds of processor time.
@@ -18,18 +20,16 @@ struct IdleTests {
 
   private static let seconds = 20
 
-  /// A program with all options, and an uploader to a URL.
-  private func victim(
-    _ name: String, _ uploads: UploadDatabase, url: String = "none"
-  ) throws -> Waiting {
-    // The monitors look twice a second, the heartbeat comes once a second.
+  /// A program with a handler and an uploader.
+  private func uploader(_ name: String, _ uploads: UploadDatabase, url: String) throws -> Waiting {
     Waiting(
-      name: name, process: try Racer("UploadingVictim", [uploads.database.path, url, "wait", "0"]),
-      time: 20, wakes: 400)
+      kind: "uploader", name: name,
+      process: try Racer("UploadingVictim", [uploads.database.path, url, "wait", "0"]),
+      time: 3, wakes: 20)
   }
 
   private func tool(_ name: String, _ words: [String]) throws -> Waiting {
-    Waiting(name: name, process: try Racer("postmortem", words), time: 2, wakes: 10)
+    Waiting(kind: name, name: name, process: try Racer("postmortem", words), time: 2, wakes: 10)
   }
 
   /// Nanoseconds of processor time that a process has used, ended threads included.
@@ -65,23 +65,29 @@ struct IdleTests {
       for _ in 0..<3 { try uploads.addReport() }
     }
     let all = [
-      try victim("handler", handled),
-      try victim("nothing to send", empty, url: server.url("ok")),
-      try victim("a report that waits for its next attempt", waits, url: server.url("retry/429/900")),
-      try victim("uploads disabled", disabled, url: server.url("ok")),
-      try victim("server down", down, url: "http://127.0.0.1:1/"),
-      try victim("a server that does not answer", stalled, url: server.url("stall")),
-      try victim("a portal in the server's place", portal, url: server.url("answer/page")),
+      // The monitors look twice a second, and write a heartbeat once a second: the rest of the bound.
+      Waiting(
+        kind: "handler", name: "handler, with all options, monitors and heartbeats",
+        process: try Racer(
+          "UploadingVictim", [handled.database.path, "none", "wait-with-all", "0"]), time: 18,
+        wakes: 300),
+      try uploader("nothing to send", empty, url: server.url("ok")),
+      try uploader(
+        "a report that waits for its next attempt", waits, url: server.url("retry/429/900")),
+      try uploader("uploads disabled", disabled, url: server.url("ok")),
+      try uploader("server down", down, url: "http://127.0.0.1:1/"),
+      try uploader("a server that does not answer", stalled, url: server.url("stall")),
+      try uploader("a portal in the server's place", portal, url: server.url("answer/page")),
       // The handler's dump file is there, and its owner lives.
       try tool("watch", ["watch", handled.database.path]),
       try tool(
         "watch --upload", ["watch", watched.database.path, "--upload", server.url("retry/429/900")]),
       try tool("run", ["run", "--database", empty.database.path, "--", "/bin/cat"]),
     ]
+    defer { for waiting in all { waiting.process.kill() } }
     for waiting in all where waiting.name != "run" && !waiting.name.hasPrefix("watch") {
       _ = try waiting.process.line(with: "ready")
     }
-    defer { for waiting in all { waiting.process.kill() } }
     // An event after the first attempt, as a crash of another process is.
     try await Task.sleep(for: .seconds(2))
     for uploads in [empty, waits, disabled, down, watched, portal] {
@@ -93,16 +99,18 @@ struct IdleTests {
       return (try Self.processorTime(of: process), try Self.wakes(of: process))
     }
     try await Task.sleep(for: .seconds(Self.seconds))
-    var total = 0
+    // Of the states of an uploader the dearest.
+    var times: [String: Int] = [:]
     for (waiting, before) in zip(all, before) {
       let process = pid_t(waiting.process.processID)
       let time = try Self.processorTime(of: process) - before.0
       let wakes = try Self.wakes(of: process) - before.1
-      total += time
+      times[waiting.kind] = max(times[waiting.kind] ?? 0, time)
       print("\(waiting.name): \(time / 1000) µs, \(wakes) wake-ups")
       #expect(time <= waiting.time * 1_000_000, "\(waiting.name)")
       #expect(wakes <= waiting.wakes, "\(waiting.name)")
     }
+    let total = times.values.reduce(0, +)
     print("together: \(Double(total) / Double(Self.seconds) / 1e7) % of a processor")
     #expect(total <= Self.seconds * 1_000_000)
   }

@@ -28,6 +28,7 @@ struct UploadExitTests {
   /// and only then lets the transfer go on: in libraries that clean up it crashes.
   private static let script = """
     set pagination off
+    set complaints 0
     set breakpoint pending on
     set debuginfod enabled off
     handle all nostop noprint pass
@@ -39,8 +40,9 @@ struct UploadExitTests {
     python held = gdb.selected_thread().num
     python print("@held", gdb.selected_frame().name(), held)
     set scheduler-locking on
-    break victim_last_handler
+    break '$s15UploadingVictim11lastHandleryyF'
     thread 1
+    queue-signal SIGUSR1
     continue
     python print("@exiting", gdb.selected_frame().name())
     finish
@@ -49,6 +51,7 @@ struct UploadExitTests {
     python print("@returned", gdb.selected_thread().is_valid())
     delete
     set scheduler-locking off
+    thread 1
     continue
     python print("@code", gdb.parse_and_eval("$_exitcode"))
     """
@@ -57,7 +60,7 @@ struct UploadExitTests {
   func held() async throws {
     let exits = try await UploadExits()
     var times: [Int] = []
-    for _ in 0..<3 {
+    for _ in 0..<2 {
       let uploads = try UploadDatabase()
       try uploads.addReport()
       try Self.script.write(
@@ -67,16 +70,16 @@ struct UploadExitTests {
         [
           "-batch", "-nx", "-x", "script", "--args",
           try BuiltProducts.besideTests("UploadingVictim"),
-        ] + UploadExits.arguments(.return, uploads, url: exits.url, microseconds: 2_000_000),
-        in: uploads.directory.path, environment: ["DEBUGINFOD_URLS": ""])
+        ] + UploadExits.arguments(.return, uploads, url: exits.url, microseconds: 100_000_000),
+        in: uploads.directory.path, environment: ["DEBUGINFOD_URLS": ""], patience: 300)
       let output = child.standardOutput + child.standardError
       #expect(output.contains("@held RAND_bytes_ex"), "\(output)")
-      #expect(output.contains("@exiting victim_last_handler"), "\(output)")
+      #expect(output.contains(/@exiting .*lastHandler/), "\(output)")
       #expect(output.contains("@code 7"), "\(output)")
       let time = try #require(output.firstMatch(of: /exit took (\d+) ms/), "\(output)")
       times.append(try #require(Int(time.1)))
     }
-    // The least of three: a busy machine adds what it likes.
+    // The lesser of two: a busy machine adds what it likes.
     #expect(times.min() ?? .max <= 100, "\(times)")
   }
 }
