@@ -277,7 +277,6 @@ void pm_bind_now(void) {
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
 
 void pm_find_link_map(struct pm_image_places *places) {
-  *places = (struct pm_image_places){0};
   places->kernel_image = getauxval(AT_SYSINFO_EHDR);
   const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
   uint64_t count = getauxval(AT_PHNUM);

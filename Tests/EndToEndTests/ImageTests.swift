@@ -15,12 +15,14 @@ struct ImageTests {
   private let directory = try! SharedDirectory()
 
   /// The dump of a crash-lab that a module of lld calls, without frame pointers.
-  private func crash(_ kind: String, _ condition: String) async throws -> ProcessSnapshot {
+  private func crash(
+    _ kind: String, _ condition: String, _ options: String...
+  ) async throws -> ProcessSnapshot {
     let module = try await LinkedModule(.lld, in: directory.path)
     let database = directory.path + "/db"
     let child = try await ChildProcess.run(
       try BuiltProducts.besideTests("crash-lab"),
-      [kind, "--database", database, "--condition", condition], in: directory.path,
+      [kind, "--database", database, "--condition", condition] + options, in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no", "CRASHLAB_MODULE": module.path])
     try #require(child.end.signal == SIGSEGV, "\(child.standardError)")
     let name = try #require(
@@ -38,7 +40,21 @@ struct ImageTests {
       ("in-module", .linker), ("memfd-module", .linker), ("copied-module", .headers),
     ] as [(String, ModuleSnapshot.Source)])
   func callers(_ condition: String, _ source: ModuleSnapshot.Source) async throws {
-    let snapshot = try await crash("null-write", condition)
+    try checkCallers(try await crash("null-write", condition), source)
+  }
+
+  /// As where Landlock or a filter has closed it after the start.
+  @Test("Without /proc the linker's list has the modules, and the callers are there")
+  func withoutProc() async throws {
+    let snapshot = try await crash("null-write", "in-module", "--forgo", "files")
+    #expect(snapshot.mappings.isEmpty)
+    for name in ["crash-lab", "libc.so.6", "linux-gate.so"] {
+      #expect(snapshot.modules.count { $0.name == name } == 1, "\(name)")
+    }
+    try checkCallers(snapshot, .linker)
+  }
+
+  private func checkCallers(_ snapshot: ProcessSnapshot, _ source: ModuleSnapshot.Source) throws {
     #expect(snapshot.modules.first { $0.source == .program }?.path.hasSuffix("/crash-lab") == true)
     let main = snapshot.modules.firstIndex { $0.source == .program }
     let frames = Stackwalker(snapshot: snapshot, symbols: SymbolSource())

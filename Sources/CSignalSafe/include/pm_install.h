@@ -102,7 +102,7 @@ struct pm_image_places {
   uint64_t kernel_image;
 };
 
-// Finds them. Source: getauxval(3), AT_PHDR, AT_PHNUM, AT_SYSINFO_EHDR; <link.h>, struct r_debug.
+// Finds them, and leaves 0 where there is none. Source: getauxval(3), AT_PHDR, AT_PHNUM, AT_SYSINFO_EHDR; <link.h>, struct r_debug.
 void pm_find_link_map(struct pm_image_places *_Nonnull places);
 
 // Returns the name of the C compiler.

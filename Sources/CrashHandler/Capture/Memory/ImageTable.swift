@@ -61,12 +61,13 @@ struct ImageTable {
   }
 
   private(set) var count: Int {
+    @_noLocks get { unsafe counter.pointee }
+    @_noLocks nonmutating set { unsafe counter.pointee = newValue }
+  }
+
+  private var counter: UnsafeMutablePointer<Int> {
     @_noLocks get {
-      unsafe base.load(fromByteOffset: ImageTable.capacity &* ImageTable.stride, as: Int.self)
-    }
-    @_noLocks nonmutating set {
-      unsafe base.storeBytes(
-        of: newValue, toByteOffset: ImageTable.capacity &* ImageTable.stride, as: Int.self)
+      unsafe (base + ImageTable.capacity &* ImageTable.stride).assumingMemoryBound(to: Int.self)
     }
   }
 
@@ -89,7 +90,7 @@ struct ImageTable {
   func add(_ image: Image) -> Int {
     let index = count
     guard index < ImageTable.capacity else { return -1 }
-    unsafe place(index).initialize(to: image)
+    unsafe place(index).pointee = image
     count = index &+ 1
     return index
   }
