@@ -101,10 +101,12 @@ PM_NOT_INSTRUMENTED static void pm_enter(struct entry *wanted) {
 #if defined(__x86_64__)
 // Leaves a handler that can make no call, at its first one, in the handler of that call's SIGSYS: all signals are blocked, and
 // the kernel ends the process at the next fault, by its signal. So what the first handler was called for goes on or comes again.
+// Returns for a call that is not the first.
 // Source: Linux kernel/signal.c, force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
+  if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
-  int signal = interrupted ? pm_siginfo_number(information) : 0;
+  int signal = pm_siginfo_number(information);
   // abort() ends the process itself once its signal's handler returns, and libc's calls may go through.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
   // The thread stands behind its breakpoint.

@@ -35,7 +35,7 @@ private func pm_in_termination(
       unsafe SignalInformation(information)?.queue(signal, for: pm_gettid(), of: processID) ?? false
     if !isQueued { _ = pm_kill(processID, signal) }
     // It ends the process here; a filter may keep the handler from returning.
-    SignalMask.unblock(SignalMask.bit(signal))
+    if !SignalMask.unblock(SignalMask.bit(signal)) { return }
   }
   _ = pm_exit_group(128 &+ signal)
 }

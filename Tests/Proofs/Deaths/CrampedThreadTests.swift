@@ -11,7 +11,7 @@ struct CrampedThreadTests {
   /// Made after the handler has started, and before: then it offers them alternate stacks.
   static let conditions = ["cramped-threads", "cramped-threads-before"]
   static let names = [
-    "2k", "2k-spinning", "3000", "unmapped", "handler", "handler-spinning", "used",
+    "2k", "2k-spins", "3000", "unmapped", "handler", "handler-spins", "used",
   ]
 
   @Test(
@@ -34,7 +34,7 @@ struct CrampedThreadTests {
     #expect(
       sleepers.count == Victim.sleepers && sleepers.allSatisfy { $0.captureMethod == .stopped })
     // The kernel tells where one waits, and nothing of one that runs.
-    let spinning = threads.filter { $0.name?.hasSuffix("-spinning") == true }
+    let spinning = threads.filter { $0.name?.hasSuffix("-spins") == true }
     #expect(spinning.count == 2 && spinning.allSatisfy { $0.captureMethod != .stopped })
     let inHandler = threads.first { $0.name == "handler" }
     #expect(inHandler?.captureMethod == .kernel)

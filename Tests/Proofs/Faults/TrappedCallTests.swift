@@ -23,6 +23,12 @@ struct TrappedCallTests {
     return names.compactMap { name in numbers[name].map { (name, $0) } }
   }()
 
+  /// Without the return from a handler: the kernel never fails it, and a process under a filter that does
+  /// can go on after no signal.
+  private static var otherCalls: [(name: String, number: Int)] {
+    calls.filter { $0.name != "rt_sigreturn" }
+  }
+
   private func die(
     _ kind: String, _ condition: String, filter: String = "", _ more: [String],
     in directory: borrowing TemporaryDirectory
@@ -39,32 +45,40 @@ struct TrappedCallTests {
   func list() { #expect(Self.calls.count >= 45) }
 
   /// A trap, too, changes no end: the call is answered as one that the kernel does not have.
-  @Test("The end is as alone", arguments: ["trap", "error", "log"], ["null-read", "seccomp"])
+  @Test(
+    "The end is as alone, with one whole report",
+    arguments: Sweep.isFull ? ["trap", "error", "log"] : ["trap"], ["null-read", "seccomp"])
   func ends(_ answer: String, _ kind: String) async throws {
     let directory = try TemporaryDirectory()
-    for call in Self.calls {
+    for call in Self.otherCalls {
       let filter = "\(answer):\(call.number)"
       let database = directory.path + "/" + call.name
       let alone = try await die(
         kind, "calls-filtered", filter: filter, ["--no-handler"], in: directory)
+      // The crash is made by a filter, which needs one of them.
+      guard alone.signal != nil else { continue }
       let handled = try await die(
         kind, "calls-filtered", filter: filter, ["--database", database], in: directory)
-      // What was sent, or a trap of the program's own, cannot come again.
+      // A trap of the program's own cannot come again.
       if call.name == "rt_sigaction" && kind == "seccomp" && answer != "log" {
-        #expect(handled.exitCode == 128 + 31, "\(call.name)")
+        #expect(handled.exitCode == 159, "\(call.name)")
       } else {
         #expect(handled == alone, "\(call.name)")
       }
       let processed = try ReportDirectory(database)
       #expect(processed.snapshots.count <= 1, "\(call.name): \(processed)")
-      if call.name != "write" {
+      // SIGSYS is blocked in its handler until this call has opened it.
+      let isEnd = call.name == "rt_sigprocmask" && kind == "seccomp" && answer == "trap"
+      if answer == "log" || call.name != "write" && !isEnd {
         #expect(processed.hasOneCompleteReport, "\(call.name): \(processed)")
       }
     }
   }
 
   /// The kernel itself ends the process at such a call, which `HandlerOptions.forgoing` is for; it ends.
-  @Test("A filter that kills ends the process") func kills() async throws {
+  @Test("A filter that kills ends the process", .enabled(if: Sweep.isFull)) func kills()
+    async throws
+  {
     let directory = try TemporaryDirectory()
     for call in Self.calls {
       let end = try await die(
@@ -77,7 +91,7 @@ struct TrappedCallTests {
   @Test("All calls but the return trapped at once")
   func allAtOnce() async throws {
     let directory = try TemporaryDirectory()
-    let numbers = Self.calls.filter { $0.name != "rt_sigreturn" }.map { "\($0.number)" }
+    let numbers = Self.otherCalls.map { "\($0.number)" }
     let filter = "trap:" + numbers.joined(separator: ",")
     let alone = try await die(
       "null-read", "calls-filtered", filter: filter, ["--no-handler"], in: directory)
@@ -93,7 +107,8 @@ struct TrappedCallTests {
   func noCrash(_ kind: String) async throws {
     let directory = try TemporaryDirectory()
     // Those that the program needs itself end it alone, too.
-    for call in Self.calls {
+    let calls = Self.otherCalls.filter { Sweep.isFull || $0.name == "rt_sigaction" }
+    for call in calls {
       let filter = "trap:\(call.number)"
       let alone = try await die(
         kind, "calls-filtered", filter: filter, ["--no-handler"], in: directory)
@@ -101,7 +116,7 @@ struct TrappedCallTests {
         kind, "calls-filtered", filter: filter, ["--database", directory.path + "/" + call.name],
         in: directory)
       if call.name == "rt_sigaction" && kind == "terminated" {
-        #expect(handled.exitCode == 128 + 15)
+        #expect(handled.exitCode == 143)
       } else {
         #expect(handled == alone, "\(call.name)")
       }

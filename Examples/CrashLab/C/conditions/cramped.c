@@ -90,11 +90,11 @@ void condition_cramped_threads(void) {
     bool spins;
   } kinds[] = {
       {with_2k, "2k", false},
-      {with_2k, "2k-spinning", true},
+      {with_2k, "2k-spins", true},
       {with_3000, "3000", false},
       {with_unmapped, "unmapped", false},
       {in_handler_on_8k, "handler", false},
-      {in_handler_on_8k, "handler-spinning", true},
+      {in_handler_on_8k, "handler-spins", true},
       {on_used_stack, "used", false},
   };
   // One alone, to see that each has its test.
