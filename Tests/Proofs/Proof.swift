@@ -148,8 +148,9 @@ extension Proof {
       suites: ["RaceTests", "StressTests"],
       full: .environment(name: "POSTMORTEM_STRESS_SECONDS", value: "300")),
     Proof(
-      name: "kills", summary: "a converter or uploader killed at any system call loses nothing",
-      suites: ["KilledConverterTests", "KilledUploaderTests"],
+      name: "kills",
+      summary: "a converter or uploader killed at any system call, or refused one, loses nothing",
+      suites: ["KilledConverterTests", "KilledUploaderTests", "RefusedCallTests"],
       full: .environment(name: "POSTMORTEM_UPLOAD_KILLS", value: "all")),
   ]
 }

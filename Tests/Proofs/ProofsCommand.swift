@@ -9,6 +9,7 @@ struct ProofsCommand {
     usage: swift run proofs [list | all | NAME...] [--full]
            swift run proofs catalogue OPTION...
            swift run proofs fuzz SECONDS [--samples DIRECTORY] [TARGET...]
+           swift run proofs foreign-dumps DIRECTORY
            swift run proofs make-reports DIRECTORY REPORTS [HOSTS]
 
       list      names the proofs
@@ -16,7 +17,8 @@ struct ProofsCommand {
       --full    runs more of each, for hours; without it the part that every change is checked with
 
     swift run proofs catalogue --help tells the options of the catalogue. fuzz lets libFuzzer run for some
-    seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora. make-reports makes a
+    seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora. foreign-dumps reads the
+    test dumps of Breakpad, rust-minidump and symbolic that a directory has. make-reports makes a
     database of many reports, whose bodies are links of 50 real ones, for measurements.
     """
 
@@ -37,6 +39,9 @@ struct ProofsCommand {
       }
       if arguments.first == "fuzz" {
         exit(try await FuzzCommand(Array(arguments.dropFirst())).run() ? 0 : 1)
+      }
+      if arguments.first == "foreign-dumps" {
+        exit(try await ForeignDumpsCommand(Array(arguments.dropFirst())).run() ? 0 : 1)
       }
       if arguments.first == "make-reports" {
         try await FleetCommand(Array(arguments.dropFirst())).run()
