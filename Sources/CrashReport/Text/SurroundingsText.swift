@@ -40,7 +40,7 @@ extension CrashReport {
     let left = descriptorsOmitted
     if left > 0 { return "\(text), and \(left) more" + handlersShare }
     // The count has one more, by which it was made; another thread may have opened more meanwhile.
-    let more = snapshot.process.descriptorCount.map { Int($0) - descriptors.count } ?? 0
+    let more = snapshot.process.descriptorCount.map { Int(clamping: $0) &- descriptors.count } ?? 0
     return (more > 0 ? "\(text), and \(more) open while they were counted" : text) + handlersShare
   }
 

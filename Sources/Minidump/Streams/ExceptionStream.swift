@@ -114,7 +114,7 @@ extension MinidumpDecoder {
       case MinidumpFormat.macOS, MinidumpFormat.iOS: .apple
       default: .other(platform)
       }
-    let count = min(Int(file.integer(at: start + 32, width: 4) ?? 0), 15)
+    let count = min(Int(clamping: file.integer(at: start + 32, width: 4) ?? 0), 15)
     return ForeignException(
       system: system, code: number, flags: flags,
       parameters: (0..<count).compactMap { file.integer(at: start + 40 + 8 * $0, width: 8) })
