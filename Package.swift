@@ -193,7 +193,8 @@ let package = Package(
       name: "PostmortemToolTests",
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport",
-        "HandlerOnlyVictim", "IntermediateDump", "PendingDumps", "PostmortemTool", "Stackwalk",
+        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool",
+        "ProcessSnapshot", "Stackwalk",
       ]),
 
     // Helpers of tests and proofs: run victims and debuggers, build fixtures. Never a product.

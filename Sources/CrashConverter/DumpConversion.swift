@@ -49,12 +49,13 @@ struct DumpConversion: ~Copyable {
     let dump = try read(claim, in: pending.directory)
     let document = dump.document
     var captured = ProcessSnapshot(reading: document)
-    if document.damage != nil, let end = pending.endedRun(claim.name)?.end,
+    if document.damage != nil, let end = try end(of: claim, in: pending),
       end.kind == .outOfMemory
     {
       captured.capture.noteMemoryKill(isCertain: end.certainty == .certain)
     }
     captured.dumpDigest = dump.identity.digest
+    try dump.checkReads()
     var found = try target(of: claim.name.reportID, captured, dump.identity)
     var summary: ProcessedDump.Summary?
     if !found.isReported {
@@ -62,19 +63,30 @@ struct DumpConversion: ~Copyable {
       // Before anything is made of it: names, analysis and index are those of the report.
       // Frames of a report without memory are bounded by work and not by time: they must not depend on
       // how busy the machine is.
+      let refusals = SystemRefusals.now
       var snapshot = captured.keeping(
-        privacy, symbols: claim.attempt == 1 ? SymbolSource() : nil)
+        privacy, symbols: claim.isHarmless ? SymbolSource() : nil)
       // Not again after a converter died at this dump: the report matters more than its names.
-      if let symbols, claim.attempt == 1 { snapshot.storedSymbols = symbols.gather(for: snapshot) }
-      if claim.attempt == 1, snapshot.process.privacy == nil { userStreams.add(to: &snapshot) }
+      if let symbols, claim.isHarmless { snapshot.storedSymbols = symbols.gather(for: snapshot) }
+      // The next attempt finds the names, unless a file of them is damaged.
+      if claim.isHarmless, claim.attempt < PendingDirectory.maximumAttempts,
+        let errno = refusals.refusalSince
+      {
+        let reason = CrashReportDatabaseError(
+          systemCall: "reading the files of the modules", errno: errno)
+        throw Failure(reason: reason.description, isOfDump: true)
+      }
+      if claim.isHarmless, snapshot.process.privacy == nil { userStreams.add(to: &snapshot) }
       while !found.isReported {
         snapshot.reportID = found.id
-        copyAttachments(of: &snapshot, to: found.id, from: AttachmentReader(snapshot, dump.status))
+        try copyAttachments(
+          of: &snapshot, to: found.id, from: AttachmentReader(snapshot, dump.status),
+          isLastAttempt: claim.attempt >= PendingDirectory.maximumAttempts)
         do throws(Failure) {
-          let status = try store(&snapshot, as: found.id)
+          let status = try store(&snapshot, of: dump, as: found.id)
           // Once the report is there: not even an end of this process loses it.
           summary = summarize(
-            snapshot, ReportIndex.Key(found.id, status: status), isAnalysed: claim.attempt == 1,
+            snapshot, ReportIndex.Key(found.id, status: status), isAnalysed: claim.isHarmless,
             source: symbols?.source)
           break
         } catch  where error.isReportThere {
@@ -86,23 +98,47 @@ struct DumpConversion: ~Copyable {
         }
       }
     }
-    let now = pending.directory.status(of: claim.name.description)
-    return Result(
-      reportID: found.id, damage: document.damage, summary: summary,
-      isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)
+    do throws(CrashReportDatabaseError) {
+      let now = try pending.directory.status(of: claim.name.description)
+      return Result(
+        reportID: found.id, damage: document.damage, summary: summary,
+        isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)
+    } catch {
+      // The report is there; the next attempt finds it, and removes the dump.
+      throw Failure(error)
+    }
+  }
+
+  /// The end of the run that a dump is of; nil where it is not known.
+  private func end(
+    of claim: DumpClaim, in pending: borrowing PendingDirectory
+  ) throws(Failure) -> RunEnd? {
+    do throws(CrashReportDatabaseError) {
+      return try pending.endedRun(claim.name)?.end
+    } catch {
+      throw Failure(error)
+    }
   }
 
   /// True if the database has a report of a dump that is not to be read any more: its converter ended
   /// between storing the one and removing the other.
   ///
   /// Goes through its bytes in pieces, and looks into none.
-  func isReported(_ claim: DumpClaim, in directory: borrowing Directory) -> Bool {
-    guard let file = try? directory.open(claim.name.description),
-      let bytes = try? file.dumpBytes(limit: Self.maximumSize)
-    else { return false }
-    let report = try? ReportedDump.look(
-      at: claim.name.reportID, in: database, identity: DumpIdentity(of: bytes), dump: nil)
-    return report == .sameDump
+  func isReported(
+    _ claim: DumpClaim, in directory: borrowing Directory
+  ) throws(Failure) -> Bool {
+    do throws(CrashReportDatabaseError) {
+      let file = try directory.open(claim.name.description)
+      let bytes = try file.dumpBytes(limit: Self.maximumSize)
+      let identity = DumpIdentity(of: bytes)
+      try bytes.checkReads(of: file.path)
+      return try ReportedDump.look(
+        at: claim.name.reportID, in: database, identity: identity, dump: nil) == .sameDump
+    } catch {
+      // One that is too large, or no regular file, has no report.
+      guard error.code == .fileSystemError else { return false }
+      throw Failure(error)
+    }
   }
 
   /// Under which ID a dump is reported, or is to be: an ID that another report has is none.
@@ -139,7 +175,7 @@ struct DumpConversion: ~Copyable {
     snapshot.addedAnnotations = annotations
     snapshot = snapshot.keeping(privacy, symbols: nil)
     do throws(Failure) {
-      let status = try store(&snapshot, as: name.reportID)
+      let status = try store(&snapshot, of: nil, as: name.reportID)
       return summarize(
         snapshot, ReportIndex.Key(name.reportID, status: status), isAnalysed: true, source: nil)
     } catch  where error.isReportThere {
@@ -158,8 +194,9 @@ struct DumpConversion: ~Copyable {
     }
   }
 
+  /// - Parameter dump: whose bytes are read until the minidump is written.
   private func store(
-    _ snapshot: inout ProcessSnapshot, as reportID: ReportID
+    _ snapshot: inout ProcessSnapshot, of dump: Dump?, as reportID: ReportID
   ) throws(Failure) -> FileStatus {
     let report: NewReport
     do throws(CrashReportDatabaseError) {
@@ -172,8 +209,10 @@ struct DumpConversion: ~Copyable {
       try MinidumpWriter.write(snapshot, to: report.descriptor)
     } catch {
       // An error number says that the system refused, a full disk for one.
+      try dump?.checkReads()
       throw Failure(reason: "\(error)", isOfDump: error.errno == 0)
     }
+    try dump?.checkReads()
     do throws(CrashReportDatabaseError) {
       let status = try report.status()
       if snapshot.end == nil { try report.finish() } else { try report.finishWithoutUpload() }
@@ -216,6 +255,18 @@ struct DumpConversion: ~Copyable {
     let document: IntermediateDumpDocument
     let identity: DumpIdentity
     let status: FileStatus
+    let bytes: DumpBytes
+    let path: String
+
+    func checkReads() throws(Failure) { try DumpConversion.checkReads(of: bytes, path) }
+  }
+
+  private static func checkReads(of bytes: DumpBytes, _ path: String) throws(Failure) {
+    do throws(CrashReportDatabaseError) {
+      try bytes.checkReads(of: path)
+    } catch {
+      throw Failure(error)
+    }
   }
 
   private func read(
@@ -223,26 +274,31 @@ struct DumpConversion: ~Copyable {
   ) throws(Failure) -> Dump {
     let bytes: DumpBytes
     let status: FileStatus
+    let path: String
     do throws(CrashReportDatabaseError) {
       let file = try directory.open(claim.name.description)
+      path = file.path
       status = try file.status()
       bytes = try file.dumpBytes(limit: Self.maximumSize)
     } catch {
       throw Failure(reason: error.description, isOfDump: error.code != .fileSystemError)
     }
+    let document: IntermediateDumpDocument
     do throws(IntermediateDumpError) {
-      return Dump(
-        document: try IntermediateDumpDocument(parsing: bytes),
-        identity: DumpIdentity(of: bytes), status: status)
+      document = try IntermediateDumpDocument(parsing: bytes)
     } catch {
+      try Self.checkReads(of: bytes, path)
       throw Failure(reason: error.description, isOfDump: true)
     }
+    return Dump(
+      document: document, identity: DumpIdentity(of: bytes), status: status, bytes: bytes,
+      path: path)
   }
 }
 
 extension DumpConversion.Failure {
   /// An error of the database, in which the dump had no part.
-  fileprivate init(_ error: CrashReportDatabaseError) {
+  init(_ error: CrashReportDatabaseError) {
     self.init(
       reason: error.description, isOfDump: false, isReportThere: error.code == .reportExists)
   }

@@ -9,7 +9,13 @@ internal import PendingDumps
 func withOwnersRights<Value>(
   to path: String, _ body: () throws(CrashConverterError) -> Value
 ) throws(CrashConverterError) -> Value {
-  guard let owner = DatabaseOwner(of: DatabaseDirectory.place(path)) else { return try body() }
+  let owner: DatabaseOwner?
+  do throws(CrashReportDatabaseError) {
+    owner = try DatabaseOwner(of: DatabaseDirectory.place(path))
+  } catch {
+    throw CrashConverterError(.databaseUnusable, error)
+  }
+  guard let owner else { return try body() }
   let result: Result<Value, CrashConverterError>
   do throws(CrashReportDatabaseError) {
     result = try owner.run {

@@ -87,7 +87,7 @@ package func processIntermediateDumps(
       if dump.outcome.kind == .left { continue }
       if isForeign { foreignCount += 1 }
       workedOn += 1
-      unpruned = unpruned.clampedAdding(max(0, file.status.size))
+      unpruned = unpruned.clampedAdding(max(0, file.size))
       // A program that lives for a second prunes too, and many dumps at once do not pile up. Pruning
       // looks at all reports, so that it must not come with every few dumps.
       if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
@@ -142,7 +142,9 @@ func process(
       return outcome.map { dump($0, reportID, summary) }
     }
   } catch {
-    return dump(.failed(error.description))
+    // Nothing was read: of a run that has ended without a dump nothing is known to be lost either.
+    return dump(
+      file.size == 0 ? .left(error.description, until: nil) : .failed(error.description))
   }
 }
 
@@ -153,7 +155,7 @@ private func process(
   do throws(DumpConversion.Failure) {
     // Once: a start that ends in this, too, leaves the dump to the next one, which sets it aside.
     if claim.isSetAside, claim.attempt == PendingDirectory.maximumAttempts,
-      conversion.isReported(claim, in: pending.directory)
+      try conversion.isReported(claim, in: pending.directory)
     {
       try? pending.removeAll(of: claim.name, dump: claim.name)
       return (nil, nil, nil)
@@ -165,11 +167,11 @@ private func process(
     }
     if let run = claim.run {
       // An owner that was wrongly taken for dead may have crashed meanwhile.
-      guard pending.isEmpty(claim) else {
+      guard try isEmpty(claim, pending) else {
         return (keepForLater(claim, "its owner writes to it", pending), nil, nil)
       }
       let summary = try conversion.convert(run, claim.name)
-      if pending.isEmpty(claim) {
+      if try isEmpty(claim, pending) {
         try? pending.removeAll(of: claim.name, dump: claim.name)
       } else {
         try? pending.giveBack(claim, countsAttempt: false)
@@ -189,6 +191,16 @@ private func process(
     )
   } catch {
     return (keep(claim, after: error, pending), nil, nil)
+  }
+}
+
+private func isEmpty(
+  _ claim: DumpClaim, _ pending: borrowing PendingDirectory
+) throws(DumpConversion.Failure) -> Bool {
+  do throws(CrashReportDatabaseError) {
+    return try pending.isEmpty(claim)
+  } catch {
+    throw DumpConversion.Failure(error)
   }
 }
 

@@ -89,7 +89,7 @@ package func processIntermediateDump(
     reportID = target.reportID
     try pending.synchronize()
     // A dump that lies in the pending directory is its own copy.
-    let copy = pending.status(of: target.description)
+    let copy = try pending.status(of: target.description)
     if copy?.device != status.device || copy?.inode != status.inode { try directory.remove(name) }
   } catch {
     throw CrashConverterError(.dumpUnusable, error)

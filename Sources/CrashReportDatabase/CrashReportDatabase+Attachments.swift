@@ -12,11 +12,11 @@ extension CrashReportDatabase {
     of id: ReportID
   ) throws(CrashReportDatabaseError) -> [StoredAttachment] {
     let all = try open().subdirectory(Self.attachmentsDirectory)
-    guard all.status(of: id.description)?.kind == .directory else { return [] }
+    guard try all.status(of: id.description)?.kind == .directory else { return [] }
     let directory = try all.subdirectory(id.description)
     var found: [StoredAttachment] = []
     for name in try directory.names() where StoredAttachment.isSafe(name) {
-      guard let status = directory.status(of: name), status.kind == .regular else { continue }
+      guard let status = try directory.status(of: name), status.kind == .regular else { continue }
       found.append(
         StoredAttachment(name: name, path: "\(directory.path)/\(name)", size: status.size))
     }

@@ -43,12 +43,10 @@ extension CrashReportDatabase {
     _ condition: PruneCondition = PruneCondition()
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
     let attachments = try open().subdirectory(Self.attachmentsDirectory)
-    let sized = try reports().filter { $0.state != .new }.map { report in
-      (
-        report: report,
-        size: report.size.clampedAdding(
-          attachments.sizeOfFiles(in: report.id.description))
-      )
+    var sized: [(report: StoredReport, size: Int64)] = []
+    for report in try reports() where report.state != .new {
+      let attached = try attachments.sizeOfFiles(in: report.id.description)
+      sized.append((report, report.size.clampedAdding(attached)))
     }
     return condition.excess(among: sized, now: Int64(time(nil)))
   }
@@ -66,7 +64,7 @@ extension CrashReportDatabase {
     // In the order in which reports move, and the minidump first: the next prune removes the rest.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
-      guard directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
+      guard try directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
       isFound = true
       try directory.remove(StoredReport.fileName(id))
       try directory.remove(StoredReport.metadataName(id))
@@ -85,19 +83,19 @@ extension CrashReportDatabase {
     let database = try open()
     let oldest = SystemClock.now &- Self.leftoverAge
     try removeOld(in: database.subdirectory(.new), before: oldest) {
-      $0.hasSuffix(".dmp") || $0.hasSuffix(".tmp")
+      (name) throws(CrashReportDatabaseError) in name.hasSuffix(".dmp") || name.hasSuffix(".tmp")
     }
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
-      try removeOld(in: directory, before: oldest) { name in
+      try removeOld(in: directory, before: oldest) { (name) throws(CrashReportDatabaseError) in
         guard let id = StoredReport.id(metadataName: name) else { return false }
-        return directory.status(of: StoredReport.fileName(id)) == nil
+        return try directory.status(of: StoredReport.fileName(id)) == nil
       }
     }
     let attachments = try database.subdirectory(Self.attachmentsDirectory)
     for name in try attachments.names() {
       guard let id = ReportID(name), id.description == name,
-        let status = attachments.status(of: name), status.kind == .directory,
+        let status = try attachments.status(of: name), status.kind == .directory,
         attachments.isLeft(name, status, before: oldest), try report(id) == nil
       else { continue }
       try? attachments.removeDirectory(name)
@@ -107,10 +105,11 @@ extension CrashReportDatabase {
   /// Removes the regular files of a directory, and directories of such, that are remains and have not
   /// changed since a time.
   func removeOld(
-    in directory: borrowing Directory, before time: Int64, where isLeftover: (String) -> Bool
+    in directory: borrowing Directory, before time: Int64,
+    where isLeftover: (String) throws(CrashReportDatabaseError) -> Bool
   ) throws(CrashReportDatabaseError) {
     for name in try directory.names() {
-      guard isLeftover(name), let status = directory.status(of: name),
+      guard try isLeftover(name), let status = try directory.status(of: name),
         directory.isLeft(name, status, before: time)
       else { continue }
       switch status.kind {
@@ -134,21 +133,22 @@ extension Directory {
   }
 
   /// Bytes of the regular files in a subdirectory; 0 where there is none.
-  func sizeOfFiles(in name: String) -> Int64 {
-    guard status(of: name)?.kind == .directory, let directory = try? subdirectory(name),
-      let names = try? directory.names()
-    else { return 0 }
-    return names.reduce(0) { sum, name in
-      guard let status = directory.status(of: name), status.kind == .regular else { return sum }
-      return sum.clampedAdding(max(0, status.size))
+  func sizeOfFiles(in name: String) throws(CrashReportDatabaseError) -> Int64 {
+    guard try status(of: name)?.kind == .directory else { return 0 }
+    let directory = try subdirectory(name)
+    var sum: Int64 = 0
+    for name in try directory.names() {
+      guard let status = try directory.status(of: name), status.kind == .regular else { continue }
+      sum = sum.clampedAdding(max(0, status.size))
     }
+    return sum
   }
 
   /// Removes a subdirectory and the files in it; a missing one is not an error.
   ///
   /// - Throws: also where it holds directories.
   func removeDirectory(_ name: String) throws(CrashReportDatabaseError) {
-    guard status(of: name)?.kind == .directory else { return }
+    guard try status(of: name)?.kind == .directory else { return }
     do {
       let directory = try subdirectory(name)
       for file in try directory.names() { try directory.remove(file) }

@@ -1,6 +1,7 @@
 internal import Glibc
 public import IntermediateDump
 internal import PendingDumps
+internal import Synchronization
 
 /// A directory of reports in Crashpad's layout, shared by any number of threads and processes.
 ///
@@ -56,7 +57,10 @@ public struct CrashReportDatabase: Sendable {
   /// False while the directories for reports are missing: only a handler has used the database.
   package func keepsReports() throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
-    return StoredReport.State.allCases.allSatisfy { database.status(of: $0.rawValue) != nil }
+    for state in StoredReport.State.allCases {
+      guard try database.status(of: state.rawValue) != nil else { return false }
+    }
+    return true
   }
 
   /// Opens the database's directory, and checks its owner again: it may have been exchanged.
@@ -100,13 +104,19 @@ public struct CrashReportDatabase: Sendable {
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
       let names = try directory.names()
+      let failure = Mutex<CrashReportDatabaseError?>(nil)
       let reports = collect(names.count) { piece in
         names[piece].compactMap { name in
-          StoredReport.id(fileName: name).flatMap {
-            storedReport($0, name, state: state, in: directory)
+          do throws(CrashReportDatabaseError) {
+            guard let id = StoredReport.id(fileName: name) else { return nil }
+            return try storedReport(id, name, state: state, in: directory)
+          } catch {
+            failure.withLock { $0 = error }
+            return nil
           }
         }
       }
+      if let failure = failure.withLock({ $0 }) { throw failure }
       places.reserveCapacity(places.count + reports.count)
       for report in reports {
         if let place = places.updateValue(found.count, forKey: report.id) {
@@ -129,7 +139,7 @@ public struct CrashReportDatabase: Sendable {
     for state in [.completed, .pending, .completed, .new] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       let name = StoredReport.fileName(id)
-      if let report = storedReport(id, name, state: state, in: directory) { return report }
+      if let report = try storedReport(id, name, state: state, in: directory) { return report }
     }
     return nil
   }
@@ -150,7 +160,7 @@ public struct CrashReportDatabase: Sendable {
     let name = StoredReport.fileName(id)
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
-      guard directory.status(of: name)?.kind == .regular else { continue }
+      guard try directory.status(of: name)?.kind == .regular else { continue }
       try directory.open(name).synchronize()
       try directory.synchronize()
       return true
@@ -160,9 +170,9 @@ public struct CrashReportDatabase: Sendable {
 
   private func storedReport(
     _ id: ReportID, _ name: String, state: StoredReport.State, in directory: borrowing Directory
-  ) -> StoredReport? {
-    guard let status = directory.status(of: name), status.kind == .regular else { return nil }
-    let metadata = directory.metadata(of: id)
+  ) throws(CrashReportDatabaseError) -> StoredReport? {
+    guard let status = try directory.status(of: name), status.kind == .regular else { return nil }
+    let metadata = try directory.metadata(of: id)
     return StoredReport(
       id: id, state: state,
       creationTime: Timestamp(

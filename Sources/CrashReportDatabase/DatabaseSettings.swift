@@ -80,7 +80,7 @@ extension CrashReportDatabase {
     let name = DatabaseSettings.fileName
     // Each turn ends with settings, or with a step towards them.
     for _ in 0..<100 {
-      guard let status = database.status(of: name) else {
+      guard let status = try database.status(of: name) else {
         let settings = DatabaseSettings(clientID: ReportID())
         if try database.put(settings.bytes, as: name, by: workshop, replacing: false) {
           return settings
@@ -93,7 +93,7 @@ extension CrashReportDatabase {
           if let settings = DatabaseSettings(bytes: bytes) { return settings }
         } catch  where error.code != .tooLarge {
           // Removed by another process as damaged, or not readable.
-          if database.status(of: name)?.isSameFile(as: status) == true { throw error }
+          if try database.status(of: name)?.isSameFile(as: status) == true { throw error }
           continue
         } catch {}
       }
@@ -109,7 +109,7 @@ extension CrashReportDatabase {
   ) throws(CrashReportDatabaseError) {
     let aside = "\(name).\(UInt64.random(in: .min ... .max)).damaged"
     guard try database.rename(name, to: database, aside, replacing: true) == .done,
-      let moved = database.status(of: aside)
+      let moved = try database.status(of: aside)
     else { return }
     if moved.isSameFile(as: damaged) {
       if moved.kind == .regular { try database.remove(aside) }

@@ -27,7 +27,7 @@ package struct NewReport: ~Copyable, Sendable {
     let pending = try database.subdirectory(.pending)
     let completed = try database.subdirectory(.completed)
     let name = StoredReport.fileName(id)
-    guard pending.status(of: name) == nil, completed.status(of: name) == nil else {
+    guard try pending.status(of: name) == nil, try completed.status(of: name) == nil else {
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
     // The name in `new/` is this writer's alone, so that it renames its own file, whoever else writes
@@ -68,7 +68,7 @@ package struct NewReport: ~Copyable, Sendable {
 
   private func checkFile() throws(CrashReportDatabaseError) {
     try file.synchronize()
-    guard let found = new.status(of: fileName), found.isSameFile(as: try file.status()) else {
+    guard let found = try new.status(of: fileName), found.isSameFile(as: try file.status()) else {
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
   }
@@ -86,7 +86,7 @@ package struct NewReport: ~Copyable, Sendable {
       metadata.bytes, as: metadataName, by: new, replacing: false, synchronizing: false)
     {
       // A report's, or of a writer that died between the two steps.
-      guard target.status(of: name) == nil else {
+      guard try target.status(of: name) == nil else {
         throw CrashReportDatabaseError(.reportExists, "\(id)")
       }
     }
@@ -97,7 +97,7 @@ package struct NewReport: ~Copyable, Sendable {
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
     // Another writer's report may have moved since the look in `make`.
-    if elsewhere.status(of: name) != nil {
+    if try elsewhere.status(of: name) != nil {
       try target.remove(name)
       try target.remove(metadataName)
       throw CrashReportDatabaseError(.reportExists, "\(id)")

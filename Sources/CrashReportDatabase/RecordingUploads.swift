@@ -110,9 +110,9 @@ extension CrashReportDatabase {
     let new = try database.subdirectory(newState)
     let workshop = try database.subdirectory(.new)
     let name = StoredReport.fileName(id)
-    guard let status = old.status(of: name), status.kind == .regular else { return false }
+    guard let status = try old.status(of: name), status.kind == .regular else { return false }
     var metadata =
-      old.metadata(of: id)
+      try old.metadata(of: id)
       ?? ReportMetadata(creationTime: status.modificationTime / 1_000_000_000)
     body(&metadata)
     let metadataName = StoredReport.metadataName(id)
@@ -129,8 +129,8 @@ extension CrashReportDatabase {
 
 extension Directory {
   /// The metadata of a report; nil where it is missing or damaged.
-  func metadata(of id: ReportID) -> ReportMetadata? {
-    smallFile(StoredReport.metadataName(id), limit: ReportMetadata.maximumFileSize)
+  func metadata(of id: ReportID) throws(CrashReportDatabaseError) -> ReportMetadata? {
+    try smallFile(StoredReport.metadataName(id), limit: ReportMetadata.maximumFileSize)
       .flatMap(ReportMetadata.init(bytes:))
   }
 }

@@ -30,7 +30,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> UploaderClaim? {
     let root = try database.open()
-    if root.status(of: directoryName) == nil { try makeDirectory(in: root) }
+    if try root.status(of: directoryName) == nil { try makeDirectory(in: root) }
     let directory = try root.subdirectory(directoryName)
     guard let (current, status) = try find(in: directory) else {
       // Emptied by another program; the first step makes it whole again.
@@ -64,7 +64,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
       let next = PendingDumpName(
         identifier: Self.identifier, reportID: report ?? Self.none, role: name.role)
     else { return false }
-    if next == name { return directory.status(of: name.description) != nil }
+    if next == name { return try directory.status(of: name.description) != nil }
     let result = try directory.rename(
       name.description, to: directory, next.description, replacing: true)
     guard result == .done else {
@@ -80,7 +80,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> ReportID? {
     let root = try database.open()
-    guard root.status(of: directoryName) != nil else { return nil }
+    guard try root.status(of: directoryName) != nil else { return nil }
     let directory = try root.subdirectory(directoryName)
     guard let (current, status) = try find(in: directory), current.reportID != none,
       !verdict(current, status, HostIdentity.current()).isDead
@@ -94,7 +94,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
   ) throws(CrashReportDatabaseError) -> (PendingDumpName, FileStatus)? {
     for fileName in try directory.names() {
       if let name = PendingDumpName(fileName: fileName), case .claimed = name.role,
-        let status = directory.status(of: fileName)
+        let status = try directory.status(of: fileName)
       {
         return (name, status)
       }

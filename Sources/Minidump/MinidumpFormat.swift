@@ -54,6 +54,10 @@ enum MinidumpFormat {
   /// `PlatformId` of MINIDUMP_SYSTEM_INFO, Breakpad's numbers.
   static let linux: UInt32 = 0x8201
   static let android: UInt32 = 0x8203
+  static let macOS: UInt32 = 0x8101
+  static let iOS: UInt32 = 0x8102
+  /// VER_PLATFORM_WIN32_NT.
+  static let windows: UInt32 = 2
 
   /// The CodeView record of an ELF image, `BpEL` read as a number.
   static let codeViewELF: UInt32 = 0x4270_454C
@@ -68,6 +72,9 @@ enum MinidumpFormat {
   static let amd64Integer: UInt32 = 0x2
   static let amd64Segments: UInt32 = 0x4
   static let amd64FloatingPoint: UInt32 = 0x8
+  /// Without any of these, as Breakpad writes it on macOS, a context has the control and integer
+  /// registers.
+  static let amd64Parts: UInt32 = 0x1F
 
   /// The parts of MDRawContextARM64 that are present.
   ///
@@ -76,6 +83,7 @@ enum MinidumpFormat {
   static let arm64Control: UInt32 = 0x1
   static let arm64Integer: UInt32 = 0x2
   static let arm64FloatingPoint: UInt32 = 0x4
+  static let arm64Parts: UInt32 = 0xF
   static let arm64ContextSize = 912
   /// The same up to the floating-point state, as Crashpad writes it for a process without debug
   /// registers.

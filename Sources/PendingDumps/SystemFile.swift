@@ -22,7 +22,10 @@ package enum SystemFile {
     _ path: String, limit: Int = 1 << 20, isOneRecord: Bool = false
   ) -> [UInt8]? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return nil }
+    guard descriptor >= 0 else {
+      SystemRefusals.note(errno)
+      return nil
+    }
     defer { close(descriptor) }
     let first = piece(of: descriptor, size: min(limit, pieceSize), isOneRecord: isOneRecord)
     guard var contents = first else { return nil }
@@ -44,6 +47,7 @@ package enum SystemFile {
         let result = unsafe read(descriptor, base + count, size - count)
         if result < 0, errno == EINTR { continue }
         failed = result < 0
+        if failed { SystemRefusals.note(errno) }
         if result <= 0 { return }
         count += result
         if isOneRecord { return }
@@ -114,6 +118,7 @@ package enum SystemFile {
     let count = unsafe buffer.withUnsafeMutableBytes {
       unsafe readlink(path, $0.baseAddress!, $0.count)
     }
+    if count < 0 { SystemRefusals.note(errno) }
     return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
   }
 

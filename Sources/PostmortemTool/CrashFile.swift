@@ -4,14 +4,29 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 /// A file that holds a crashed process: an intermediate dump or a minidump, told by its first bytes.
-enum CrashFile {
-  static func snapshot(at path: String) throws(ToolError) -> ProcessSnapshot {
-    try snapshot(of: try InputFile.dump(at: path), named: path)
+struct CrashFile {
+  let snapshot: ProcessSnapshot
+  private let bytes: DumpBytes
+  private let path: String
+
+  init(at path: String) throws(ToolError) {
+    try self.init(try InputFile.dump(at: path), named: path)
   }
 
   /// Reads the bytes of one; the name is for errors.
-  static func snapshot(of bytes: DumpBytes, named path: String) throws(ToolError) -> ProcessSnapshot
-  {
+  init(_ bytes: DumpBytes, named path: String) throws(ToolError) {
+    (self.bytes, self.path) = (bytes, path)
+    do throws(ToolError) {
+      snapshot = try Self.snapshot(of: bytes, named: path)
+    } catch {
+      try Self.checkReads(of: bytes, path)
+      throw error
+    }
+  }
+
+  private static func snapshot(
+    of bytes: DumpBytes, named path: String
+  ) throws(ToolError) -> ProcessSnapshot {
     let start = bytes.slice(0..<min(8, bytes.count)) ?? []
     if start.littleEndian(at: 0, as: UInt64.self) == IntermediateDumpFormat.magic {
       do throws(IntermediateDumpError) {
@@ -29,6 +44,16 @@ enum CrashFile {
       return try MinidumpReader.snapshot(of: bytes)
     } catch {
       throw ToolError(path: path, error)
+    }
+  }
+
+  /// Throws if a part of the file could not be read until now, stacks and memory included: what was made
+  /// of the rest would say less than the file.
+  func checkReads() throws(ToolError) { try Self.checkReads(of: bytes, path) }
+
+  private static func checkReads(of bytes: DumpBytes, _ path: String) throws(ToolError) {
+    guard bytes.readError == 0 else {
+      throw ToolError(path: path, "reading: " + ToolError.text(bytes.readError))
     }
   }
 }

@@ -1,5 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
+internal import Minidump
+internal import ProcessSnapshot
 
 /// A report and its facts, as lists print it.
 struct ListedReport {
@@ -9,6 +11,23 @@ struct ListedReport {
 
   /// Of the crash; of the report where that is not known.
   var time: Timestamp { facts?.time ?? stored.creationTime }
+
+  /// The kind of event that the report tells of; where its facts are not known, by the beginning of its
+  /// minidump.
+  ///
+  /// A minidump that cannot be read, and another writer's, is taken for a crash.
+  func kind(in database: CrashReportDatabase) -> ReportDetails.Kind {
+    if let facts {
+      if let kind = facts.details?.kind { return kind }
+      return facts.end != nil ? .end : facts.signal == nil ? .dump : .crash
+    }
+    let read = try? MinidumpSummary.document(of: database.openReport(stored))
+    guard let document = read ?? nil else { return .crash }
+    let snapshot = ProcessSnapshot(summarizing: document)
+    if snapshot.end != nil { return .end }
+    guard let request = snapshot.request else { return .crash }
+    return request.kind == .hang ? .hang : .dump
+  }
 
   /// The facts that reading all reports of a database gives, and those that could not be read.
   typealias Listing = (reports: [ListedReport], failures: [ToolError])
@@ -165,5 +184,15 @@ extension Timestamp {
     let given = text.replacing(" ", with: "T")
     guard [10, 16, 19].contains(given.utf8.count) else { return nil }
     self.init(given + shortest.dropFirst(given.count))
+  }
+}
+
+extension MinidumpSummary {
+  fileprivate static func document(
+    of file: borrowing OpenFile
+  ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {
+    try document { (offset, count) throws(CrashReportDatabaseError) in
+      try file.read(at: offset, count: count)
+    }
   }
 }

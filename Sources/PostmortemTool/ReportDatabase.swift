@@ -53,23 +53,59 @@ enum ReportDatabase {
     !text.isEmpty && text.utf8.count <= 36 && text.allSatisfy { $0.isHexDigit || $0 == "-" }
   }
 
-  /// The report of the newest crash.
+  /// The report of the newest crash; where there is none that of the newest other dump, else of the
+  /// newest end.
+  ///
+  /// The end of a process that is stopped for a deployment must not hide the crash before it.
   ///
   /// - Throws: `ToolError` if there is no report.
   static func newestReport(in database: CrashReportDatabase, at path: String) throws -> StoredReport
   {
     let reports = try database.unorderedReports().filter { $0.state != .new }
-    let newest = try ListedReport.indexed(reports, in: database).max {
-      ($0.time, $0.stored.id) < ($1.time, $1.stored.id)
+    let newestFirst = try ListedReport.indexed(reports, in: database).sorted {
+      ($0.time, $0.stored.id) > ($1.time, $1.stored.id)
     }
-    guard let newest else { throw ToolError(path: path, "no report" + hint(waiting: path)) }
-    return newest.stored
+    var other: StoredReport?
+    var end: StoredReport?
+    for report in newestFirst {
+      switch report.kind(in: database) {
+      case .crash: return report.stored
+      case .end: end = end ?? report.stored
+      case .hang, .dump: other = other ?? report.stored
+      }
+    }
+    guard let found = other ?? end else {
+      throw ToolError(path: path, "no report" + hint(waiting: path))
+    }
+    return found
   }
 
-  /// The next step where dumps wait to be processed; empty where none does.
+  /// The next step where dumps wait to be processed, or could not be; empty where there is none.
   private static func hint(waiting path: String) -> String {
-    guard let count = waiting(in: path), count > 0 else { return "" }
-    return "; \(waitingText(count, path))"
+    notes(on: path).map { "; \($0)" }.joined()
+  }
+
+  /// Says which dumps of a database are no reports: those that wait, and those in quarantine.
+  static func notes(on path: String) -> [String] {
+    let waiting = waiting(in: path).flatMap { $0 > 0 ? waitingText($0, path) : nil }
+    return [waiting, quarantineText(path)].compactMap(\.self)
+  }
+
+  /// The names of dumps that failed for the last time.
+  static func quarantined(in path: String) -> [String] {
+    InputFile.names(in: path + "/" + PendingDumpName.quarantineDirectory).filter {
+      !$0.hasSuffix(".reason") && !$0.hasSuffix(".run") && !$0.hasSuffix(".tmp")
+    }
+  }
+
+  /// Nil where there is none.
+  private static func quarantineText(_ path: String) -> String? {
+    let count = quarantined(in: path).count
+    guard count > 0 else { return nil }
+    let directory = path + "/" + PendingDumpName.quarantineDirectory
+    return "\(count) \(count == 1 ? "dump that" : "dumps that") could not be processed "
+      + "\(count == 1 ? "lies" : "lie") in quarantine, each with the reason beside it: "
+      + directory.quotedForShell
   }
 
   /// Says that dumps wait, and the command that processes them.

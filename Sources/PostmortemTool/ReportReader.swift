@@ -161,9 +161,10 @@ final class ReportReader {
 
     private static func answer(for path: String, _ symbols: SymbolSource) -> Answer {
       do throws(ToolError) {
-        let snapshot = try CrashFile.snapshot(at: path)
-        let facts = CrashFacts(of: snapshot, symbols: symbols)
-        return Answer(facts: ReportFacts(of: snapshot, facts, isNamed: true))
+        let file = try CrashFile(at: path)
+        let facts = CrashFacts(of: file.snapshot, symbols: symbols)
+        try file.checkReads()
+        return Answer(facts: ReportFacts(of: file.snapshot, facts, isNamed: true))
       } catch {
         return Answer(failure: error.description)
       }

@@ -59,7 +59,8 @@ final class SymbolCacheDirectory: SymbolStore {
   }
 
   func contents(of name: String) -> [UInt8]? {
-    directory.smallFile(name, limit: Self.maximumFileSize)
+    // A cache: what cannot be read is made again.
+    (try? directory.smallFile(name, limit: Self.maximumFileSize)) ?? nil
   }
 
   func replace(_ name: String, with bytes: [UInt8]) {
@@ -78,7 +79,7 @@ final class SymbolCacheDirectory: SymbolStore {
   /// Removes files until the rest is small enough; what another process removes meanwhile is gone.
   private func removeOldest() {
     var files = ((try? directory.names()) ?? []).compactMap { name in
-      directory.status(of: name).map { (name: name, status: $0) }
+      (try? directory.status(of: name)).map { (name: name, status: $0) }
     }
     var total = files.reduce(Int64(0)) { $0 &+ $1.status.size }
     guard total > maximumSize else { return }

@@ -67,9 +67,8 @@ import Testing
     #expect(
       resources.keys.sorted() == [
         "addressSpaceLimit", "addressSpaceUsed", "controlGroup", "controlGroupMemory",
-        "controlGroupTasks", "descriptors", "loadAverage", "mappings", "openFiles", "stackLimit",
-        "taskLimit",
-        "threads",
+        "controlGroupTasks", "descriptors", "loadAverage", "mappings", "memory", "memoryPeak",
+        "openFiles", "stackLimit", "taskLimit", "threads",
       ])
     #expect(resources["openFiles"] as? [String: Int] == ["used": 3, "limit": 1024])
     #expect(resources["mappings"] as? [String: Int] == ["used": 50, "limit": 65530])

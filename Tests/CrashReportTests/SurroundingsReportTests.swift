@@ -45,7 +45,8 @@ struct SurroundingsReportTests {
     for line in [
       "Host web-3, container 0123456789ab, time zone Europe/Berlin", "User 0 for 1000, group 5",
       "Directory /srv/app", "Open files 9",
-      "Descriptors 2 files (1 deleted), 2 sockets, 1 device, 1 eventpoll, 1 unknown",
+      "Descriptors 2 files (1 deleted), 2 sockets, 1 device, 1 eventpoll, 1 unknown, and 2 open while they"
+        + " were counted",
     ] {
       #expect(lines.contains(line), "\(text)")
     }
@@ -61,6 +62,71 @@ struct SurroundingsReportTests {
     ] {
       #expect(page.contains(text), "\(text)")
     }
+  }
+
+  @Test("The crash handler's own descriptors are marked, and the numbers add up")
+  func handlers() {
+    var snapshot = snapshot()
+    for path in [
+      "/db/pending-serialized-dumps", "/db/pending-serialized-dumps/app@id.locked", "/proc",
+      "/sys/fs/cgroup/app/memory.current",
+    ] {
+      var descriptor = OpenDescriptor()
+      (descriptor.kind, descriptor.path) = (.file, path)
+      descriptor.number = UInt32(snapshot.process.descriptors.count)
+      snapshot.process.descriptors.append(descriptor)
+    }
+    snapshot.process.descriptorCount = 12
+    let report = report(snapshot)
+    let text = TextReport.text(of: report, width: 300)
+    #expect(
+      text.contains("and 1 open while they were counted; 4 of them are the crash handler's"),
+      "\(text)")
+    let page = HTMLReport.text(of: report)
+    #expect(page.contains("file /db/pending-serialized-dumps/app@id.locked (crash handler)"))
+    #expect(!page.contains("file /srv/app/log... (deleted) (crash handler)"))
+    snapshot.process.descriptorCount = 11
+    #expect(
+      !TextReport.text(of: self.report(snapshot), width: 300).contains("while they were counted"))
+  }
+
+  @Test("The process's own memory stands beside its group's")
+  func memory() {
+    var snapshot = snapshot()
+    snapshot.process.cgroup.memoryUsed = 639 << 20
+    snapshot.process.statusText = Array("VmHWM:\t25600 kB\nVmRSS:\t19456 kB\n".utf8)
+    let text = TextReport.text(of: report(snapshot), width: 200)
+    let lines = text.split(separator: "\n").map { $0.split { $0 == " " }.joined(separator: " ") }
+    #expect(lines.contains("Memory 19 MiB, at most 25 MiB"), "\(text)")
+    #expect(lines.contains("Group memory 639 MiB"))
+  }
+
+  @Test("A process that was asked for a dump is not said to have crashed")
+  func requested() {
+    var snapshot = snapshot()
+    var thread = ThreadSnapshot(id: 5)
+    (thread.captureMethod, thread.state) = (.crashed, "R")
+    snapshot.threads = [thread]
+    snapshot.exception = ExceptionSnapshot(threadID: 5)
+    snapshot.request = DumpRequest()
+    snapshot.request?.kind = .tool
+    let report = report(snapshot)
+    for text in [TextReport.text(of: report), HTMLReport.text(of: report)] {
+      #expect(
+        text.contains("Nothing crashed") && text.contains("interrupted for the dump (state R)"),
+        "\(text)")
+      #expect(!text.contains("(crash,"))
+    }
+  }
+
+  @Test("An end that nothing explains is told by its likely reason first")
+  func unexplained() throws {
+    var end = RunEnd()
+    (end.kind, end.certainty) = (.unexplained, .possible)
+    let text = end.text
+    #expect(
+      text.hasPrefix("Ended without a crash and without exit: most likely by SIGKILL"), "\(text)")
+    #expect(text.contains("kill -9") && text.contains("exec") && text.contains("It left no dump"))
   }
 
   @Test("More descriptors than are listed are counted")
@@ -101,7 +167,7 @@ struct SurroundingsReportTests {
     let log = descriptors[3]
     #expect(log["path"] as? String == "/srv/app/log")
     #expect(log["cut"] as? Bool == true && log["deleted"] as? Bool == true)
-    #expect(log.keys.sorted() == ["cut", "deleted", "kind", "number", "path"])
+    #expect(log.keys.sorted() == ["cut", "deleted", "kind", "number", "ofHandler", "path"])
     #expect(descriptors[4]["path"] is NSNull)
   }
 

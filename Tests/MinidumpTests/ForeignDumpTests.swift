@@ -156,6 +156,84 @@ import Testing
     #expect(read.capture.isComplete)
   }
 
+  /// A dump with one thread and an exception of it.
+  private static func crash(
+    platform: UInt32, flags: UInt32, code: UInt32, contextFlags: UInt32 = 0x10000F,
+    address: UInt64 = 0x1234, parameters: [UInt64] = []
+  ) -> Dump {
+    var dump = Dump()
+    let text = dump.string("")
+    dump.stream(
+      7,
+      Dump.u16(9) + [0, 0, 0, 0, 8, 0] + Dump.u32(6) + Dump.u32(1) + Dump.u32(20)
+        + Dump.u32(platform) + Dump.u32(text) + [UInt8](repeating: 0, count: 28))
+    var bytes = amd64Context(rip: 0x40_0010, rsp: 0x7000_0000)
+    bytes.replaceSubrange(0x30..<0x34, with: Dump.u32(contextFlags))
+    let context = dump.blob(bytes)
+    dump.stream(
+      3, Dump.u32(1) + thread(5, stack: 0, size: 0, rva: 0, context: context, contextSize: 1232))
+    let values = (0..<15).flatMap { Dump.u64($0 < parameters.count ? parameters[$0] : 0) }
+    dump.stream(
+      6,
+      Dump.u32(5) + Dump.u32(0) + Dump.u32(code) + Dump.u32(flags) + Dump.u64(0) + Dump.u64(address)
+        + Dump.u32(UInt32(parameters.count)) + Dump.u32(0) + values + Dump.u32(1232)
+        + Dump.u32(context))
+    return dump
+  }
+
+  @Test("Breakpad's older dumps have no si_code: nothing was sent, and the address stays")
+  func withoutCode() throws {
+    let fault = try MinidumpReader.snapshot(
+      of: Self.crash(platform: 0x8201, flags: 0, code: 11).file())
+    let exception = try #require(fault.exception)
+    #expect(exception.signal == 11 && exception.code == nil && exception.address == 0x1234)
+    #expect(!exception.wasSent && exception.foreign == nil)
+    let abort = try MinidumpReader.snapshot(
+      of: Self.crash(platform: 0x8201, flags: 0, code: 6).file())
+    #expect(abort.exception?.signal == 6 && abort.exception?.address == nil)
+    // Crashpad records the code: 0 is that of kill(2).
+    var crashpad = Self.crash(platform: 0x8201, flags: 0, code: 11)
+    crashpad.stream(0x4350_0001, Dump.u32(1) + [UInt8](repeating: 0, count: 48))
+    let sent = try MinidumpReader.snapshot(of: crashpad.file())
+    #expect(sent.exception?.wasSent == true && sent.exception?.address == nil)
+  }
+
+  @Test("A context whose flags name no part, as of macOS, has its registers")
+  func withoutParts() throws {
+    let read = try MinidumpReader.snapshot(
+      of: Self.crash(platform: 0x8101, flags: 1, code: 1, contextFlags: 0x10_0000).file())
+    #expect(read.threads.first?.instructionPointer == 0x40_0010)
+    #expect(read.exception?.context?.stackPointer == 0x7000_0000)
+  }
+
+  @Test("Exceptions of Windows and macOS have their own names, codes and addresses")
+  func foreignSystems() throws {
+    func foreign(_ dump: Dump) throws -> (ForeignException, Address?) {
+      let read = try MinidumpReader.snapshot(of: dump.file())
+      let exception = try #require(read.exception)
+      #expect(exception.signal == nil && exception.code == nil)
+      return (try #require(exception.foreign), exception.address)
+    }
+    let (windows, accessed) = try foreign(
+      Self.crash(platform: 2, flags: 0, code: 0xC000_0005, parameters: [1, 0x45]))
+    #expect(windows.system == .windows && windows.name == "EXCEPTION_ACCESS_VIOLATION")
+    #expect(windows.access == .write && accessed == 0x45 && windows.parameters == [1, 0x45])
+    let (overflow, place) = try foreign(
+      Self.crash(platform: 2, flags: 1, code: 0xC000_00FD, parameters: [0, 7]))
+    #expect(overflow.name == "EXCEPTION_STACK_OVERFLOW" && place == 0x1234)
+    #expect(overflow.access == nil)
+    let (unknown, _) = try foreign(Self.crash(platform: 2, flags: 1, code: 0xE000_1234))
+    #expect(unknown.name == nil && unknown.code == 0xE000_1234)
+    let (mac, fault) = try foreign(Self.crash(platform: 0x8101, flags: 1, code: 1))
+    #expect(mac.name == "EXC_BAD_ACCESS" && mac.detail == "KERN_INVALID_ADDRESS")
+    #expect(fault == 0x1234)
+    let (crash, _) = try foreign(
+      Self.crash(platform: 0x8101, flags: 0, code: 0, parameters: [10, 0x600_0000, 0]))
+    #expect(crash.name == "EXC_CRASH" && crash.detail == "SIGABRT")
+    let (other, _) = try foreign(Self.crash(platform: 0x8204, flags: 0, code: 9))
+    #expect(other.system == .other(0x8204) && other.name == nil)
+  }
+
   @Test func dumpWithoutCrashHasNoSignal() throws {
     var dump = Dump()
     dump.stream(6, Self.exception(5, code: 0xFFFF_FFFF, flags: 0, context: 0))

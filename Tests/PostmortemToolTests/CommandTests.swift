@@ -137,6 +137,17 @@ import Testing
       }
     }
     #expect(CompletionCommand.options(ShowCommand.self).contains { $0.name == "--symbols" })
+    for command in PostmortemTool.subcommands {
+      for option in CompletionCommand.options(command) {
+        let name = option.name.drop { $0 == "-" }
+        #expect(name.allSatisfy { $0.isLetter || $0 == "-" } && !name.isEmpty, "\(option)")
+      }
+    }
+    // Several on one line of the help.
+    let ofRun = CompletionCommand.options(RunCommand.self)
+    for name in ["--sanitize", "--no-memory", "--header-file", "--whole-reports"] {
+      #expect(ofRun.contains { $0.name == name && !$0.text.isEmpty }, "\(name) of \(ofRun)")
+    }
     let bash = try run("completion", "bash").output
     let child = Process()
     child.executableURL = URL(fileURLWithPath: "/bin/bash")

@@ -3,7 +3,9 @@ import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
+import Minidump
 import PendingDumps
+import ProcessSnapshot
 import Testing
 
 @testable import PostmortemTool
@@ -65,6 +67,50 @@ import Testing
     #expect(last.standardOutput.contains("moved to quarantine"))
     #expect(try await run("process", database).end.exitCode == 0)
     #expect(try await statistics().quarantine == StatsCommand.Amount(count: 1, bytes: 3))
+    let text = try await run("list", database).standardOutput
+    #expect(text.contains("1 dump that could not be processed lies in quarantine"), "\(text)")
+    #expect(text.contains(database + "/quarantine"))
+  }
+
+  /// A report of a run that ended without a dump, newer than all.
+  private func addEnd(in database: CrashReportDatabase) throws {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    let id = ReportID()
+    snapshot.reportID = id
+    snapshot.end = RunEnd()
+    snapshot.end?.kind = .unexplained
+    snapshot.process.crashTime = 4_000_000_000_000_000_000
+    let report = try database.prepareNewReport(id)
+    try MinidumpWriter.write(snapshot, to: report.descriptor)
+    try report.finish()
+  }
+
+  /// The end of the shown report, and its signal.
+  private struct Shown: Decodable {
+    struct End: Decodable { let kind: String? }
+    struct Exception: Decodable { let signal: Int? }
+    let end: End?
+    let exception: Exception?
+  }
+
+  private func shown() async throws -> Shown {
+    let child = try await run("show", database, "--json")
+    return try JSONDecoder().decode(Shown.self, from: Data(child.standardOutput.utf8))
+  }
+
+  @Test(
+    "Without an ID the newest crash is shown, though a later end is newer",
+    arguments: [true, false])
+  func crashesComeBeforeEnds(hasIndex: Bool) async throws {
+    let reports = try CrashReportDatabase(path: database)
+    try addEnd(in: reports)
+    #expect(try await shown().end?.kind == "unexplained", "the only one")
+    try await crash()
+    #expect(try await run("process", database).end.exitCode == 0)
+    if hasIndex { _ = try await run("list", database) }
+    if !hasIndex { try FileManager.default.removeItem(atPath: database + "/reports.index") }
+    let found = try await shown()
+    #expect(found.end == nil && found.exception?.signal == Int(SIGABRT))
   }
 
   @Test func processSaysWhatItLeavesAndUntilWhen() async throws {

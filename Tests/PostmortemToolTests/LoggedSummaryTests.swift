@@ -56,7 +56,8 @@ import Testing
   @Test func readsTheLineThatStandsInPlaceOfABlock() throws {
     let line =
       "web | postmortem[7]: crash-report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1 complete - /var/a b@id"
-    let found = blocks(["postmortem[7]: last-words 1 x86_64", line, "postmortem[7]: end"])
+    let found = blocks(
+      ["web | postmortem[7]: last-words 1 x86_64", line, "web | postmortem[7]: end"])
     #expect(found.map(\.isLine) == [false, true])
     #expect(found.map(\.isWhole) == [false, true])
     let block = try #require(found.last)

@@ -32,10 +32,17 @@ import Testing
     ])
   func itEndsAsTheCommandEnds(script: String) async throws {
     let alone = try await ChildProcess.run("/bin/bash", ["-c", script], in: directory.path)
-    let supervised = try await run(shell(script))
+    let supervised = try await run(shell(script), options: ["--database", database])
     #expect(supervised.end == alone.end)
     #expect(supervised.standardError == "")
     #expect(directory.names() == [], "no core file, of whichever of the two")
+  }
+
+  @Test func withoutADatabaseItSaysThatNoDumpIsProcessed() async throws {
+    let child = try await run(shell("echo done; exit 3"))
+    #expect(child.end.exitCode == 3 && child.standardOutput == "done\n")
+    #expect(child.standardError.contains("no database is named"), "\(child.standardError)")
+    #expect(child.standardError.contains("--database DIR"))
   }
 
   @Test func whatCannotBeStartedHasTheShellsStatus() async throws {

@@ -12,6 +12,7 @@ struct ProofsCommand {
            swift run proofs --since COMMIT
            swift run proofs catalogue OPTION...
            swift run proofs fuzz SECONDS [--samples DIRECTORY] [TARGET...]
+           swift run proofs foreign-dumps DIRECTORY
            swift run proofs make-reports DIRECTORY REPORTS [HOSTS]
 
       list      names the proofs
@@ -22,7 +23,8 @@ struct ProofsCommand {
                 commit can reach; all of them if this clone does not have the commit
 
     swift run proofs catalogue --help tells the options of the catalogue. fuzz lets libFuzzer run for some
-    seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora. make-reports makes a
+    seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora. foreign-dumps reads the
+    test dumps of Breakpad, rust-minidump and symbolic that a directory has. make-reports makes a
     database of many reports, whose bodies are links of 50 real ones, for measurements.
     """
 
@@ -43,6 +45,9 @@ struct ProofsCommand {
       }
       if arguments.first == "fuzz" {
         exit(try await FuzzCommand(Array(arguments.dropFirst())).run() ? 0 : 1)
+      }
+      if arguments.first == "foreign-dumps" {
+        exit(try await ForeignDumpsCommand(Array(arguments.dropFirst())).run() ? 0 : 1)
       }
       if arguments.first == "make-reports" {
         try await FleetCommand(Array(arguments.dropFirst())).run()

@@ -11,10 +11,13 @@ extension DumpConversion {
 
   /// Copies the files that the program has named beside the report, and notes what became of each.
   ///
-  /// No failure is one of the conversion: the report matters more than what comes with it.
+  /// - Throws: for an error that says nothing of the file, such as a lack of descriptors: the next
+  ///   attempt may copy it. The last attempt notes that too: the report matters more than what comes
+  ///   with it.
   func copyAttachments(
-    of snapshot: inout ProcessSnapshot, to reportID: ReportID, from reader: AttachmentReader
-  ) {
+    of snapshot: inout ProcessSnapshot, to reportID: ReportID, from reader: AttachmentReader,
+    isLastAttempt: Bool
+  ) throws(Failure) {
     let paths = snapshot.client.attachments.map(\.path)
     let names = StoredAttachment.names(for: Array(paths.prefix(Self.maximumAttachments)))
     var left = Self.maximumAttachmentTotal
@@ -38,6 +41,9 @@ extension DumpConversion {
         snapshot.client.attachments[index].size = UInt64(clamping: copy.size)
         snapshot.client.attachments[index].bytesOmitted = UInt64(clamping: copy.bytesOmitted)
       } catch {
+        guard isLastAttempt || !SystemRefusals.isPassing(error.errno) else {
+          throw Failure(reason: "attachment: \(error)", isOfDump: true)
+        }
         snapshot.client.attachments[index].failure = error.description
       }
     }

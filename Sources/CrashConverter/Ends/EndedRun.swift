@@ -70,10 +70,13 @@ package struct ObservedEnd: Sendable {
 
 extension PendingDirectory {
   /// The end of the dead owner of an empty locked file; nil where nothing can be said of it.
-  func endedRun(_ name: PendingDumpName) -> EndedRun? {
-    guard let record = runRecord(of: name), let course = record.course else { return nil }
+  ///
+  /// - Throws: where record or evidence cannot be read now: what is not known yet is not nothing.
+  func endedRun(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> EndedRun? {
+    guard let record = try runRecord(of: name), let course = record.course else { return nil }
     var evidence = EndEvidence(record: record)
     evidence.bootID = host.bootID
+    let refusals = SystemRefusals.now
     let kills = MachineCounts.kills
     // Shifted in any other time namespace.
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
@@ -88,15 +91,24 @@ extension PendingDirectory {
     {
       evidence.isInKernelLog = KernelLog.namesVictim(record)
     }
-    evidence.hasLaterRun = hasLaterRun(than: record, of: name)
+    try checkRefusals(since: refusals)
+    evidence.hasLaterRun = try hasLaterRun(than: record, of: name)
     return evidence.verdict.map { EndedRun(record: record, end: $0) }
   }
 
   /// The run record beside a dump; nil where there is none or it is damaged.
-  func runRecord(of name: PendingDumpName) -> RunRecord? {
-    (try? directory.contents(
-      of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize)).flatMap(
-        RunRecord.init(bytes:))
+  ///
+  /// - Throws: where the system does not say.
+  func runRecord(of name: PendingDumpName) throws(CrashReportDatabaseError) -> RunRecord? {
+    do throws(CrashReportDatabaseError) {
+      return RunRecord(
+        bytes: try directory.contents(
+          of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize))
+    } catch {
+      // Another user's, or something else of that name, stays what it is.
+      guard SystemRefusals.isPassing(error.errno) else { return nil }
+      throw error
+    }
   }
 
   private func process(of record: RunRecord) -> EndEvidence.Process {
@@ -117,17 +129,20 @@ extension PendingDirectory {
   }
 
   /// True if the same process has begun another run since: exec leaves its ID and start time.
-  private func hasLaterRun(than record: RunRecord, of name: PendingDumpName) -> Bool {
-    guard let launch = record.launchTime, let names = try? directory.names() else { return false }
-    return names.contains { fileName in
+  private func hasLaterRun(
+    than record: RunRecord, of name: PendingDumpName
+  ) throws(CrashReportDatabaseError) -> Bool {
+    guard let launch = record.launchTime else { return false }
+    for fileName in try directory.names() {
       guard let other = PendingDumpName(fileName: fileName), other.role == .runRecord,
-        other.reportID != name.reportID, let found = runRecord(of: other),
+        other.reportID != name.reportID, let found = try runRecord(of: other),
         found.processID == record.processID, found.startTime == record.startTime,
         found.bootID == record.bootID, found.processNamespace == record.processNamespace,
         found.timeNamespace == record.timeNamespace,
-        found.stackStart != record.stackStart, let later = found.launchTime
-      else { return false }
-      return later > launch
+        found.stackStart != record.stackStart, let later = found.launchTime, later > launch
+      else { continue }
+      return true
     }
+    return false
   }
 }

@@ -33,7 +33,10 @@ enum KernelLog {
   /// may not be read.
   private static func messages() -> [(time: Int64, text: String)] {
     let descriptor = unsafe open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else { return [] }
+    guard descriptor >= 0 else {
+      SystemRefusals.note(errno)
+      return []
+    }
     defer { close(descriptor) }
     var found: [(Int64, String)] = []
     var buffer = [UInt8](repeating: 0, count: 8192)
@@ -41,6 +44,8 @@ enum KernelLog {
       // One message a read; EPIPE says that some were lost meanwhile.
       let count = unsafe read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR || errno == EPIPE { continue }
+      // Without a further message it says EAGAIN.
+      if count < 0, errno != EAGAIN { SystemRefusals.note(errno) }
       guard count > 0 else { break }
       if let message = parse(buffer[..<count]), message.text.contains("Killed process") {
         found.append(message)

@@ -47,20 +47,38 @@ private enum CrashHistory {
   static func pending(
     in database: CrashReportDatabase, of identifier: String
   ) throws(CrashReportDatabaseError) -> [RecentCrash] {
-    guard let root = try? database.open(),
-      root.status(of: PendingDumpName.directory)?.kind == .directory
-    else { return [] }
+    let root = try database.open()
+    guard try root.status(of: PendingDumpName.directory)?.kind == .directory else { return [] }
     let directory = try PendingDirectory(database: root, identifier: identifier)
-    return try directory.dumps(among: directory.files()).compactMap { file in
-      guard file.name.identifier == identifier, file.status.size > 0,
-        file.name.role != .locked || directory.ownerVerdict(file).isDead,
-        let opened = try? directory.directory.open(file.name.description),
-        let bytes = try? opened.read(at: 0, count: prefixSize),
-        let document = try? IntermediateDumpDocument(parsing: bytes)
-      else { return nil }
-      return RecentCrash(
-        document, of: identifier, reportID: file.name.reportID,
-        writtenAt: file.status.modificationTime)
+    var crashes: [RecentCrash] = []
+    for file in try directory.dumps(among: directory.files())
+    where file.name.identifier == identifier {
+      let status = try file.status.get()
+      guard status.size > 0 else { continue }
+      if file.name.role == .locked, try !directory.ownerVerdict(file).isDead { continue }
+      guard
+        let bytes = try ifUsable({ () throws(CrashReportDatabaseError) in
+          try directory.directory.open(file.name.description).read(at: 0, count: prefixSize)
+        }),
+        let document = try? IntermediateDumpDocument(parsing: bytes),
+        let crash = RecentCrash(
+          document, of: identifier, reportID: file.name.reportID,
+          writtenAt: status.modificationTime)
+      else { continue }
+      crashes.append(crash)
+    }
+    return crashes
+  }
+
+  /// Nil for what has been removed meanwhile, and for what is no dump or report.
+  private static func ifUsable<Value>(
+    _ read: () throws(CrashReportDatabaseError) -> Value?
+  ) throws(CrashReportDatabaseError) -> Value? {
+    do throws(CrashReportDatabaseError) {
+      return try read()
+    } catch {
+      guard SystemRefusals.isPassing(error.errno) else { return nil }
+      throw error
     }
   }
 
@@ -71,8 +89,11 @@ private enum CrashHistory {
     var crashes: [RecentCrash] = []
     for report in try database.reports().reversed().prefix(reportLimit) where report.state != .new {
       if crashes.count >= limit { break }
-      // One that is pruned meanwhile, or damaged, is left out.
-      guard let crash = try? crash(in: report, of: database, identifier) else { continue }
+      guard
+        let crash = try ifUsable({ () throws(CrashReportDatabaseError) in
+          try crash(in: report, of: database, identifier)
+        })
+      else { continue }
       crashes.append(crash)
     }
     return crashes

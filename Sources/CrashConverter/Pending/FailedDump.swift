@@ -12,8 +12,8 @@ extension PendingDirectory {
   static let maximumInterruptions: UInt32 = 30
 
   /// True if a claimed file is empty still.
-  func isEmpty(_ claim: DumpClaim) -> Bool {
-    (directory.status(of: claim.name.description)?.size ?? 0) == 0
+  func isEmpty(_ claim: DumpClaim) throws(CrashReportDatabaseError) -> Bool {
+    (try directory.status(of: claim.name.description)?.size ?? 0) == 0
   }
 
   /// Lets others, and this process later, try again.
@@ -25,7 +25,7 @@ extension PendingDirectory {
       role: .claimed(attempt: attempts, processID: 0, startTime: 0, place: 0))
     // There is one file of a report; should there be a second, this one stays claimed and is found
     // again once this process has ended.
-    guard directory.status(of: free.description) == nil else { return }
+    guard try directory.status(of: free.description) == nil else { return }
     _ = try directory.rename(
       claim.name.description, to: directory, free.description, replacing: true)
   }
@@ -35,11 +35,11 @@ extension PendingDirectory {
   func quarantine(_ claim: DumpClaim, reason: String) throws(CrashReportDatabaseError) {
     let quarantine = try root.subdirectory(PendingDumpName.quarantineDirectory, create: true)
     let name = claim.name.with(role: .finished).description
-    let status = directory.status(of: claim.name.description)
+    let status = try directory.status(of: claim.name.description)
     for number in 1...1000 {
       let target = number == 1 ? name : "\(name).\(number)"
       // A converter that was killed in between left the file both names.
-      let isMoved = quarantine.status(of: target).map { $0 == status }
+      let isMoved = try quarantine.status(of: target).map { $0 == status }
       guard isMoved != false else { continue }
       // The reason first: a dump that lies there without one would be a riddle.
       let text = "\(reason)\nattempts: \(claim.attempt)\n"

@@ -15,18 +15,19 @@ extension PendingDirectory {
   ///
   /// The dump lies in this directory still: it is younger than what its process had claimed, and so is
   /// converted after that. False if it is gone, or says nothing.
+  ///
+  /// - Throws: where the system does not say.
   func crashedElsewhere(
     _ processID: UInt32, startTime: UInt64, _ witness: PendingDumpName.Witness?
-  ) -> Bool {
-    guard let witness, witness.thread != 0, startTime != 0, let files = try? files() else {
-      return false
-    }
-    for file in files where file.name.role == .runRecord {
-      guard let record = runRecord(of: file.name), record.processID == processID,
+  ) throws(CrashReportDatabaseError) -> Bool {
+    guard let witness, witness.thread != 0, startTime != 0 else { return false }
+    for file in try files() where file.name.role == .runRecord {
+      guard let record = try runRecord(of: file.name), record.processID == processID,
         record.startTime == startTime, HostIdentity.digest(record.bootID) == witness.boot
       else { continue }
       for role in [.finished, .locked] as [PendingDumpName.Role] {
-        if let thread = crashedThread(of: file.name.with(role: role)), thread != witness.thread {
+        if let thread = try crashedThread(of: file.name.with(role: role)), thread != witness.thread
+        {
           return true
         }
       }
@@ -35,11 +36,15 @@ extension PendingDirectory {
   }
 
   /// The thread of a dump's exception; nil where there is no dump, or none of a crash.
-  private func crashedThread(of name: PendingDumpName) -> UInt64? {
-    guard let file = try? directory.open(name.description),
-      let bytes = try? file.read(at: 0, count: Self.beginning),
-      let document = try? IntermediateDumpDocument(parsing: bytes)
-    else { return nil }
+  private func crashedThread(of name: PendingDumpName) throws(CrashReportDatabaseError) -> UInt64? {
+    let bytes: [UInt8]
+    do throws(CrashReportDatabaseError) {
+      bytes = try directory.open(name.description).read(at: 0, count: Self.beginning)
+    } catch {
+      guard SystemRefusals.isPassing(error.errno) else { return nil }
+      throw error
+    }
+    guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return nil }
     return document.root.map(.exception)?.unsigned(.exceptionThreadID)
   }
 }

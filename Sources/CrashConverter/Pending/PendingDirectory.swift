@@ -7,7 +7,13 @@ struct PendingDirectory: ~Copyable {
   /// A file with a name of ours, as it was when the directory was listed.
   struct File: Sendable {
     let name: PendingDumpName
-    let status: FileStatus
+    /// The failure where the system did not say: the file is there.
+    let status: Result<FileStatus, CrashReportDatabaseError>
+
+    /// In bytes; 0 where the system did not say.
+    var size: Int64 { (try? status.get().size) ?? 0 }
+    /// Nanoseconds since 1970; the newest where the system did not say.
+    var modificationTime: Int64 { (try? status.get().modificationTime) ?? .max }
   }
 
   let directory: Directory
@@ -21,6 +27,8 @@ struct PendingDirectory: ~Copyable {
   let now: Int64
   /// The end of one process that the caller has waited for; nil where it has for none.
   let observedEnd: ObservedEnd?
+  /// The reason for which this host could not be looked at; nil where it could.
+  private let hostFailure: CrashReportDatabaseError?
   /// The witness of the claims in this directory.
   private let witness = ClaimWitness()
 
@@ -31,13 +39,27 @@ struct PendingDirectory: ~Copyable {
     database: consuming Directory, identifier: String?, observedEnd: ObservedEnd? = nil
   ) throws(CrashReportDatabaseError) {
     let directory = try database.subdirectory(PendingDumpName.directory, create: true)
+    let refusals = SystemRefusals.now
     isLocalFileSystem = LocalFileSystem.contains(descriptor: directory.descriptor)
     self.directory = directory
     root = database
     self.identifier = identifier
     self.observedEnd = observedEnd
     host = HostIdentity.current()
+    hostFailure = Self.failure(since: refusals)
     now = SystemClock.now
+  }
+
+  private static func failure(since refusals: SystemRefusals.Point) -> CrashReportDatabaseError? {
+    refusals.refusalSince.map {
+      CrashReportDatabaseError(
+        systemCall: "looking in /proc for what lives and has ended", errno: $0)
+    }
+  }
+
+  /// Throws if the system has refused to read something since then.
+  func checkRefusals(since refusals: SystemRefusals.Point) throws(CrashReportDatabaseError) {
+    if let failure = Self.failure(since: refusals) { throw failure }
   }
 
   /// All files of ours; whatever has another name or is of a kind it should not be is not among
@@ -45,11 +67,15 @@ struct PendingDirectory: ~Copyable {
   func files() throws(CrashReportDatabaseError) -> [File] {
     var files: [File] = []
     for fileName in try directory.names() {
-      guard let name = PendingDumpName(fileName: fileName),
-        let status = directory.status(of: fileName),
-        status.kind == (name.role == .fifo ? .fifo : .regular)
-      else { continue }
-      files.append(File(name: name, status: status))
+      guard let name = PendingDumpName(fileName: fileName) else { continue }
+      do throws(CrashReportDatabaseError) {
+        guard let status = try directory.status(of: fileName),
+          status.kind == (name.role == .fifo ? .fifo : .regular)
+        else { continue }
+        files.append(File(name: name, status: .success(status)))
+      } catch {
+        files.append(File(name: name, status: .failure(error)))
+      }
     }
     return files
   }
@@ -65,33 +91,39 @@ struct PendingDirectory: ~Copyable {
     }.sorted { left, right in
       let leftIsOwn = left.name.identifier == identifier
       guard leftIsOwn == (right.name.identifier == identifier) else { return leftIsOwn }
-      return (left.status.modificationTime, left.name.description)
-        < (right.status.modificationTime, right.name.description)
+      return (left.modificationTime, left.name.description)
+        < (right.modificationTime, right.name.description)
     }
   }
 
   /// Nanoseconds since the latest of a file's dates, or else since its last change of any kind; 0 if all are
   /// of a clock that was not set, and the age counts from now on.
-  private func age(of file: File, since dates: [Int64]) -> Int64 {
+  private func age(
+    of name: PendingDumpName, _ status: FileStatus, since dates: [Int64]
+  ) -> Int64 {
     if let date = FileDate.latest(of: dates, now: now)
-      ?? FileDate.latest(of: [file.status.changeTime], now: now)
+      ?? FileDate.latest(of: [status.changeTime], now: now)
     {
       return now.clampedSubtracting(date)
     }
-    FileDate.renew(file.name.description, in: directory.descriptor)
+    FileDate.renew(name.description, in: directory.descriptor)
     return 0
   }
 
   // MARK: - Owners
 
   /// Decides whether a locked file's owner may still write to it.
-  func ownerVerdict(_ file: File) -> OwnerVerdict {
+  ///
+  /// - Throws: where the system does not say what lies there.
+  func ownerVerdict(_ file: File) throws(CrashReportDatabaseError) -> OwnerVerdict {
+    if let hostFailure { throw hostFailure }
     let recordName = file.name.with(role: .runRecord).description
-    let recordTime = directory.status(of: recordName)?.modificationTime ?? .min
+    let recordTime = try directory.status(of: recordName)?.modificationTime ?? .min
+    let status = try file.status.get()
     return RunRecord.evidence(
-      runRecord(of: file.name), of: file.name, in: directory.descriptor, host: host,
+      try runRecord(of: file.name), of: file.name, in: directory.descriptor, host: host,
       isLocalFileSystem: isLocalFileSystem,
-      age: age(of: file, since: [file.status.modificationTime, recordTime]),
+      age: age(of: file.name, status, since: [status.modificationTime, recordTime]),
       isOwnIdentifier: file.name.identifier == identifier
     ).verdict
   }
@@ -106,27 +138,29 @@ struct PendingDirectory: ~Copyable {
   func claim(_ file: File) throws(CrashReportDatabaseError) -> Taking {
     var attempt: UInt32 = 1
     var preceding = DumpClaim.Attempt.none
+    let status = try file.status.get()
     switch file.name.role {
     case .finished: break
     case .locked, .hang:
-      let verdict = ownerVerdict(file)
+      let verdict = try ownerVerdict(file)
       if case .alive(let reason, let still) = verdict {
         // Every process that lives has one that is empty.
-        guard file.status.size > 0 else {
-          if saysNothing(file.name) { try removeAll(of: file.name, dump: file.name) }
+        guard status.size > 0 else {
+          if try saysNothing(file.name) { try removeAll(of: file.name, dump: file.name) }
           return .gone
         }
         return left("its owner may still write to it: \(reason)", still: still)
       }
       // Looked at after the verdict: the owner may have written until then.
-      if file.name.role == .hang, directory.status(of: file.name.description)?.size == 0 {
+      if file.name.role == .hang, try directory.status(of: file.name.description)?.size == 0 {
         try removeAll(of: file.name, dump: file.name)
         return .gone
       }
     case .claimed(let previous, let processID, let startTime, let place, let witness):
+      if let hostFailure { throw hostFailure }
       let verdict = ClaimLiveness.verdict(
         processID: processID, startTime: startTime, place: place, witness: witness, host: host,
-        age: age(of: file, since: [file.status.modificationTime, file.status.changeTime]),
+        age: age(of: file.name, status, since: [status.modificationTime, status.changeTime]),
         isLocalFileSystem: isLocalFileSystem,
         witnessProbe: { ClaimWitness.probe($0, in: directory.descriptor) })
       if case .alive(let reason, let still) = verdict {
@@ -137,7 +171,7 @@ struct PendingDirectory: ~Copyable {
       preceding =
         if processID == 0 {
           .failed
-        } else if crashedElsewhere(processID, startTime: startTime, witness) {
+        } else if try crashedElsewhere(processID, startTime: startTime, witness) {
           .interrupted
         } else {
           .ended
@@ -149,7 +183,7 @@ struct PendingDirectory: ~Copyable {
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
         place: host.place, witness: witness.witness(in: directory.descriptor, host: host)))
     // Another file of this report, which this process could not give back.
-    guard directory.status(of: claimed.description) == nil else {
+    guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
     // A plain rename: of two that try, the second finds the old name gone.
@@ -157,11 +191,16 @@ struct PendingDirectory: ~Copyable {
       file.name.description, to: directory, claimed.description, replacing: true)
     guard result == .done else { return .gone }
     var claim = DumpClaim(name: claimed, attempt: attempt, preceding: preceding)
-    // Only now, with the attempt in the name, is looked into what a dead run left.
-    guard file.name.role != .finished, !claim.isSetAside,
-      directory.status(of: claimed.description)?.size == 0
-    else { return .taken(claim) }
-    claim.run = hasDump(beside: file.name) ? nil : endedRun(file.name)
+    do throws(CrashReportDatabaseError) {
+      // Only now, with the attempt in the name, is looked into what a dead run left.
+      guard file.name.role != .finished, !claim.isSetAside,
+        try directory.status(of: claimed.description)?.size == 0
+      else { return .taken(claim) }
+      claim.run = try hasDump(beside: file.name) ? nil : endedRun(file.name)
+    } catch {
+      try giveBack(claim, countsAttempt: false)
+      throw error
+    }
     if claim.run == nil {
       try removeAll(of: file.name, dump: claimed)
       return .gone
@@ -173,9 +212,9 @@ struct PendingDirectory: ~Copyable {
   /// owner itself removes where it cannot note its end, and nobody holds its FIFO.
   ///
   /// Should the owner live all the same, its crash makes a file under an ID of its own.
-  private func saysNothing(_ name: PendingDumpName) -> Bool {
-    isLocalFileSystem && directory.status(of: name.with(role: .runRecord).description) == nil
-      && fifoProbe(name) == .noReader
+  private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
+    guard isLocalFileSystem, fifoProbe(name) == .noReader else { return false }
+    return try directory.status(of: name.with(role: .runRecord).description) == nil
   }
 
   private func left(_ reason: String, still: Int64?) -> Taking {
@@ -183,8 +222,8 @@ struct PendingDirectory: ~Copyable {
   }
 
   /// True if a finished dump of the same report lies beside an empty file: it tells of the end.
-  private func hasDump(beside name: PendingDumpName) -> Bool {
-    (directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
+  private func hasDump(beside name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
+    (try directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }
 
   /// Removes a dump, then its owner's run record and FIFO, unless another file of the same report needs
@@ -194,7 +233,7 @@ struct PendingDirectory: ~Copyable {
   ) throws(CrashReportDatabaseError) {
     try directory.remove(dump.description)
     for role in [.locked, .hang] as [PendingDumpName.Role] {
-      if directory.status(of: name.with(role: role).description) != nil { return }
+      if try directory.status(of: name.with(role: role).description) != nil { return }
     }
     try directory.remove(name.with(role: .fifo).description)
     try directory.remove(name.with(role: .runRecord).description)
@@ -213,13 +252,7 @@ struct PendingDirectory: ~Copyable {
         try? directory.remove(file.name.description)
         continue
       }
-      // An owner makes its FIFO, then its run record, then its dump. So the record of a dead one says
-      // that no dump will come; without a record nobody knows whose the FIFO is.
-      guard
-        runRecord(of: file.name) != nil
-          || age(of: file, since: [file.status.changeTime]) > ClaimLiveness.unjudgedLimit,
-        ownerVerdict(file).isDead
-      else { continue }
+      guard (try? isOrphan(file)) == true else { continue }
       dead.append(file.name)
     }
     // Listed once more: the owner of one may have been at its start when the files were, and dead when
@@ -231,6 +264,18 @@ struct PendingDirectory: ~Copyable {
       try? directory.remove(name.with(role: .fifo).description)
       try? directory.remove(name.with(role: .runRecord).description)
     }
+  }
+
+  /// True for a run record or FIFO of a dead owner that has no dump.
+  ///
+  /// An owner makes its FIFO, then its run record, then its dump. So the record of a dead one says that
+  /// no dump will come; without a record nobody knows whose the FIFO is.
+  private func isOrphan(_ file: File) throws(CrashReportDatabaseError) -> Bool {
+    let status = try file.status.get()
+    let age = age(of: file.name, status, since: [status.changeTime])
+    let isJudged = try runRecord(of: file.name) != nil
+    guard isJudged || age > ClaimLiveness.unjudgedLimit else { return false }
+    return try ownerVerdict(file).isDead
   }
 }
 
@@ -264,6 +309,14 @@ struct DumpClaim: Sendable {
   let preceding: Attempt
   /// The end of the run, where the dump is empty.
   var run: EndedRun?
+
+  /// False after a converter has ended while it worked on it: then no more is done than is needed.
+  var isHarmless: Bool {
+    switch preceding {
+    case .none, .failed: true
+    case .ended, .interrupted: false
+    }
+  }
 
   /// True if it is not to be read any more: it goes to quarantine as it is.
   var isSetAside: Bool {

@@ -35,7 +35,10 @@ struct CauseFinder {
     }
     switch signal {
     case SIGSEGV:
-      return MemoryFault(exception: exception, snapshot: snapshot, trace: trace).finding
+      var finding = MemoryFault(exception: exception, snapshot: snapshot, trace: trace).finding
+      // A dump without the code does not tell a fault from a signal that was sent.
+      if exception.code == nil { finding?.certainty = .likely }
+      return finding
     case SIGBUS: return busError(exception)
     case SIGFPE: return arithmetic(exception)
     case SIGILL, SIGTRAP:

@@ -268,6 +268,13 @@ package enum MemoryAccess: String, Sendable {
   /// Source: Intel SDM volume 3, 4.7 (Page-Fault Exceptions): bit 1 a write, bit 4 an instruction
   /// fetch.
   init?(_ exception: ExceptionSnapshot) {
+    if let foreign = exception.foreign {
+      guard let access = foreign.access.flatMap({ MemoryAccess(rawValue: $0.rawValue) }) else {
+        return nil
+      }
+      self = access
+      return
+    }
     guard exception.signal == SIGSEGV || exception.signal == SIGBUS, let code = exception.code,
       code > 0
     else { return nil }

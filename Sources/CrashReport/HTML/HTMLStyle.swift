@@ -35,7 +35,7 @@ package enum HTMLStyle {
     .stack li.own code{font-weight:600}
     .stack li.system code{color:var(--faint)}
     .stack li.gap{color:var(--faint);font-style:italic}
-    .stack b{flex:0 0 26px;color:var(--faint);font-weight:400;text-align:right}
+    .stack b{flex:none;min-width:26px;color:var(--faint);font-weight:400;text-align:right;white-space:nowrap}
     .stack div{min-width:0;flex:1}
     .stack i{font-style:normal;font-size:11px;border:1px solid var(--line);border-radius:4px;padding:0 4px;margin-left:8px;\
     color:var(--faint)}
@@ -76,6 +76,6 @@ package enum HTMLStyle {
     .note{color:var(--data);font-family:system-ui,sans-serif;font-size:13px}
     footer{margin-top:28px;border-top:1px solid var(--line);font-size:13px}
     @media (max-width:640px){.stack p .address{display:none}}
-    @media print{details>*{display:block}}
+    @media print{details>*{display:block}details::details-content{content-visibility:visible}}
     """
 }

@@ -95,6 +95,8 @@ extension CrashReport {
       "openFiles": resources.openFiles.json,
       "descriptors": snapshot.process.descriptors.map(\.json),
       "mappings": resources.mappings.json,
+      "memory": snapshot.process.residentMemory,
+      "memoryPeak": snapshot.process.peakResidentMemory,
       "threads": resources.threads.used,
       "controlGroup": snapshot.process.cgroup.path,
       "controlGroupMemory": resources.cgroupMemory.json,
@@ -181,6 +183,12 @@ extension ExceptionSnapshot {
       },
       "systemCall": systemCall.map { call -> JSONObject in
         ["number": call.number, "name": call.name]
+      },
+      "foreign": foreign.map { foreign -> JSONObject in
+        [
+          "system": foreign.system.name, "code": foreign.code, "name": foreign.name,
+          "flags": foreign.flags, "parameters": foreign.parameters.map { Address($0).description },
+        ]
       },
     ]
   }
@@ -370,6 +378,7 @@ extension OpenDescriptor {
       "path": path,
       "cut": isCut,
       "deleted": isDeleted,
+      "ofHandler": isHandlers,
     ]
   }
 }

@@ -52,12 +52,17 @@ package struct LoggedSummary: Equatable {
   package var isWhole = false
   /// True for the single line that is printed in its place where Swift's backtracer is on.
   package var isLine = false
+  /// True where a line says again, or otherwise, what another one had said, or out of its order: lines of
+  /// two processes stand under one process ID, as of two containers.
+  package private(set) var isContradictory = false
 }
 
 /// Finds summaries among the lines of a log, each of which may begin with anything: a time, a host, a
 /// container's name.
 ///
-/// Skips every other line; lines and open summaries of a process are bounded.
+/// Lines belong together that have the same process ID and, but for times, the same text in front: of two
+/// containers each first process is process 1. Skips every other line; lines and open summaries of a
+/// process are bounded.
 package struct LoggedSummaryReader {
   private static let mark = Array("postmortem[".utf8)
   /// The handler writes fewer.
@@ -65,38 +70,70 @@ package struct LoggedSummaryReader {
   /// Summaries that may be open at a time.
   private static let maximumOpen = 256
 
-  private var open: [(summary: LoggedSummary, lines: Int)] = []
+  private struct Open {
+    var summary: LoggedSummary
+    var lines = 0
+    let origin: LogOrigin
+    /// True once a second line had the same origin: then lines of other origins are of others.
+    var isSteady = false
+    /// True once a line of another origin was taken for one of this process.
+    var isChanging = false
+  }
+
+  private var open: [Open] = []
   private var finished: [LoggedSummary] = []
 
   package init() {}
 
   /// Takes one line, without its line feed.
-  package mutating func take(_ line: [UInt8]) {
-    guard let (processID, words) = Self.content(of: line) else { return }
+  ///
+  /// - Parameter source: tells lines of several processes apart beside the text in front.
+  package mutating func take(_ line: [UInt8], from source: String = "") {
+    guard let (front, processID, words) = Self.content(of: line) else { return }
+    let origin = LogOrigin(processID: processID, source: source, front: front)
     let (word, rest) = Self.split(words)
     // Version 1 began with another word.
     if word == "crash-summary" || word == "last-words" {
       // The same process ID again: another process of the same log.
-      close(processID)
+      close(origin)
       let (version, architecture) = Self.split(rest)
       guard version == (word == "last-words" ? "1" : "2") else { return }
       if open.count == Self.maximumOpen { finished.append(open.removeFirst().summary) }
-      open.append((LoggedSummary(processID: processID, architecture: architecture), 0))
+      open.append(
+        Open(
+          summary: LoggedSummary(processID: processID, architecture: architecture), origin: origin))
       return
     }
     if word == "crash-report" {
-      close(processID)
+      close(origin)
       finished.append(LoggedSummary(processID: processID, line: rest))
       return
     }
-    guard let index = open.firstIndex(where: { $0.summary.processID == processID }) else { return }
+    guard let index = index(of: origin) else { return }
     open[index].lines += 1
     if word == "end" { open[index].summary.isWhole = true }
     if open[index].lines < Self.maximumLines, !open[index].summary.isWhole {
       open[index].summary.add(word, rest)
     } else {
-      close(processID)
+      finished.append(open.remove(at: index).summary)
     }
+  }
+
+  /// The open summary that a line of an origin belongs to.
+  ///
+  /// Without one of the same origin it is one whose text in front changes from line to line, as the
+  /// numbers that grep(1) adds do.
+  private mutating func index(of origin: LogOrigin) -> Int? {
+    if let index = open.firstIndex(where: { $0.origin == origin }) {
+      open[index].isSteady = true
+      return index
+    }
+    let similar = open.indices.filter {
+      !open[$0].isSteady && open[$0].origin.isSimilar(to: origin)
+    }
+    guard similar.count == 1 else { return nil }
+    open[similar[0]].isChanging = true
+    return similar[0]
   }
 
   /// The summaries so far that no more lines can be added to.
@@ -112,13 +149,16 @@ package struct LoggedSummaryReader {
     return takeFinished()
   }
 
-  private mutating func close(_ processID: Int32) {
-    guard let index = open.firstIndex(where: { $0.summary.processID == processID }) else { return }
-    finished.append(open.remove(at: index).summary)
+  private mutating func close(_ origin: LogOrigin) {
+    let index = open.firstIndex {
+      $0.origin == origin || $0.isChanging && !$0.isSteady && $0.origin.isSimilar(to: origin)
+    }
+    if let index { finished.append(open.remove(at: index).summary) }
   }
 
-  /// The process ID of `postmortem[PID]: `, wherever that is in the line, and the text behind it.
-  private static func content(of line: [UInt8]) -> (Int32, String)? {
+  /// The process ID of `postmortem[PID]: `, wherever that is in the line, and the texts in front of it and
+  /// behind it.
+  private static func content(of line: [UInt8]) -> (front: ArraySlice<UInt8>, Int32, String)? {
     var index = 0
     while index + mark.count < line.count {
       guard line[index] == mark[0], line[index...].starts(with: mark) else {
@@ -131,7 +171,7 @@ package struct LoggedSummaryReader {
       {
         var rest = line[(digits.endIndex + 3)...]
         if rest.last == UInt8(ascii: "\r") { rest.removeLast() }
-        return (processID, String(decoding: rest, as: UTF8.self))
+        return (line[..<index], processID, String(decoding: rest, as: UTF8.self))
       }
       index += 1
     }
@@ -158,16 +198,28 @@ extension LoggedSummary {
   fileprivate mutating func add(_ word: String, _ text: String) {
     let (first, rest) = LoggedSummaryReader.split(text)
     switch word {
-    case "product": product = Self.unescaped(text)
-    case "version": version = Self.unescaped(text)
-    case "signal": signal = text.split(separator: " ").map(String.init)
+    case "product":
+      note(product != nil)
+      product = Self.unescaped(text)
+    case "version":
+      note(version != nil)
+      version = Self.unescaped(text)
+    case "signal":
+      note(!signal.isEmpty)
+      signal = text.split(separator: " ").map(String.init)
     case "message": messages.append(Self.unescaped(text))
-    case "abort-message": abortMessage = Self.unescaped(text)
+    case "abort-message":
+      note(abortMessage != nil)
+      abortMessage = Self.unescaped(text)
     case "thread":
+      note(!threadID.isEmpty)
       threadID = first
       threadName = rest.isEmpty ? nil : Self.unescaped(rest)
-    case "report": reportID = text
+    case "report":
+      note(reportID != nil)
+      reportID = text
     case "dump":
+      note(dump != nil)
       let (failure, path) = LoggedSummaryReader.split(rest)
       dump = first
       dumpFailure = failure == "-" ? nil : failure
@@ -175,15 +227,23 @@ extension LoggedSummary {
     case "module":
       let (buildID, path) = LoggedSummaryReader.split(rest)
       guard let number = Int(first), let bytes = Self.bytes(ofHexadecimal: buildID) else { return }
+      note(modules[number] != nil)
       modules[number] = Module(buildID: bytes, path: Self.unescaped(path))
     case "frame":
       let (place, name) = LoggedSummaryReader.split(rest)
       guard let number = Int(first), number >= 0, let frame = Self.frame(number, place, name)
       else { return }
+      note(frames.last.map { $0.number >= number } ?? false)
+      // A frame's module is named before it.
+      note(frame.module.map { modules[$0] == nil } ?? false)
       frames.append(frame)
     case "more-frames": hasMoreFrames = true
     default: return
     }
+  }
+
+  private mutating func note(_ isContradiction: Bool) {
+    if isContradiction { isContradictory = true }
   }
 
   /// `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`; version 1 has no

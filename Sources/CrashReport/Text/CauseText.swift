@@ -7,6 +7,9 @@ extension CrashReport {
   package var explanation: String? {
     if let request = snapshot.request { return request.text(at: snapshot.process.crashTime) }
     if let end = snapshot.end { return end.text }
+    if let foreign = snapshot.exception?.foreign {
+      return foreign.sentence(at: snapshot.exception?.address)
+    }
     let sentences = [cause?.text].compactMap { $0 } + snapshot.shortages.map(\.text)
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }

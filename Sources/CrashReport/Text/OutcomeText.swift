@@ -65,17 +65,23 @@ extension RunEnd {
       case .rebooted: "Ended because the machine was started again or lost power."
       case .replaced: "Replaced by another program (exec)."
       case .hungThenKilled: "Hung, and was then killed."
-      case .unexplained, nil:
-        "Killed or ended by a signal, unknown which, or replaced by a program that has ended too."
+      case .unexplained, nil: Self.unexplained
       }
     let doubt =
       switch certainty {
       case .likely: " This is likely, not certain."
+      // Its sentence has the other explanations.
+      case .possible where kind == .unexplained: ""
       case .possible: " This is possible; the evidence allows other explanations."
       case .certain, nil: ""
       }
     return sentence + " It left no dump of its end." + doubt
   }
+
+  private static let unexplained =
+    "Ended without a crash and without exit: most likely by SIGKILL, as of kill -9, of a container or"
+    + " pod that was stopped, or of the kernel short of memory. Nothing tells which; another signal"
+    + " that ends a process, or exec of a program that has ended since, leaves as little."
 }
 
 extension Survival {

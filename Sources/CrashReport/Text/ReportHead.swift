@@ -24,7 +24,9 @@ extension CrashReport {
     var paragraphs: [String] = []
     if message != nil, let explanation { paragraphs.append(explanation) }
     if log != nil {
-      if !snapshot.capture.isComplete { paragraphs.append("The log breaks off in the summary.") }
+      if !snapshot.capture.isComplete {
+        paragraphs.append(snapshot.capture.damage ?? "The log breaks off in the summary.")
+      }
     } else if !snapshot.capture.isComplete {
       let damage = snapshot.capture.damage.map { ": \($0)" } ?? ""
       paragraphs.append("This dump is torn and holds only what came before its end\(damage).")
@@ -41,7 +43,8 @@ extension CrashReport {
     let system = snapshot.system
     let survival = snapshot.survival
     let signs: [(String, String?)] = [
-      ("Signal", signalText), ("Address", snapshot.exception?.address?.description),
+      (snapshot.exception?.foreign == nil ? "Signal" : "Exception", signalText),
+      ("Address", snapshot.exception?.address?.description),
       ("Error", errorText), ("Access", snapshot.exception.flatMap { MemoryAccess($0)?.rawValue }),
       ("Cause", cause.map { "\($0.kind), \($0.certainty.rawValue)" }), ("Sent by", senderText),
       ("Outcome", survival?.outcomeText(handlerIn: previousHandlerModule)),
@@ -74,6 +77,7 @@ extension CrashReport {
   /// Such as "SIGSEGV (11), SEGV_MAPERR".
   var signalText: String? {
     guard snapshot.request == nil, let exception = snapshot.exception else { return nil }
+    if let foreign = exception.foreign { return foreign.text }
     guard let signal = exception.signal else { return "unknown" }
     let code = exception.code.map {
       ", " + (SignalNames.codeName(signal: signal, code: $0) ?? "code \($0)")

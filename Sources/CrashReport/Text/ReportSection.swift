@@ -63,12 +63,19 @@ extension CrashReport {
     add("Descriptors", descriptorCounts)
     add("Mappings", resources.mappings) { String($0) }
     add("Threads", resources.threads.used.map { String($0) })
+    add("Memory", memoryText)
     add("Group memory", resources.cgroupMemory, text: Quantity.size)
     add("Group tasks", resources.cgroupTasks) { String($0) }
     add("Stack limit", resources.stackLimit.map(Quantity.size))
     add("Memory limit", resources.addressSpace.limit.map { Quantity.size($0) + " of addresses" })
     add("Load", resources.loadAverage?.map { String($0) }.joined(separator: " "))
     return ReportSection("Resources", rows: rows)
+  }
+
+  /// Such as "19 MiB, at most 25 MiB": of the process itself, beside that of its group.
+  private var memoryText: String? {
+    let peak = snapshot.process.peakResidentMemory.map { "at most \(Quantity.size($0))" }
+    return Self.list([snapshot.process.residentMemory.map(Quantity.size), peak])
   }
 
   private var annotationSection: ReportSection? {

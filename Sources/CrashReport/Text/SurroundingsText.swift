@@ -38,7 +38,19 @@ extension CrashReport {
       return "\(count.all) \(name)" + (count.deleted > 0 ? " (\(count.deleted) deleted)" : "")
     }.joined(separator: ", ")
     let left = descriptorsOmitted
-    return left > 0 ? "\(text), and \(left) more" : text
+    if left > 0 { return "\(text), and \(left) more" + handlersShare }
+    // The count has one more, by which it was made; another thread may have opened more meanwhile.
+    let more = snapshot.process.descriptorCount.map { Int(clamping: $0) &- descriptors.count } ?? 0
+    return (more > 0 ? "\(text), and \(more) open while they were counted" : text) + handlersShare
+  }
+
+  /// Such as "; 6 of them are the crash handler's"; empty for none.
+  private var handlersShare: String {
+    let count = snapshot.process.descriptors.count(where: \.isHandlers)
+    guard count > 0 else { return "" }
+    return count == 1
+      ? "; 1 of them is the crash handler's"
+      : "; \(count) of them are the crash handler's"
   }
 
   private static let plurals = [
@@ -52,7 +64,12 @@ extension CrashReport {
     var rows = descriptors.map { descriptor -> ReportSection.Row in
       let path = descriptor.path.map { $0 + (descriptor.isCut ? "..." : "") }
       let kind = descriptor.anonymousKind == nil ? descriptor.kind?.word : nil
-      let words = Self.list([kind, path, descriptor.isDeleted ? "(deleted)" : nil], separator: " ")
+      let words = Self.list(
+        [
+          kind, path, descriptor.isDeleted ? "(deleted)" : nil,
+          descriptor.isHandlers ? "(crash handler)" : nil,
+        ],
+        separator: " ")
       return .field(ReportField(name: "\(descriptor.number)", value: words ?? "unknown"))
     }
     if descriptorsOmitted > 0 { rows.append(.text("\(descriptorsOmitted) more, not listed")) }
@@ -67,4 +84,20 @@ extension CrashReport {
     else { return 0 }
     return count &- listed
   }
+}
+
+extension OpenDescriptor {
+  /// True for a file that the crash handler holds open since its start, by its path: those in its
+  /// directory, those of the process's cgroup, and /proc.
+  var isHandlers: Bool {
+    guard let path else { return false }
+    let parts = path.split(separator: "/")
+    if parts.suffix(2).contains("pending-serialized-dumps") || path == "/proc" { return true }
+    return path.hasPrefix("/sys/fs/cgroup/") && Self.cgroupFiles.contains(parts.last ?? "")
+  }
+
+  private static let cgroupFiles: Set<Substring> = [
+    "memory.current", "memory.max", "pids.current", "pids.max", "memory.usage_in_bytes",
+    "memory.limit_in_bytes",
+  ]
 }

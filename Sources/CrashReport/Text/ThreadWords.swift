@@ -15,7 +15,8 @@ extension CrashReport {
 
   private func notes(on thread: Thread) -> [String] {
     let known = thread.snapshot
-    let how = thread.crashed && snapshot.request == nil ? nil : known.captureMethod?.name
+    // Of a requested dump the first thread has the method of a crash, too.
+    let how = known.captureMethod == .crashed ? nil : known.captureMethod?.name
     let state = known.state.map { "state \($0)" }
     let call = known.systemCallNumber.map { number in
       (known.systemCallSource == .code ? "probably in " : "in ")

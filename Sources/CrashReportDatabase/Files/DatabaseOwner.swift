@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
+internal import IntermediateDump
 
 /// The owner of a database, where this process is root and the owner is another user.
 ///
@@ -19,10 +20,16 @@ package struct DatabaseOwner: Sendable, Equatable {
 
   /// The owner of a directory; nil where this process has its rights already, or is not root, or
   /// there is no directory.
-  package init?(of path: String) {
+  ///
+  /// - Throws: where the system does not say.
+  package init?(of path: String) throws(CrashReportDatabaseError) {
     var status = stat()
-    guard geteuid() == 0, pm_file_user() == 0, unsafe stat(path, &status) == 0,
-      status.st_mode & S_IFMT == S_IFDIR, status.st_uid != 0
+    guard geteuid() == 0, pm_file_user() == 0 else { return nil }
+    guard unsafe stat(path, &status) == 0 else {
+      guard SystemRefusals.isPassing(errno) else { return nil }
+      throw CrashReportDatabaseError(systemCall: "looking at \(path)", errno: errno)
+    }
+    guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid != 0
     else { return nil }
     self.init(user: status.st_uid, group: status.st_gid)
   }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 internal import PendingDumps
 
 /// A directory held open, through which all files in it are reached.
@@ -68,7 +69,9 @@ package struct Directory: ~Copyable, Sendable {
   /// Goes through the names that `names()` gives, with one of them in memory.
   ///
   /// - Parameter visit: returns false to end it.
-  package func forEachName(_ visit: (String) -> Bool) throws(CrashReportDatabaseError) {
+  package func forEachName(
+    _ visit: (String) throws(CrashReportDatabaseError) -> Bool
+  ) throws(CrashReportDatabaseError) {
     // A descriptor of its own: threads would share the directory's position.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let stream = unsafe fdopendir(copy) else {
@@ -83,17 +86,27 @@ package struct Directory: ~Copyable, Sendable {
       guard let entry = unsafe readdir(stream) else { break }
       let start = unsafe UnsafeRawPointer(entry) + nameOffset
       let name = unsafe String(cString: start.assumingMemoryBound(to: CChar.self))
-      if name != ".", name != "..", !visit(name) { return }
+      if name != ".", name != "..", try !visit(name) { return }
     }
     guard errno == 0 else {
       throw CrashReportDatabaseError(systemCall: "listing the directory \(path)", errno: errno)
     }
   }
 
-  /// The status of a name, of a link itself and not its target; nil where there is none.
-  package func status(of name: String) -> FileStatus? {
+  /// The status of a name, of a link itself and not its target.
+  ///
+  /// - Returns: nil only where there is no such name.
+  /// - Throws: where the system does not say: what cannot be seen may be there.
+  package func status(of name: String) throws(CrashReportDatabaseError) -> FileStatus? {
     var status = stat()
-    guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    while unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 {
+      switch errno {
+      case EINTR: continue
+      case ENOENT: return nil
+      default:
+        throw CrashReportDatabaseError(systemCall: "looking at \(path)/\(name)", errno: errno)
+      }
+    }
     return FileStatus(status)
   }
 
@@ -129,15 +142,23 @@ package struct Directory: ~Copyable, Sendable {
     try open(name).read(limit: limit)
   }
 
-  /// Reads a small file with three system calls; nil for a longer one than `limit` bytes, and for every
-  /// failure.
+  /// Reads a small file with three system calls.
   ///
   /// Does not ask what kind of file it is: one that is not regular gives no bytes, or others than those
   /// that are looked for, without waiting.
-  package func smallFile(_ name: String, limit: Int) -> [UInt8]? {
+  ///
+  /// - Returns: nil for a file of more than `limit` bytes, one of another kind or user, and where there
+  ///   is none.
+  /// - Throws: for an error that says nothing of the file.
+  package func smallFile(
+    _ name: String, limit: Int
+  ) throws(CrashReportDatabaseError) -> [UInt8]? {
     let file = unsafe openat(
       descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
+    guard file >= 0 else {
+      guard SystemRefusals.isPassing(errno) else { return nil }
+      throw CrashReportDatabaseError(systemCall: "opening \(path)/\(name)", errno: errno)
+    }
     defer { _ = Glibc.close(file) }
     // A read that fills the buffer may have left bytes.
     for size in [512, limit + 1] {
@@ -148,7 +169,10 @@ package struct Directory: ~Copyable, Sendable {
         } while result < 0 && errno == EINTR
         count = max(0, result)
       }
-      if result < 0 { return nil }
+      guard result >= 0 else {
+        guard SystemRefusals.isPassing(errno) else { return nil }
+        throw CrashReportDatabaseError(systemCall: "reading \(path)/\(name)", errno: errno)
+      }
       if result < size { return bytes }
     }
     return nil
@@ -156,7 +180,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Appends bytes to a file; makes it, for this user alone, where it is missing.
   package func append(_ bytes: [UInt8], to name: String) throws(CrashReportDatabaseError) {
-    if status(of: name) == nil { _ = try create(name) }
+    if try status(of: name) == nil { _ = try create(name) }
     try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
@@ -222,7 +246,7 @@ extension Directory {
       guard errno != ENOENT, errno != EEXIST else {
         return try result(errno, name, directory, newName)
       }
-      if directory.status(of: newName) != nil { return .targetExists }
+      if try directory.status(of: newName) != nil { return .targetExists }
     }
     if unsafe renameat(descriptor, name, directory.descriptor, newName) == 0 { return .done }
     return try result(errno, name, directory, newName)

@@ -120,6 +120,15 @@ package struct OpenFile: ~Copyable, Sendable {
   }
 }
 
+extension DumpBytes {
+  /// Throws if a part of the file could not be read: what was made of the rest is not the dump.
+  package func checkReads(of path: String) throws(CrashReportDatabaseError) {
+    guard readError == 0 else {
+      throw CrashReportDatabaseError(systemCall: "reading \(path)", errno: readError)
+    }
+  }
+}
+
 /// The part of stat(2) that this package uses.
 package struct FileStatus: Sendable, Equatable {
   package enum Kind: Sendable {

@@ -24,9 +24,9 @@ extension CrashReportDatabase {
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       var goesOn = true
-      try directory.forEachName { name in
-        guard let id = StoredReport.id(fileName: name), let status = directory.status(of: name),
-          status.kind == .regular
+      try directory.forEachName { (name) throws(CrashReportDatabaseError) in
+        guard let id = StoredReport.id(fileName: name),
+          let status = try directory.status(of: name), status.kind == .regular
         else { return true }
         goesOn = visit(
           ReportFile(id: id, state: state, status: status, path: "\(directory.path)/\(name)"))

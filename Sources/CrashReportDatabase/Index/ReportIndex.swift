@@ -47,18 +47,13 @@ package final class ReportIndex: Sendable {
   /// - Parameter database: the database's directory.
   package init(in database: borrowing Directory) {
     var places: [Place] = []
-    guard database.status(of: Self.fileName) != nil else {
-      file = nil
-      self.places = places
-      isDamaged = false
-      return
-    }
     guard let file = try? database.open(Self.fileName), let size = try? file.status().size,
       size <= Int64(Self.maximumFileSize)
     else {
       self.file = nil
       self.places = places
-      isDamaged = true
+      // One that cannot be looked at is one that is not what it should be, too.
+      isDamaged = (try? database.status(of: Self.fileName) == nil) != true
       return
     }
     // Records that are appended meanwhile may not be whole.

@@ -35,6 +35,17 @@ package struct DumpBytes: Sendable {
     }
   }
 
+  /// The error number of the first read that failed, EIO where the file was shorter than its size; 0 while
+  /// none has.
+  ///
+  /// A result that was made of the bytes until then may lack some: an error is no end of a dump.
+  package var readError: Int32 {
+    switch storage {
+    case .memory: 0
+    case .file(let file): file.readError
+    }
+  }
+
   /// True if slices are parts of memory that is there anyhow.
   package var isInMemory: Bool {
     if case .memory = storage { true } else { false }
@@ -90,6 +101,7 @@ private final class PagedFile: Sendable {
   private let descriptor: Int32
   let count: Int
   private let pages = Mutex(Pages())
+  private let firstError = Atomic<Int32>(0)
 
   init?(descriptor: Int32, count: Int) {
     self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
@@ -98,6 +110,8 @@ private final class PagedFile: Sendable {
   }
 
   deinit { close(descriptor) }
+
+  var readError: Int32 { firstError.load(ordering: .relaxed) }
 
   func slice(_ range: Range<Int>) -> ArraySlice<UInt8>? {
     guard let last = range.last else { return [] }
@@ -134,6 +148,8 @@ private final class PagedFile: Sendable {
         if result < 0, errno == EINTR { continue }
         guard result > 0 else {
           isWhole = false
+          _ = firstError.compareExchange(
+            expected: 0, desired: result < 0 ? errno : EIO, ordering: .relaxed)
           return
         }
         filled += result

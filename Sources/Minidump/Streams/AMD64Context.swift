@@ -42,7 +42,10 @@ extension MinidumpDecoder {
       bytes.littleEndian(at: offset, width: width) ?? 0
     }
     var decoded = DecodedContext()
-    let flags = UInt32(truncatingIfNeeded: word(48, 4))
+    var flags = UInt32(truncatingIfNeeded: word(48, 4))
+    if flags & MinidumpFormat.amd64Parts == 0 {
+      flags |= MinidumpFormat.amd64Control | MinidumpFormat.amd64Integer
+    }
     guard bytes.count >= 256, flags & MinidumpFormat.amd64Context != 0,
       flags & MinidumpFormat.amd64Control != 0
     else { return decoded }

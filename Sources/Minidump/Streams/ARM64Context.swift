@@ -37,7 +37,10 @@ extension MinidumpDecoder {
     let isOld =
       bytes.count == MinidumpFormat.arm64OldContextSize
       && word(0) & MinidumpFormat.arm64OldContext != 0
-    let flags = UInt32(truncatingIfNeeded: word(0, 4))
+    var flags = UInt32(truncatingIfNeeded: word(0, 4))
+    if flags & MinidumpFormat.arm64Parts == 0 {
+      flags |= MinidumpFormat.arm64Control | MinidumpFormat.arm64Integer
+    }
     guard isOld || flags & MinidumpFormat.arm64Context != 0 else { return decoded }
     if !isOld {
       guard flags & MinidumpFormat.arm64Control != 0 else { return decoded }

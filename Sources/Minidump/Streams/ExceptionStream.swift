@@ -46,7 +46,7 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// MINIDUMP_EXCEPTION_STREAM.
   ///
-  /// Numbers that are no signals (a dump taken without a crash, another system) are left out.
+  /// A dump taken without a crash has no signal; an exception of another system is told by its own code.
   mutating func decodeException() {
     guard let stream = file.streams[.exception] else { return }
     guard stream.count >= 168, let id = file.integer(at: stream.lowerBound, width: 4),
@@ -60,12 +60,14 @@ extension MinidumpDecoder {
     var exception = ExceptionSnapshot(threadID: UInt32(truncatingIfNeeded: id))
     // Of which kind is for our own stream to say.
     if isLinux, number == UInt64(UInt32.max) { snapshot.request = DumpRequest() }
-    if isLinux, (1...64).contains(number) {
-      exception.signal = Int32(truncatingIfNeeded: number)
-      exception.code = Int32(bitPattern: UInt32(truncatingIfNeeded: code))
-      if ExceptionSnapshot.hasAddress(signal: exception.signal, code: exception.code) {
-        exception.address = Address(address)
-      }
+    if isLinux {
+      takeSignal(number, code: UInt32(truncatingIfNeeded: code), address: address, to: &exception)
+    } else {
+      let foreign = foreignException(
+        at: stream.lowerBound, number: UInt32(truncatingIfNeeded: number),
+        flags: UInt32(truncatingIfNeeded: code))
+      exception.foreign = foreign
+      exception.address = foreign.address(recorded: address)
     }
     let decoded = context(at: stream.lowerBound + 160)
     exception.context = decoded.context
@@ -79,5 +81,42 @@ extension MinidumpDecoder {
       snapshot.threads[index].captureMethod = .crashed
     }
     snapshot.exception = exception
+  }
+
+  /// Takes number, code and address of a signal; leaves out a number that is none.
+  ///
+  /// Breakpad's older writers record no `si_code`, and 0 in its place, which would be that of kill(2): but
+  /// for Crashpad's dumps 0 says nothing, and the address is the kernel's if the signal is one that has
+  /// one.
+  private func takeSignal(
+    _ number: UInt64, code: UInt32, address: UInt64, to exception: inout ExceptionSnapshot
+  ) {
+    guard (1...64).contains(number) else { return }
+    exception.signal = Int32(truncatingIfNeeded: number)
+    guard code != 0 || file.streams[.crashpadInfo] != nil || file.streams[.postmortemDump] != nil
+    else {
+      if ExceptionSnapshot.hasAddress(signal: exception.signal, code: 1) {
+        exception.address = Address(address)
+      }
+      return
+    }
+    exception.code = Int32(bitPattern: code)
+    if ExceptionSnapshot.hasAddress(signal: exception.signal, code: exception.code) {
+      exception.address = Address(address)
+    }
+  }
+
+  private func foreignException(at start: Int, number: UInt32, flags: UInt32) -> ForeignException {
+    let platform = platform ?? 0
+    let system: ForeignException.System =
+      switch platform {
+      case MinidumpFormat.windows: .windows
+      case MinidumpFormat.macOS, MinidumpFormat.iOS: .apple
+      default: .other(platform)
+      }
+    let count = min(Int(clamping: file.integer(at: start + 32, width: 4) ?? 0), 15)
+    return ForeignException(
+      system: system, code: number, flags: flags,
+      parameters: (0..<count).compactMap { file.integer(at: start + 40 + 8 * $0, width: 8) })
   }
 }

@@ -46,10 +46,15 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// True for a dump of Linux or Android, whose exception codes are signals.
   var isLinux: Bool {
-    guard let stream = file.streams[.systemInfo],
-      let platform = file.integer(at: stream.lowerBound + 20, width: 4), stream.count >= 24
-    else { return true }
-    return platform == UInt64(MinidumpFormat.linux) || platform == UInt64(MinidumpFormat.android)
+    platform.map { $0 == MinidumpFormat.linux || $0 == MinidumpFormat.android } ?? true
+  }
+
+  /// `PlatformId`; nil where the stream is missing.
+  var platform: UInt32? {
+    guard let stream = file.streams[.systemInfo], stream.count >= 24 else { return nil }
+    return file.integer(at: stream.lowerBound + 20, width: 4).map {
+      UInt32(truncatingIfNeeded: $0)
+    }
   }
 
   /// The processor of MINIDUMP_SYSTEM_INFO, or that of the contexts' size where the stream is

@@ -100,12 +100,18 @@ enum CompletionCommand: Subcommand {
 
   /// The options that a subcommand's help describes, with the beginning of their texts.
   static func options(_ command: any Subcommand.Type) -> [(name: String, text: String)] {
-    command.help.split(separator: "\n").compactMap { line in
-      guard line.hasPrefix("  -"), let name = line.split(separator: " ").first else { return nil }
-      let text =
-        line.drop { $0 == " " }.split(separator: "  ", maxSplits: 1).dropFirst().first ?? ""
+    let lines = command.help.split(separator: "\n")
+    return lines.indices.flatMap { index -> [(name: String, text: String)] in
+      guard lines[index].hasPrefix("  -") else { return [] }
+      // Names, several with a comma between them and each perhaps with its value, then two blanks and
+      // the text; or that is on the next line.
+      let parts = lines[index].drop { $0 == " " }.split(separator: "  ", maxSplits: 1)
+      let next = lines.dropFirst(index + 1).first ?? ""
+      let text = parts.dropFirst().first ?? (next.hasPrefix("   ") ? next : "")
       let plain = text.drop { $0 == " " }.filter { !"[]:".contains($0) }
-      return (String(name), String(plain))
+      return (parts.first ?? "").split(separator: ",").compactMap { names in
+        names.split(separator: " ").first.map { (String($0), String(plain)) }
+      }
     }
   }
 }

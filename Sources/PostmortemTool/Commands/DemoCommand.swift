@@ -32,7 +32,8 @@ enum DemoCommand: Subcommand {
     // With --json only the report goes to standard output.
     func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }
     say(
-      "1. A victim of 8 threads crashes (Swift's own backtracer and core files turned off for it).")
+      "1. A victim with threads that wait for work crashes (Swift's own backtracer and core files turned "
+        + "off for it).")
     let end = try crashVictim(database: directory.path)
     say("   It is dead: \(end)")
     say("2. Its next start processes what it left:")
@@ -46,7 +47,7 @@ enum DemoCommand: Subcommand {
     }
     say("3. The report, as postmortem show prints it:\n")
     let report = CrashReport(
-      snapshot: try CrashFile.snapshot(at: stored.path), symbolicating: true)
+      snapshot: try CrashFile(at: stored.path).snapshot, symbolicating: true)
     if arguments.has("--json") {
       Terminal.print(report.json(isIndented: true))
     } else {
@@ -83,7 +84,7 @@ enum DemoCommand: Subcommand {
 /// The process that `postmortem demo` crashes: this program, started again with a hidden word.
 enum DemoVictim {
   static let name = "demo-victim"
-  /// With the main thread and the Dispatch worker eight.
+  /// Beside the main thread, a Dispatch worker, and threads that Dispatch makes for itself.
   private static let idleThreadCount = 6
 
   static func run(_ words: [String]) throws {

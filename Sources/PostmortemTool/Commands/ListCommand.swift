@@ -19,7 +19,8 @@ enum ListCommand: Subcommand {
     program and version, the cause and the place in the program's own code; behind these the state of
     its upload: uploading; uploaded, and the server's ID; skipped, and why; the time of the next
     attempt, and why the last one failed. For a report on a run that left no dump it prints how that
-    ended. A last line counts the dumps that wait to be processed: see postmortem process.
+    ended. Last lines count the dumps that wait to be processed (see postmortem process), and those that
+    could not be processed and lie in quarantine, which are no reports.
 
     With --group, puts crashes of one program and one signature (Docs/Signatures.md) together, the most
     frequent first: how many, when first and last, in which versions.
@@ -100,11 +101,11 @@ enum ListCommand: Subcommand {
     let filter = try Filter(arguments)
     let count = try arguments.integer("-n", in: 0...1_000_000_000, help: help)
     let path = try ReportDatabase.place(arguments.database(help: help))
-    let waiting = ReportDatabase.waiting(in: path)
+    let notes = ReportDatabase.notes(on: path)
     // A database that only a handler has used has no reports yet, and is none to `open`.
-    guard waiting == nil || InputFile.isDirectory(path + "/pending") else {
+    guard ReportDatabase.waiting(in: path) == nil || InputFile.isDirectory(path + "/pending") else {
       try print([], asJSON: arguments.has("--json"))
-      return printWaiting(waiting, path, arguments)
+      return printNotes(notes, arguments)
     }
     let database = try ReportDatabase.open(path)
     // First: a report that is sent while the others are read is listed in the state it then had.
@@ -118,7 +119,7 @@ enum ListCommand: Subcommand {
     if let count { reports.removeFirst(max(0, reports.count - count)) }
     if arguments.has("--newest") { reports.reverse() }
     try print(reports, uploading: uploading, asJSON: arguments.has("--json"))
-    printWaiting(waiting, path, arguments)
+    printNotes(notes, arguments)
   }
 
   /// The reports that `--since` and `--program` leave.
@@ -167,9 +168,9 @@ enum ListCommand: Subcommand {
     for piece in pieces.sorted(by: { $0.start < $1.start }) { Terminal.print(piece.text) }
   }
 
-  private static func printWaiting(_ count: Int?, _ path: String, _ arguments: Arguments) {
-    guard let count, count > 0, !arguments.has("--json") else { return }
-    Terminal.print(ReportDatabase.waitingText(count, path) + "\n")
+  private static func printNotes(_ notes: [String], _ arguments: Arguments) {
+    guard !arguments.has("--json") else { return }
+    for note in notes { Terminal.print(note + "\n") }
   }
 }
 

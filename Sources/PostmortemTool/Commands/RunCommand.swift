@@ -24,7 +24,8 @@ enum RunCommand: Subcommand {
 
       --database DIR  the directory that the program gives to startHandler(database:); its dumps, and
                       those of other programs there, become reports when the program has ended, one
-                      line each on standard error. POSTMORTEM_DATABASE in the environment stands for it
+                      line each on standard error. POSTMORTEM_DATABASE in the environment stands for it;
+                      without both a line says that no dump will be processed
       --user NAME     the user that the command will have, by name or number, where root starts it and
                       it changes its user: DIR is made for that user if it is not there. Without this
                       option nothing is run where DIR belongs to another user than this command, or
@@ -63,6 +64,11 @@ enum RunCommand: Subcommand {
     let upload = try UploadAfterRun(arguments, help: help)
     let count = words.count - separator - 1
     guard count > 0 else { throw ToolError.usage("a command is missing behind '--'", help: help) }
+    if path == nil {
+      Terminal.printError(
+        "postmortem run: no database is named, so no dump will be processed; write --database DIR, or "
+          + "set \(ReportDatabase.variable)")
+    }
     let database = try path.map { path in
       try RunDatabase(
         path, user: arguments["--user"], command: Array(words.suffix(count)), help: help)

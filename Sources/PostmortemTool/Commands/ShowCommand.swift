@@ -2,7 +2,6 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
-internal import ProcessSnapshot
 
 /// The subcommand `postmortem show [DIR] [ID]`, or of a file.
 enum ShowCommand: Subcommand {
@@ -17,8 +16,9 @@ enum ShowCommand: Subcommand {
            postmortem show FILE|- [OPTION]...
 
     DIR is a database; POSTMORTEM_DATABASE in the environment stands for it. ID is a report ID as
-    postmortem list prints it, or the beginning of one; without it the newest crash is shown. FILE is a
-    minidump of any writer or an intermediate dump, - standard input with one of these. Functions and
+    postmortem list prints it, or the beginning of one; without it the newest crash is shown, and where
+    there is none the newest report of a hang or a requested dump, else of a run that ended without a dump.
+    FILE is a minidump of any writer or an intermediate dump, - standard input with one of these. Functions and
     lines come from the modules' files on this machine and their split debug files, if they are the same
     builds as in the dump, or from the debuginfod servers that DEBUGINFOD_URLS names; else those of the
     crashing thread from what was stored at conversion.
@@ -60,13 +60,13 @@ enum ShowCommand: Subcommand {
       throw ToolError.usage("only one of --html, --json and --text can be given", help: help)
     }
     let color = try color(arguments)
-    let snapshot = try snapshot(arguments)
+    let file = try file(arguments)
     let directories = arguments.values(of: "--symbols")
     let sources = arguments.values(of: "--source")
     for directory in directories + sources { try InputFile.requireDirectory(directory) }
     func makeReport(_ directories: [String]) -> CrashReport {
       CrashReport(
-        snapshot: snapshot, privacy: arguments.privacy,
+        snapshot: file.snapshot, privacy: arguments.privacy,
         symbolicating: !arguments.has("--no-symbols"), symbolDirectories: directories,
         symbolStore: arguments.has("--no-cache") ? nil : SymbolCacheDirectory())
     }
@@ -77,6 +77,7 @@ enum ShowCommand: Subcommand {
     }
     SourceFinder(directories: sources).add(to: &report)
     let output = try text(of: report, arguments, color: color)
+    try file.checkReads()
     guard let path = arguments["-o"] else {
       let isText = !arguments.has("--json") && !arguments.has("--html")
       return isText && !arguments.has("--no-pager") ? Terminal.page(output) : Terminal.print(output)
@@ -103,11 +104,10 @@ enum ShowCommand: Subcommand {
       of: report, width: isFile ? Terminal.widthOfFiles : Terminal.width, color: color)
   }
 
-  private static func snapshot(_ arguments: Arguments) throws -> ProcessSnapshot {
+  private static func file(_ arguments: Arguments) throws -> CrashFile {
     if arguments.operands == ["-"], arguments["--database"] == nil {
-      return try CrashFile.snapshot(
-        of: DumpBytes(InputFile.standardInput()), named: "standard input")
+      return try CrashFile(DumpBytes(InputFile.standardInput()), named: "standard input")
     }
-    return try CrashFile.snapshot(at: try arguments.reportFile(help: help))
+    return try CrashFile(at: try arguments.reportFile(help: help))
   }
 }

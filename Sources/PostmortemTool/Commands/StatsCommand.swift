@@ -84,8 +84,7 @@ enum StatsCommand: Subcommand {
       }
     }
     let quarantine = path + "/" + PendingDumpName.quarantineDirectory
-    for name in InputFile.names(in: quarantine)
-    where !name.hasSuffix(".reason") && !name.hasSuffix(".run") {
+    for name in ReportDatabase.quarantined(in: path) {
       if let size = size(quarantine, name) { statistics.quarantine.add(size) }
     }
     if InputFile.isDirectory(path + "/pending") { try countReports(path, &statistics) }

@@ -14,7 +14,8 @@ enum SymbolicateCommand: Subcommand {
     Usage: postmortem symbolicate [FILE] [--symbols DIR]... [--json] [--no-symbols]
 
     Finds the lines `postmortem[PID]: ...` that a crash wrote to standard error, with any text in front
-    of each or between them, and prints every summary with cause, functions, lines and inlined calls, as
+    of each or between them, which tells the lines of several containers apart, and in the JSON of Docker,
+    Loki or a journal or the cut lines of a container runtime's own files; and prints every summary with cause, functions, lines and inlined calls, as
     postmortem show has them of the dump. Looks for each module at its own path, then in the directories
     given, then asks the debuginfod servers that DEBUGINFOD_URLS names, and uses a file if it is of the
     same build. Where Swift's backtracer was on there is one line, with the report and its dump, in place
@@ -27,6 +28,9 @@ enum SymbolicateCommand: Subcommand {
       --no-symbols   do not read the modules' files
 
     Example: docker logs web 2>&1 | postmortem symbolicate
+
+    Exit status: 0; 1 if there is no summary, if one contradicts itself, as where lines of two containers'
+    first processes are mixed and nothing in front tells them apart, or if JSON could not be read.
 
     """
 
@@ -44,7 +48,7 @@ enum SymbolicateCommand: Subcommand {
       servers: arguments.has("--no-symbols") ? nil : DebugFileServers())
     var reader = LoggedSummaryReader()
     var lines = StandardInputLines()
-    var count = 0
+    var (count, contradictory) = (0, 0)
     func show(_ summaries: [LoggedSummary]) throws {
       for summary in summaries {
         if arguments.has("--json") {
@@ -53,17 +57,32 @@ enum SymbolicateCommand: Subcommand {
           Terminal.print((count > 0 ? "\n" : "") + symbolicator.text(of: summary))
         }
         count += 1
+        if summary.isContradictory { contradictory += 1 }
       }
     }
+    var log = LogLines()
     while let line = try lines.next() {
-      reader.take(line)
+      for line in log.take(line) { reader.take(line.bytes, from: line.source) }
       try show(reader.takeFinished())
     }
+    for line in log.finish() { reader.take(line.bytes, from: line.source) }
     try show(reader.finish())
+    var failures: [String] = []
+    if log.unreadable > 0 {
+      failures.append(
+        "\(log.unreadable) lines of crash summaries are in JSON that cannot be read, as of lines that were "
+          + "cut, and were left out")
+    }
+    if contradictory > 0 {
+      failures.append(
+        "\(contradictory) of \(count) crash summaries contradict themselves: lines of several processes are "
+          + "mixed under one process ID, and nothing in front tells them apart")
+    }
     if count == 0 {
-      throw ToolError(
-        path: file ?? "standard input",
-        "no crash summary: it has no lines 'postmortem[PID]: crash-summary'")
+      failures.append("no crash summary: it has no lines 'postmortem[PID]: crash-summary'")
+    }
+    guard failures.isEmpty else {
+      throw ToolError(path: file ?? "standard input", failures.joined(separator: "; "))
     }
   }
 }
@@ -136,7 +155,12 @@ extension LoggedSummary {
     snapshot.process.processID = UInt32(exactly: processID)
     snapshot.process.product = product
     snapshot.process.version = version
-    snapshot.capture.isComplete = isWhole
+    snapshot.capture.isComplete = isWhole && !isContradictory
+    if isContradictory {
+      snapshot.capture.damage =
+        "The lines of this summary contradict each other, so they are of several processes with one process "
+        + "ID: its stack and its facts may be of different crashes."
+    }
     let log = CrashReport.LoggedDump(state: dump, failure: dumpFailure, path: dumpPath)
     guard !isLine else {
       return CrashReport(snapshot: snapshot, trace: StackTrace(), symbols: source, log: log)

@@ -6,9 +6,10 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var threadID: UInt32
   /// The signal's number; nil where the dump lost it.
   public var signal: Int32?
-  /// `si_code`.
+  /// `si_code`; nil where the writer of a minidump did not record it.
   public var code: Int32?
-  /// `si_addr`, only where the signal is one that sets it: nil for a signal that was sent.
+  /// `si_addr`, only where the signal is one that sets it: nil for a signal that was sent; of another
+  /// system the address that the exception is about.
   public var address: Address?
   /// The kernel's siginfo_t, 128 bytes.
   public var signalInfo: [UInt8]?
@@ -26,6 +27,10 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var fatalMessage: String?
   /// libc's message before it aborted.
   public var abortMessage: String?
+  /// The exception of another system; nil for one of Linux.
+  ///
+  /// It is not kept when the snapshot is written.
+  public var foreign: ForeignException?
   /// The name of the process that sent the signal, when it was handled.
   public var senderName: String?
 

@@ -235,10 +235,15 @@ struct ModuleFile: ~Copyable {
   /// The path comes from a dump and may be anything: a FIFO does not block, a device is refused.
   init(path: String) throws(StackwalkError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { throw StackwalkError(.cannotOpen, path: path, errno: errno) }
+    guard descriptor >= 0 else {
+      let failure = errno
+      SystemRefusals.note(failure)
+      throw StackwalkError(.cannotOpen, path: path, errno: failure)
+    }
     var information = stat()
     guard unsafe fstat(descriptor, &information) == 0 else {
       let failure = errno
+      SystemRefusals.note(failure)
       close(descriptor)
       throw StackwalkError(.cannotOpen, path: path, errno: failure)
     }
@@ -257,7 +262,10 @@ struct ModuleFile: ~Copyable {
   /// The file that a path leads to; nil for none.
   static func identity(of path: String) -> Identity? {
     var information = stat()
-    guard unsafe stat(path, &information) == 0 else { return nil }
+    guard unsafe stat(path, &information) == 0 else {
+      SystemRefusals.note(errno)
+      return nil
+    }
     return Identity(device: UInt64(information.st_dev), inode: UInt64(information.st_ino))
   }
 
@@ -272,6 +280,7 @@ struct ModuleFile: ~Copyable {
           off_t(clamping: offset) + initialized)
         if result < 0 && errno == EINTR { continue }
         guard result > 0 else {
+          if result < 0 { SystemRefusals.note(errno) }
           isComplete = false
           break
         }

@@ -8,6 +8,18 @@ import Testing
 
 /// The page, as Python's parser sees it.
 @Suite struct HTMLReportTests {
+  /// Seen in Chromium 156: printed to PDF, all folded stacks are there, and frame 104832 is on one line.
+  @Test func printedPagesUnfoldAndLongFrameNumbersStayWhole() {
+    let style = HTMLStyle.text.description
+    // Browsers hide what is folded in this box, whatever its elements' own display is.
+    #expect(
+      style.contains(
+        "@media print{details>*{display:block}details::details-content{content-visibility:visible}}"
+      ))
+    let number = style.split(separator: "\n").first { $0.hasPrefix(".stack b{") }
+    #expect(number?.contains("white-space:nowrap") == true && number?.contains("flex:none") == true)
+  }
+
   @Test(.needs(.python3)) func isWholeAndNeedsNothingElse() async throws {
     for report in [
       SampleReport.report(word: "word"),

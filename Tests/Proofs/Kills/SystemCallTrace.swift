@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// A converter under strace(1), which can kill it at a system call of one's choice.
+/// A converter under strace(1), which can kill it at a system call of one's choice, or have the call fail.
 ///
 /// Counting from the start of the process is exact enough here: a converter does the same each
 /// time.
@@ -24,7 +24,7 @@ struct SystemCallTrace {
   /// Runs a converter undisturbed.
   init(database: String) async throws {
     let directory = try SharedDirectory()
-    let child = try await Self.run(
+    let child = try await Self.convert(
       ["-y", "-s", "256", "-o", directory.path + "/trace"], database: database, in: directory.path)
     try #require(child.end.exitCode == 0, "\(child.standardError)")
     var counts: [String: Int] = [:]
@@ -47,13 +47,26 @@ struct SystemCallTrace {
   /// - Returns: whether it was killed; a call may not come in another run.
   static func kill(at call: Call, database: String) async throws -> Bool {
     let directory = try SharedDirectory()
-    let child = try await run(
+    let child = try await convert(
       ["-o", "/dev/null", "-e", "inject=\(call.name):signal=KILL:when=\(call.number)"],
       database: database, in: directory.path)
     return child.end.signal == 9
   }
 
-  private static func run(
+  /// Runs a converter of which one call fails, without being made.
+  ///
+  /// - Parameter error: the name of an errno.
+  static func refuse(
+    _ call: Call, with error: String, database: String
+  ) async throws -> ChildProcess {
+    let directory = try SharedDirectory()
+    return try await convert(
+      ["-o", "/dev/null", "-e", "inject=\(call.name):error=\(error):when=\(call.number)"],
+      database: database, in: directory.path)
+  }
+
+  /// - Parameter options: of strace.
+  private static func convert(
     _ options: [String], database: String, in directory: String
   ) async throws -> ChildProcess {
     let strace = try #require(OutsideTool.strace.path)

@@ -1,0 +1,27 @@
+internal import IntermediateDump
+package import ProcessSnapshot
+
+extension ForeignException {
+  /// Such as "EXCEPTION_ACCESS_VIOLATION (0xc0000005) of Windows".
+  var text: String {
+    let number = Address(UInt64(code)).description
+    let detail = detail.map { ", \($0)" } ?? (flags == 0 ? "" : ", flags \(Address(UInt64(flags)))")
+    return (name.map { "\($0) (\(number))" } ?? "exception \(number)") + detail
+      + " of \(system.name)"
+  }
+
+  /// The report in a sentence: no more than the exception says.
+  ///
+  /// - Parameter address: that the exception is about.
+  func sentence(at address: Address?) -> String {
+    let place = address.map { " \($0)" } ?? ""
+    let what =
+      switch access {
+      case .read: ": a read of\(place)."
+      case .write: ": a write to\(place)."
+      case .execute: ": an execution of\(place)."
+      case nil: address.map { ", at \($0)." } ?? "."
+      }
+    return "The process ended by \(text)\(what)"
+  }
+}

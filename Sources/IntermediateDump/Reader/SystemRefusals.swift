@@ -1,0 +1,47 @@
+internal import Glibc
+internal import Synchronization
+
+/// Counts the reads that the system refused for a reason that passes: want of descriptors or memory, a fault
+/// of a disk.
+///
+/// Files that may be missing are read by functions that give nil for every failure. Code that decides by
+/// their answers, once and for all, asks here whether they were answers. Ordinary code.
+package enum SystemRefusals {
+  /// Their count, on any thread, and in the lower 32 bits the last error number.
+  private static let state = Atomic<UInt64>(0)
+
+  /// A point in the course of refusals.
+  package struct Point: Sendable {
+    fileprivate let count: UInt64
+
+    /// The error number of a refusal since this point; nil if there was none.
+    ///
+    /// One of another thread only has a decision wait for nothing.
+    package var refusalSince: Int32? {
+      let now = SystemRefusals.state.load(ordering: .relaxed)
+      return now >> 32 == count ? nil : Int32(truncatingIfNeeded: now)
+    }
+  }
+
+  /// The point reached now.
+  package static var now: Point { Point(count: state.load(ordering: .relaxed) >> 32) }
+
+  /// True for an error that says nothing of the file: one that is missing, or not for this user, stays
+  /// so.
+  package static func isPassing(_ errno: Int32) -> Bool {
+    [EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, ESTALE, EINTR, EAGAIN, ETIMEDOUT].contains(errno)
+  }
+
+  /// Counts an error, if it is one that passes.
+  package static func note(_ errno: Int32) {
+    guard isPassing(errno) else { return }
+    var known = state.load(ordering: .relaxed)
+    while true {
+      let next = (known >> 32 &+ 1) << 32 | UInt64(UInt32(bitPattern: errno))
+      let (isDone, found) = state.weakCompareExchange(
+        expected: known, desired: next, ordering: .relaxed)
+      if isDone { return }
+      known = found
+    }
+  }
+}

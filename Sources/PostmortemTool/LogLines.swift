@@ -1,0 +1,211 @@
+internal import Foundation
+
+/// Undoes what container runtimes and collectors make of a program's lines: JSON of Docker, Loki and others,
+/// and the cut lines of Kubernetes' runtimes (CRI).
+///
+/// Source: Docker's json-file driver (`log`, `stream`, `time`); Grafana Loki, logcli `--output=jsonl`
+/// (`labels`, `line`, `timestamp`); Kubernetes, the CRI logging format (`TIME STREAM P|F TEXT`);
+/// journalctl(1), `--output=json` (`MESSAGE`).
+struct LogLines {
+  /// A line as the program wrote it.
+  struct Line: Equatable {
+    let bytes: [UInt8]
+    /// Words of the log that tell lines of several programs apart; empty where there are none.
+    let source: String
+  }
+
+  /// Lines that hold a summary's mark in JSON that cannot be read, as a line that was cut has it.
+  private(set) var unreadable = 0
+
+  /// The beginnings of cut lines, by source.
+  private var beginnings: [String: [UInt8]] = [:]
+  private static let maximumBeginnings = 1024
+  private static let maximumLength = 1 << 16
+  private static let mark = Array("postmortem[".utf8)
+
+  /// Takes a line of the log, without its line feed; none, one or more lines of the program come of it.
+  mutating func take(_ bytes: [UInt8]) -> [Line] { lines(of: bytes, source: "", depth: 0) }
+
+  /// The lines of which no last part came, at the end of the log.
+  mutating func finish() -> [Line] {
+    defer { beginnings = [:] }
+    return beginnings.sorted { $0.key < $1.key }.map { Line(bytes: $0.value, source: $0.key) }
+  }
+
+  /// - Parameter depth: of the forms around it; a collector's JSON may hold a runtime's.
+  private mutating func lines(of bytes: [UInt8], source: String, depth: Int) -> [Line] {
+    guard depth < 4 else { return [] }
+    if let part = CRIPart(bytes) {
+      let origin = source + String(decoding: part.front, as: UTF8.self) + part.stream
+      guard let whole = join(part.text, isLast: part.isLast, from: origin) else { return [] }
+      return lines(of: part.front + whole, source: source, depth: depth + 1)
+    }
+    guard let start = Self.startOfJSON(in: bytes) else {
+      return [Line(bytes: bytes, source: source)]
+    }
+    let isCut = bytes.count >= Self.maximumLength
+    guard !isCut, let object = try? JSONSerialization.jsonObject(with: Data(bytes[start...])) else {
+      if Self.contains(Self.mark, in: bytes[...]) { unreadable += 1 }
+      return []
+    }
+    let form = Form(
+      source: source + Self.identity(of: object), front: Array(bytes[..<start]), depth: depth + 1)
+    return lines(in: object, named: "", form)
+  }
+
+  /// The line of JSON around a text.
+  private struct Form {
+    let source: String
+    let front: [UInt8]
+    let depth: Int
+  }
+
+  /// The lines of each text in JSON.
+  ///
+  /// - Parameter name: of the value.
+  private mutating func lines(in object: Any, named name: String, _ form: Form) -> [Line] {
+    var found: [Line] = []
+    switch object {
+    case let text as String:
+      let pieces = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
+      for (index, piece) in pieces.enumerated() {
+        // Docker cuts lines of more than 16 KiB: all parts but the last have no line feed. Texts of
+        // others have none at all.
+        let isLast = index < pieces.count - 1 || name != "log"
+        let origin = form.source + name
+        guard let line = join(Array(piece), isLast: isLast, from: origin), !line.isEmpty else {
+          continue
+        }
+        found += lines(of: form.front + line, source: form.source, depth: form.depth)
+      }
+    case let array as [Any]:
+      if let bytes = Self.bytes(of: array) {
+        return lines(of: form.front + bytes, source: form.source, depth: form.depth)
+      }
+      for element in array { found += lines(in: element, named: name, form) }
+    case let map as [String: Any]:
+      for key in map.keys.sorted() where !Self.identifying.contains(key.lowercased()) {
+        if let value = map[key] { found += lines(in: value, named: key, form) }
+      }
+    default: break
+    }
+    return found
+  }
+
+  /// Puts the parts of a line together; nil until the last one is there.
+  private mutating func join(_ text: [UInt8], isLast: Bool, from origin: String) -> [UInt8]? {
+    let whole = (beginnings[origin] ?? []) + text
+    guard isLast || whole.count > Self.maximumLength else {
+      if beginnings[origin] == nil, beginnings.count >= Self.maximumBeginnings { beginnings = [:] }
+      beginnings[origin] = whole
+      return nil
+    }
+    beginnings[origin] = nil
+    return whole
+  }
+
+  // MARK: - JSON
+
+  /// Names of what tells containers and hosts apart; all others may change from line to line.
+  private static let identifying: Set<String> = [
+    "labels", "kubernetes", "docker", "stream", "container", "container_id", "container_name",
+    "containerid", "containername", "pod", "pod_name", "podname", "namespace", "host", "hostname",
+    "_hostname", "_systemd_unit", "_pid", "service", "service_name", "instance", "job", "app",
+    "filename",
+    "file", "source", "tag", "attrs", "resource",
+  ]
+
+  /// The values of an object's identifying names, as one text.
+  private static func identity(of object: Any) -> String {
+    guard let map = object as? [String: Any] else { return "" }
+    return map.keys.sorted().filter { identifying.contains($0.lowercased()) }.map { key in
+      "\(key)=\(text(of: map[key]))"
+    }.joined(separator: " ")
+  }
+
+  private static func text(of value: Any?) -> String {
+    guard let map = value as? [String: Any] else { return value.map { "\($0)" } ?? "" }
+    return map.keys.sorted().map { "\($0)=\(text(of: map[$0]))" }.joined(separator: " ")
+  }
+
+  /// A text as an array of bytes, as journalctl prints one that is not UTF-8; nil for other arrays.
+  private static func bytes(of array: [Any]) -> [UInt8]? {
+    guard array.count > 4 else { return nil }
+    var bytes: [UInt8] = []
+    for element in array {
+      guard let number = element as? Int, let byte = UInt8(exactly: number) else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+
+  /// The place of a brace behind which a quotation mark comes, in front of any mark of a summary.
+  private static func startOfJSON(in bytes: [UInt8]) -> Int? {
+    var index = 0
+    while index < bytes.count {
+      if bytes[index] == mark[0], bytes[index...].starts(with: mark) { return nil }
+      if bytes[index] == UInt8(ascii: "{"),
+        bytes[(index + 1)...].first(where: { $0 != UInt8(ascii: " ") }) == UInt8(ascii: "\""),
+        bytes.last(where: { $0 > UInt8(ascii: " ") }) == UInt8(ascii: "}")
+          || bytes.count >= maximumLength || contains(Array(#"":"#.utf8), in: bytes[index...])
+      {
+        return index
+      }
+      index += 1
+    }
+    return nil
+  }
+
+  private static func contains(_ part: [UInt8], in bytes: ArraySlice<UInt8>) -> Bool {
+    var rest = bytes
+    while let start = rest.firstIndex(of: part[0]) {
+      rest = rest[start...]
+      if rest.starts(with: part) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+}
+
+/// A line of the CRI logging format, which may be a part of the program's line.
+private struct CRIPart {
+  /// The text in front of the time.
+  let front: [UInt8]
+  let stream: String
+  let isLast: Bool
+  let text: [UInt8]
+
+  /// Nil for a line of another form.
+  init?(_ line: [UInt8]) {
+    // The time is near the front; the program's own text may hold anything.
+    var start = 0
+    while start < min(line.count, 1024) {
+      let end = line[start...].firstIndex(of: 0x20) ?? line.count
+      if let time = Self.timeOffset(in: line[start..<end]), end + 10 <= line.count {
+        let rest = line[(end + 1)...]
+        for stream in ["stdout", "stderr"] where rest.starts(with: Array("\(stream) ".utf8)) {
+          let tag = rest.dropFirst(7)
+          guard let first = tag.first, first == UInt8(ascii: "P") || first == UInt8(ascii: "F"),
+            let blank = tag.firstIndex(of: 0x20)
+          else { continue }
+          (front, self.stream) = (Array(line[..<(start + time)]), stream)
+          isLast = first == UInt8(ascii: "F")
+          text = Array(line[(blank + 1)...])
+          return
+        }
+      }
+      start = end + 1
+    }
+    return nil
+  }
+
+  /// The place of a time such as `2026-11-26T04:20:00.123456789Z` in a word, which may begin with a
+  /// file's name; nil for none.
+  private static func timeOffset(in word: ArraySlice<UInt8>) -> Int? {
+    guard word.count >= 20, word.count < 512 else { return nil }
+    let text = String(decoding: word, as: UTF8.self)
+    let time = /[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}/
+    guard let match = text.firstMatch(of: time) else { return nil }
+    return text.utf8.distance(from: text.startIndex, to: match.range.lowerBound)
+  }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Glibc
+import IntermediateDump
+import Testing
+
+/// An error of a read is no end of what is read.
+@Suite("Read errors")
+struct ReadErrorTests {
+  /// A file of which the last bytes are missing behind the reader's back.
+  private func shortenedFile(_ bytes: [UInt8], by count: Int) throws -> IntermediateDump.DumpBytes {
+    let path = NSTemporaryDirectory() + "/read-error-" + UUID().uuidString
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    defer { unlink(path) }
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    let opened: IntermediateDump.DumpBytes? = .init(descriptor: descriptor, count: bytes.count)
+    let dump = try #require(opened)
+    try #require(unsafe truncate(path, off_t(bytes.count - count)) == 0)
+    return dump
+  }
+
+  @Test("A dump whose file cannot be read to its end says so, and is not only torn")
+  func shorter() throws {
+    let bytes = try #require(
+      IntermediateDumpEncoding.encode(sizeHint: 4 << 20) { writer in
+        writer.header()
+        writer.startArray(.threads)
+        for number in 0..<20_000 {
+          writer.startMap(.thread)
+          writer.unsigned(.threadID, UInt64(number), width: 4)
+          writer.end()
+        }
+        writer.end()
+        _ = writer.endDocument()
+      })
+    let dump = try shortenedFile(bytes, by: 100_000)
+    let document = try IntermediateDumpDocument(parsing: dump)
+    #expect(!document.isComplete)
+    #expect(dump.readError == EIO)
+  }
+
+  @Test("A dump that is read to its end has no error, though bytes outside it were asked for")
+  func whole() throws {
+    let dump = try shortenedFile([UInt8](repeating: 7, count: 1000), by: 0)
+    #expect(dump.slice(0..<1000)?.count == 1000 && dump.slice(0..<1001) == nil)
+    #expect(dump.readError == 0)
+  }
+
+  @Test("A missing file is no refusal; a lack of descriptors is one")
+  func refusals() {
+    for error in [ENOENT, EACCES, EPERM, ESRCH, ENOTDIR] {
+      #expect(!SystemRefusals.isPassing(error))
+    }
+    // Other tests may be refused something meanwhile.
+    let before = SystemRefusals.now
+    SystemRefusals.note(EMFILE)
+    #expect(before.refusalSince != nil)
+  }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Testing
+
+@testable import CrashReport
+@testable import PostmortemTool
+
+/// Summaries in what container runtimes and collectors make of lines, of one process and of two mixed.
+@Suite("Lines of logs")
+struct LogLinesTests {
+  private static let lines = [
+    "crash-summary 2 x86_64", "product NAME", "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
+    "thread 1 worker", #"report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1"#,
+    "dump complete - /var/a b@id",
+    #"module 0 00ff /srv/"NAME""#, "frame 0 0+0x1f2a NAME", "frame 1 0?0x1000@0x18 NAME", "end",
+  ]
+
+  /// The lines of a first process.
+  private func lines(of name: String) -> [String] {
+    Self.lines.map { "postmortem[1]: " + $0.replacing("NAME", with: name) }
+  }
+
+  private func summaries(in log: [String]) -> (found: [LoggedSummary], unreadable: Int) {
+    var lines = LogLines()
+    var reader = LoggedSummaryReader()
+    for line in log {
+      for line in lines.take(Array(line.utf8)) { reader.take(line.bytes, from: line.source) }
+    }
+    for line in lines.finish() { reader.take(line.bytes, from: line.source) }
+    return (reader.finish(), lines.unreadable)
+  }
+
+  private func mixed(_ first: [String], _ second: [String]) -> [String] {
+    zip(first, second).flatMap { [$0, $1] }
+  }
+
+  private func expectBoth(_ log: [String], _ what: Comment) {
+    let found = summaries(in: log).found
+    #expect(found.map(\.product).sorted { ($0 ?? "") < ($1 ?? "") } == ["api", "web"], what)
+    for summary in found {
+      let name = summary.product ?? ""
+      #expect(summary.isWhole && !summary.isContradictory, what)
+      #expect(summary.modules == [0: .init(buildID: [0, 255], path: "/srv/\"\(name)\"")], what)
+      #expect(summary.frames.map(\.offset) == [0x1f2a, 0x1000], what)
+      #expect(summary.frames.map(\.moduleName) == [name, name], what)
+    }
+  }
+
+  private static func json(_ object: [String: Any]) throws -> String {
+    String(decoding: try JSONSerialization.data(withJSONObject: object), as: UTF8.self)
+  }
+
+  @Test(
+    "Two first processes whose lines are mixed are told apart by the text in front",
+    arguments: [
+      ["web-1  | ", "api-1  | "], ["[pod/web-5d9/web] ", "[pod/api-7c2/api] "],
+      ["2026-11-26T04:20:0N.123Z web ", "2026-11-26T04:20:0N.123Z api "],
+      ["Nov 26 04:20:0N a web[812]: ", "Nov 26 04:20:0N a api[813]: "],
+      ["2026-11-26T04:20:0NZ {container=\"web\"} ", "2026-11-26T04:20:0NZ {container=\"api\"} "],
+      ["0: ", "1: "], ["web-1 | ", "web-2 | "],
+    ])
+  func front(_ fronts: [String]) {
+    let logs = zip(fronts, ["web", "api"]).map { front, name in
+      lines(of: name).enumerated().map { front.replacing("N", with: "\($0)") + $1 }
+    }
+    expectBoth(mixed(logs[0], logs[1]), "\(fronts)")
+  }
+
+  @Test("Numbers that grow in front of each line hide no summary")
+  func counted() {
+    let log = lines(of: "web").enumerated().map { "app.log:\($0 + 998):\($1)" }
+    let found = summaries(in: log).found
+    #expect(found.count == 1 && found.first?.frames.count == 2 && found.first?.isWhole == true)
+  }
+
+  @Test("With nothing in front a summary of mixed lines says that it contradicts itself")
+  func nothing() throws {
+    let found = summaries(in: mixed(lines(of: "web"), lines(of: "api"))).found
+    let last = try #require(found.last)
+    #expect(last.isContradictory)
+    #expect(found.filter { $0.isWhole && !$0.isContradictory }.isEmpty)
+    let text = LoggedSummarySymbolicator(readsFiles: false).text(of: last)
+    #expect(text.contains("contradict"), "\(text)")
+  }
+
+  @Test("Docker's JSON is undone, its cut lines too, and of two containers mixed")
+  func docker() throws {
+    func log(_ name: String) throws -> [String] {
+      var log: [String] = []
+      for (number, line) in lines(of: name).enumerated() {
+        // As the driver cuts a long line.
+        for part in line.contains("module")
+          ? [String(line.prefix(30)), line.dropFirst(30) + "\n"] : [line + "\n"]
+        {
+          log.append(
+            try Self.json([
+              "log": part, "stream": "stderr", "time": "2026-11-26T04:20:0\(number).1Z",
+              "attrs": ["tag": name],
+            ]))
+        }
+      }
+      return log
+    }
+    expectBoth(mixed(try log("web"), try log("api")), "docker")
+    let front = try log("web").map { "/var/lib/docker/1-json.log:" + $0 }
+    #expect(summaries(in: front).found.first?.isWhole == true)
+  }
+
+  @Test("Loki's JSON is undone, and of two containers mixed")
+  func loki() throws {
+    func log(_ name: String) throws -> [String] {
+      try lines(of: name).map { line in
+        try Self.json([
+          "labels": ["container": name, "stream": "stderr"], "line": line,
+          "timestamp": "2026-11-26T04:20:00Z",
+        ])
+      }
+    }
+    expectBoth(mixed(try log("web"), try log("api")), "loki")
+    let nested = try log("web").map { try Self.json(["message": $0, "ts": "\(UUID())"]) }
+    #expect(summaries(in: nested).found.first?.frames.count == 2)
+  }
+
+  @Test("A journal's JSON is undone")
+  func journal() throws {
+    let log = try lines(of: "web").enumerated().map { number, line in
+      try Self.json([
+        "MESSAGE": number == 6 ? Array(line.utf8).map { Int($0) } : line as Any, "_PID": "812",
+        "__CURSOR": "s=\(UUID())", "__REALTIME_TIMESTAMP": "17000000\(number)",
+      ])
+    }
+    let found = summaries(in: log).found
+    #expect(found.count == 1 && found.first?.modules.count == 1 && found.first?.isWhole == true)
+  }
+
+  @Test("Cut lines of a container runtime are put together, of two pods mixed too")
+  func cri() {
+    func log(_ name: String) -> [String] {
+      lines(of: name).enumerated().flatMap { number, line -> [String] in
+        let time = "\(name).log:2026-11-26T04:20:0\(number).123456789Z stderr"
+        return [
+          "\(time) P \(line.prefix(20))", "\(time) P \(line.dropFirst(20).prefix(5))",
+          "\(time) F \(line.dropFirst(25))",
+        ]
+      }
+    }
+    expectBoth(mixed(log("web"), log("api")), "CRI")
+  }
+
+  @Test("JSON that was cut is counted and left out")
+  func cut() throws {
+    let log = try lines(of: "web").map { try Self.json(["log": $0 + "\n"]) }
+    let result = summaries(in: log.map { $0.contains("frame 1") ? String($0.dropLast(4)) : $0 })
+    #expect(result.unreadable == 1)
+    #expect(result.found.first?.frames.count == 1)
+  }
+
+  @Test("Other JSON in a log is not the tool's business")
+  func other() {
+    let noise = [
+      #"{"level":"info","msg":"hello"}"#, #"{"a":[1,2,{"b":null}]}"#, "{", #"{"broken"#, "{}",
+    ]
+    let result = summaries(in: noise + lines(of: "web") + noise)
+    #expect(result.unreadable == 0 && result.found.count == 1)
+  }
+}
