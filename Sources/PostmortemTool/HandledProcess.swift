@@ -95,7 +95,7 @@ struct HandledProcess {
   ) -> OwnerVerdict? {
     guard let directory = try? Directory(path: path) else { return nil }
     let times = [name, name.with(role: .runRecord)].compactMap {
-      directory.status(of: $0.description)?.modificationTime
+      (try? directory.status(of: $0.description))??.modificationTime
     }
     return RunRecord.evidence(
       record, of: name, in: directory.descriptor, host: .current(),
