@@ -24,13 +24,11 @@ static _Thread_local struct pm_thread_mask own_mask __attribute__((tls_model("in
 // The child of vfork that has set a mask of its own, in its parent's memory.
 static _Thread_local int32_t own_copy __attribute__((tls_model("initial-exec")));
 
-// libc's pthread_sigmask.
+// libc's pthread_sigmask, which reads `set` itself and leaves `old` to the kernel.
 static int ask_kernel(int how, const sigset_t *set, sigset_t *old) {
   if (__interceptor_pthread_sigmask) return __interceptor_pthread_sigmask(how, set, old);
   uint64_t signals;
   const uint64_t *asked = (const uint64_t *)set;
-  // A set that cannot be read is the kernel's to refuse.
-  if (set && (pm_sigprocmask(-1, asked, NULL) == -EFAULT)) return EFAULT;
   if (set && *asked & LIBC_SIGNALS) {
     signals = *asked & ~LIBC_SIGNALS;
     asked = &signals;
@@ -76,8 +74,8 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old) {
   if (pm_kept_open() == 0) return ask_kernel(how, set, old);
   uint64_t changed = 0;
   if (set) {
-    // The operation that is none reads the set, and changes nothing.
-    if (ask_kernel(-1, set, NULL) == EFAULT) return EFAULT;
+    // An operation that is none changes nothing.
+    if (__interceptor_pthread_sigmask) __interceptor_pthread_sigmask(-1, set, NULL);
     if (how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK) return EINVAL;
     changed = *(const uint64_t *)set & ~NEVER_BLOCKED;
   }

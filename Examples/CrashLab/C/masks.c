@@ -109,9 +109,6 @@ static void read_back(void) {
   errno = 0;
   result = sigprocmask(77, &all, NULL);
   printf("no operation: %d %d\n", result, errno);
-  errno = 0;
-  result = sigprocmask(SIG_BLOCK, (sigset_t *)crashlab_address(8), NULL);
-  printf("no memory: %d %d\n", result, errno);
   result = pthread_sigmask(SIG_BLOCK, NULL, (sigset_t *)crashlab_address(8));
   printf("no memory: %d %016llx\n", result, (unsigned long long)mask());
 }

@@ -51,7 +51,9 @@ enum HandlerInstaller {
     _ = pthread_atfork(nil, nil, pm_handle_fork)
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)
-    if options.keepsCrashSignalsOpen { OpenSignals.keep(signals.mask) }
+    if options.keepsCrashSignalsOpen {
+      OpenSignals.keep(signals.mask, in: capture.shared.process.id)
+    }
     if options.alternateStacksOnAllThreads {
       // First those to come, so that nobody is missed between the two.
       ThreadStack.followNewThreads()

@@ -1,5 +1,4 @@
 internal import CSignalSafe
-internal import Glibc
 
 /// Keeps signals of crashes open in threads that block them, where the program has the target
 /// CSignalMasks.
@@ -11,8 +10,8 @@ enum OpenSignals {
 
   /// Opens those of `crashes` in the calling thread, and in each that begins or sets its mask from
   /// now on.
-  static func keep(_ crashes: UInt64) {
-    pm_keep_open(crashes & all, getpid())
+  static func keep(_ crashes: UInt64, in process: Int32) {
+    pm_keep_open(crashes & all, process)
     pm_adopt_mask()
     // Threads that get an alternate stack begin with it.
     if pm_thread_start() == nil { pm_set_thread_start { pm_adopt_mask() } }
