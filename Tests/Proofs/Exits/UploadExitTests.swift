@@ -49,11 +49,7 @@ struct UploadExitTests {
     python gdb.execute("thread %d" % held)
     finish
     python print("@returned", gdb.selected_thread().is_valid())
-    delete
-    set scheduler-locking off
-    thread 1
-    continue
-    python print("@code", gdb.parse_and_eval("$_exitcode"))
+    kill
     """
 
   @Test("A transfer that is held inside OpenSSL", .needs(.gdb))
@@ -75,7 +71,8 @@ struct UploadExitTests {
       let output = child.standardOutput + child.standardError
       #expect(output.contains("@held RAND_bytes_ex"), "\(output)")
       #expect(output.contains(/@exiting .*lastHandler/), "\(output)")
-      #expect(output.contains("@code 7"), "\(output)")
+      // In a library that has cleaned up it ends by SIGSEGV instead, and the process with it.
+      #expect(output.contains("@returned True") && !output.contains("SIGSEGV,"), "\(output)")
       let time = try #require(output.firstMatch(of: /exit took (\d+) ms/), "\(output)")
       times.append(try #require(Int(time.1)))
     }
