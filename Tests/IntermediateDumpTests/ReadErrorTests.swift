@@ -10,7 +10,7 @@ struct ReadErrorTests {
   private func shortenedFile(_ bytes: [UInt8], by count: Int) throws -> IntermediateDump.DumpBytes {
     let path = NSTemporaryDirectory() + "/read-error-" + UUID().uuidString
     try Data(bytes).write(to: URL(fileURLWithPath: path))
-    defer { unlink(path) }
+    defer { unsafe unlink(path) }
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     try #require(descriptor >= 0)
     defer { close(descriptor) }

@@ -1,5 +1,5 @@
 internal import IntermediateDump
-package import ProcessSnapshot
+internal import ProcessSnapshot
 
 extension ForeignException {
   /// Such as "EXCEPTION_ACCESS_VIOLATION (0xc0000005) of Windows".
