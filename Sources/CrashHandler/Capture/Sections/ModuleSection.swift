@@ -13,8 +13,9 @@ func writeModules(_ images: ImageFinder, to output: DumpOutput) {
     let table = finder.images
     let index = finder.current
     let path = finder.path(of: index, image)
-    // A path in brackets is the kernel's name for memory of no file.
-    table[index].isLost = path[0] != 0x2F || path.hasSuffix(" (deleted)")  // "/"
+    // The vDSO has no file from the first.
+    let hasFile = path[0] == 0x2F && !path.hasSuffix(" (deleted)")  // "/"
+    table[index].isLost = !hasFile && !path.text.matches("[vdso]")
     output.startMap(.module)
     output.unsigned(.moduleAddress, image.start)
     output.unsigned(.moduleSource, table[index].source.number, width: 1)

@@ -45,16 +45,14 @@ struct LostTables {
     #if arch(arm64)
       if context.linkRegister &- image.start < size { return true }
     #endif
-    var place = (context.stackPointer &+ 7) & ~7
+    // From behind the guard, where the stack has overflowed.
+    guard var place = memory.firstReadable(from: (context.stackPointer &+ 7) & ~7) else {
+      return false
+    }
     let end = place &+ LostTables.searchedSize
-    while place < end {
-      if let word = memory.word(place) {
-        if word &- image.start < size { return true }
-        place &+= 8
-      } else {
-        // The guard of a stack that has overflowed.
-        place = (place & ~4095) &+ 4096
-      }
+    while place < end, let word = memory.word(place) {
+      if word &- image.start < size { return true }
+      place &+= 8
     }
     return false
   }
