@@ -49,7 +49,9 @@ extension Proof {
       suites: [
         "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",
         "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests", "RealNameTests",
-      ]),
+        "VerdictTests",
+      ],
+      full: .environment(name: "POSTMORTEM_VERDICTS", value: "1000")),
     Proof(
       name: "journeys", summary: "from crash to cause by the commands of Docs/Journeys.md",
       suites: ["JourneyTests"]),
