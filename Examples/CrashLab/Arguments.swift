@@ -5,7 +5,8 @@ struct Arguments {
     "--plant", "--show-identity", "--throws", "--wait",
   ]
   private static let withValue: Set = [
-    "--condition", "--database", "--forgo", "--identifier", "--milliseconds", "--note", "--on",
+    "--and", "--condition", "--database", "--forgo", "--identifier", "--milliseconds", "--note",
+    "--on",
     "--privacy",
     "--stack",
     "--threads",

@@ -19,6 +19,8 @@ struct Crash {
   let privacy: ReportPrivacy
   /// Whether the handler records where errors are thrown.
   let recordsThrows: Bool
+  /// The way in which another thread dies at the same instant.
+  let companion: CrashKind?
   /// Whether secrets are in memory, registers and what the handler is told.
   let plantsSecrets: Bool
 
@@ -48,6 +50,14 @@ struct Crash {
       forgoing = group.calls
     } else {
       forgoing = []
+    }
+    if let name = options["--and"] {
+      guard let kind = CrashKind.all.first(where: { $0.name == name }),
+        kind.places.contains(.pthread)
+      else { throw UsageError("\(name) is not possible on pthread") }
+      companion = kind
+    } else {
+      companion = nil
     }
     milliseconds = try Self.count(options, "--milliseconds", 1...1_000_000)
     self.kind = kind
@@ -94,6 +104,7 @@ struct Crash {
     start()
     Sleepers.start(sleepers, stackSize: stackSize)
     for condition in conditions { condition.after?(database) }
+    if let companion { Companion.start(companion, stackSize: stackSize) }
     guard isAnnounced || plantsSecrets || conditions.contains(where: { $0.around != nil }) else {
       return try place.run(kind.crash, stackSize: stackSize, earlier: earlier)
     }

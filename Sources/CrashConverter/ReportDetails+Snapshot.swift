@@ -38,6 +38,7 @@ extension ReportDetails {
     self[.clientID] = snapshot.clientID?.description
     self[.processID] = process.processID.map { UInt64($0) }
     self[.uptime] = process.uptime
+    self[.age] = process.age
     self[.hangTime] = snapshot.request?.hangTime
     self[.residentMemory] = process.residentMemory
     self[.peakMemory] = process.peakResidentMemory

@@ -92,6 +92,10 @@ extension IntermediateDumpKey {
       What was left out, in a crash or later: 1 `ReportPrivacy.sanitized`, 2 `ReportPrivacy.noMemory`. \
       Missing where nothing was.
       """)
+    case .processStart: .unsigned(8, """
+      The process's start, which is its fork and not its exec, in hundredths of a second after boot: \
+      field 22 of `/proc/self/stat`.
+      """)
     case .system: .map("Kernel, machine and system.")
     case .kernelName: .text("`uname -s`.")
     case .kernelRelease: .text("`uname -r`.")
@@ -108,6 +112,7 @@ extension IntermediateDumpKey {
     case .releaseText: .text("os-release(5) at launch; at most 4 KiB.")
     case .compiler:
       .text("The C compiler of the toolchain that built the handler, as it names itself.")
+    case .swiftVersion: .text("Version of the Swift compiler that built the handler, such as \"6.3\".")
     case .exception: .map("The crash. In a dump without one (`dumpRequest`) the thread's ID only.")
     case .exceptionThreadID: .unsigned(4, """
       Kernel's ID of the thread that took the signal, or that a dump without a crash is about; the \

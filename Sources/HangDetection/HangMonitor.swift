@@ -50,29 +50,27 @@ public final class HangMonitor: Sendable {
 
   /// Watches an actor by calls to it.
   ///
-  /// Each call starts on the global executor; if that is blocked, the actor counts as hung too.
+  /// An actor without an executor of its own runs on the global one; if that is blocked, it counts as hung
+  /// too.
   @discardableResult
   public static func actor(
     _ actor: any Actor, name: String, options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {
-    let guest = unsafe Guest(of: { unsafe actor.unownedExecutor })
-    return try HangMonitor(name, .executor, options) { answer in
-      Task { await guest.run(answer) }
-    }
+    let guest = unsafe ExecutorGuest(of: { unsafe actor.unownedExecutor })
+    return try HangMonitor(name, .executor, options) { answer in guest.ask { answer() } }
   }
 
-  /// Watches a serial executor, such as an event loop's, by jobs on it.
+  /// Watches a serial executor, such as an event loop's, by jobs that are put on it directly.
   @discardableResult
   public static func executor(
     _ executor: any SerialExecutor, name: String, options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {
-    let guest = unsafe Guest(of: { unsafe executor.asUnownedSerialExecutor() })
-    return try HangMonitor(name, .executor, options) { answer in
-      Task { await guest.run(answer) }
-    }
+    let guest = unsafe ExecutorGuest(of: { unsafe executor.asUnownedSerialExecutor() })
+    return try HangMonitor(name, .executor, options) { answer in guest.ask { answer() } }
   }
 
-  /// Watches whether a closure returns.
+  /// Watches whether a closure returns, which runs on the global executor; if that is blocked, it counts
+  /// as hung too.
   ///
   /// - Parameters:
   ///   - name: for the report.
@@ -109,18 +107,4 @@ public final class HangMonitor: Sendable {
   /// answers, or `exit` or `_exit` is called. A program about to end need not stop its monitors: then
   /// they see a hang in its shutdown too.
   public func stop() { HangWatcher.shared.remove(watch) }
-}
-
-/// An actor on the watched executor, which the closure keeps alive.
-@safe
-private actor Guest {
-  private nonisolated let executor: @Sendable () -> UnownedSerialExecutor
-
-  init(of executor: @escaping @Sendable () -> UnownedSerialExecutor) {
-    unsafe self.executor = executor
-  }
-
-  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor() }
-
-  func run(_ answer: Watch.Answer) { answer() }
 }

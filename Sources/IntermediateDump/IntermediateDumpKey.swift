@@ -36,6 +36,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case cgroup = 126
   case dumpDigest = 127
   case privacy = 128
+  case processStart = 129
 
   case system = 200
   case kernelName = 201
@@ -52,6 +53,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case processorText = 212
   case releaseText = 213
   case compiler = 214
+  case swiftVersion = 215
 
   case exception = 300
   case exceptionThreadID = 301

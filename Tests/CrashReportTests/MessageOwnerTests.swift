@@ -98,6 +98,10 @@ import Testing
           own("Shop.f() -> ()", file: "/src/cart.swift"),
         ]
       ),
+      (
+        "_Concurrency/CheckedContinuation.swift:169: Fatal error: SWIFT TASK CONTINUATION MISUSE",
+        [swift(Self.failure), own("Shop.f() -> ()", file: "/src/cart.swift")]
+      ),
       // Specialised into the program, or linked statically.
       (
         Self.reported,

@@ -36,6 +36,7 @@ import Testing
     snapshot.system.processorModel = "Fast Processor"
     snapshot.system.processorCount = 4
     snapshot.system.compiler = "Clang 21"
+    snapshot.system.swiftVersion = "6.3"
     snapshot.capture.threadsFound = 9
     snapshot.capture.threadsUnlisted = 5
     snapshot.capture.modulesUnlisted = 6
@@ -86,6 +87,7 @@ import Testing
     let system = try #require(object["system"] as? [String: Any])
     #expect(system["processorModel"] as? String == "Fast Processor")
     #expect(system["compiler"] as? String == "Clang 21")
+    #expect(system["swiftVersion"] as? String == "6.3")
     let thread = try #require((object["threads"] as? [[String: Any]])?.last)
     let call = try #require(thread["systemCall"] as? [String: Any])
     #expect(call["number"] as? Int == 202)
@@ -125,10 +127,21 @@ import Testing
     #expect(text.contains("Thread 2 (stopped, probably in futex, fifo, nice 5):"))
   }
 
+  /// Each by its name: the handler may start long after the process.
+  @Test func ageAndTimeSinceTheHandlersStart() {
+    var snapshot = snapshot()
+    snapshot.process.crashTime = 1_763_736_545_000_000_000
+    snapshot.process.crashUptime = 5_000_231_000
+    snapshot.process.launchUptime = 5_000_000_000
+    snapshot.process.startTicks = 498
+    let text = TextReport.text(of: CrashReport(snapshot: snapshot, symbolicating: false))
+    #expect(text.contains(", the process 20 ms old, 231 us after startHandler\n"), "\(text)")
+  }
+
   @Test func textShowsThem() {
     let text = TextReport.text(of: CrashReport(snapshot: snapshot(), symbolicating: false))
     for line in [
-      "Processor  Fast Processor, 4 online", "Compiler   Clang 21",
+      "Processor  Fast Processor, 4 online", "Compiler   Swift 6.3",
       "Arguments  -x \"two words\" \"\"", "  Open files   3 of 1024", "  Mappings     50 of 65530",
       "  Threads      9", "  Group memory 1 MiB of 100 MiB", "  Group tasks  2 of 64",
       "  Stack limit  8 MiB", "  Load         0.52 1.5 2.25",

@@ -83,6 +83,21 @@ import Testing
     #expect(ResourceLimits(parsing: Array(text.utf8)[...]).openFiles == nil)
   }
 
+  @Test func ageIsSinceTheFork() {
+    var process = ProcessDescription()
+    process.crashUptime = 5_259_000_000
+    #expect(process.age == nil && process.startTime == nil)
+    process.startTicks = 500
+    // In steps of 10 ms.
+    #expect(process.age == 250_000_000 && process.startTime == nil)
+    process.crashTime = 1_000_000_000
+    #expect(process.startTime == 750_000_000)
+    process.startTicks = 526
+    #expect(process.age == nil)
+    process.startTicks = .max
+    #expect(process.age == nil)
+  }
+
   @Test func uptimeNeedsBothClocksInOrder() {
     var process = ProcessDescription()
     process.crashUptime = 5

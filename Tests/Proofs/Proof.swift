@@ -100,12 +100,13 @@ extension Proof {
       suites: [
         "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",
         "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests", "RealNameTests",
+        "VerdictTests",
       ],
       covers: [
         "Sources/CrashReport", "Sources/Stackwalk", "Sources/ProcessSnapshot",
         "Sources/CrashHandler/Summary", "Sources/CrashHandler/Capture/Sections",
         "Sources/CrashHandler/Client",
-      ]),
+      ], full: .environment(name: "POSTMORTEM_VERDICTS", value: "1000")),
     Proof(
       name: "journeys", summary: "from crash to cause by the commands of Docs/Journeys.md",
       suites: ["JourneyTests"],

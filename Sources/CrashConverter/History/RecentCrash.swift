@@ -14,7 +14,7 @@ public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   /// One line for a log.
   public var description: String {
     let name = signal.map { "signal \($0)" } ?? "a crash"
-    let after = uptime.map { ", \($0.wholeMilliseconds) ms after its launch" } ?? ""
+    let after = uptime.map { ", \($0.wholeMilliseconds) ms after startHandler" } ?? ""
     return "\(name) at \(crashTime)\(after) (report \(reportID))"
   }
 }

@@ -111,7 +111,8 @@ private func writeBeginning(_ capture: Capture) {
   if capture.shared.process.isForkedChild || capture.session.names.areNew {
     writeIdentity(capture)
   }
-  writeCrashTime(capture.calls, to: DumpOutput(capture))
+  writeCrashTime(
+    capture.calls, processStart: capture.shared.process.run.startTime, to: DumpOutput(capture))
   capture.session.request.write(
     withTexts: !capture.installed.isSanitized, to: &capture.session.writer)
   SurvivalRecord(capture).write()

@@ -73,6 +73,7 @@ struct LaunchFacts {
       writer.unsigned(.pageSize, UInt64(max(0, sysconf(Int32(_SC_PAGESIZE)))))
       writer.text(.bootID, bootID.isEmpty ? nil : bootID)
       writer.text(.compiler, unsafe String(cString: pm_compiler_version()))
+      writer.text(.swiftVersion, Self.swiftVersion)
       writer.text(.releaseText, release.map { String($0.prefix(4096)) })
       writer.text(.processorText, processor)
       writer.text(.processorModel, processor.flatMap { Self.value(of: "model name", in: $0) })
@@ -86,6 +87,23 @@ struct LaunchFacts {
       }
       writer.end()
     }
+  }
+
+  /// The version of the compiler that builds this; of a later one than those that are known, the last.
+  private static var swiftVersion: String {
+    #if compiler(>=6.6)
+      "6.6"
+    #elseif compiler(>=6.5)
+      "6.5"
+    #elseif compiler(>=6.4)
+      "6.4"
+    #elseif compiler(>=6.3)
+      "6.3"
+    #elseif compiler(>=6.2)
+      "6.2"
+    #else
+      "6"
+    #endif
   }
 
   /// Nanoseconds after which the service manager takes this process for hung; nil where it does

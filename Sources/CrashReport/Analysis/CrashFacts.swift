@@ -34,7 +34,11 @@ package struct CrashFacts: Sendable {
   package init(of snapshot: ProcessSnapshot, symbols: SymbolSource) {
     symbols.begin(stored: snapshot.storedSymbols)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
-    let trace = snapshot.crashedThread.map {
+    let hang = Self.hang(in: snapshot, walker)
+    let subject =
+      hang.map { hang in snapshot.threads.first { $0.id == hang.threadID } }
+      ?? snapshot.crashedThread
+    let trace = subject.map {
       walker.trace(
         of: $0, head: CrashReport.keptFrames.head, tail: CrashReport.keptFrames.tail)
     }
@@ -45,15 +49,28 @@ package struct CrashFacts: Sendable {
       CrashReport.Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)?.frames ?? []
     let rules = OwnCode(of: snapshot, frames: finder.trace.frames + thrown)
     signature = Signature.text(
-      of: snapshot, trace: finder.trace, finding, thrown: thrown, ownCode: rules)
+      of: snapshot, trace: finder.trace, finding, thrown: thrown, hang: hang, ownCode: rules)
     signal = snapshot.request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
     cause =
       snapshot.end.map { $0.kind?.word ?? "unknown" }
       ?? (snapshot.request == nil ? finding?.kind : nil)
-    place = rules.place(in: finder.trace.frames, thrown: thrown)
+    place =
+      hang?.hasPlace == false ? nil : rules.place(in: finder.trace.frames, thrown: thrown)
     let frames = finder.trace.frames
     let own = frames.lazy.filter(rules.standsOut).map(rules.line)
     ownFrames = Array(own.prefix(Self.frameCount.own))
     stack = frames.prefix(Self.frameCount.all).map(rules.line)
+  }
+
+  /// The thread that hangs; nil for what is no hang.
+  private static func hang(in snapshot: ProcessSnapshot, _ walker: Stackwalker) -> HangSubject? {
+    guard snapshot.request?.kind == .hang else { return nil }
+    let threads = snapshot.threads.prefix(StoredSymbols.hangThreads).map { thread in
+      HangSubject.Candidate(
+        id: thread.id, name: thread.name,
+        frames: walker.frames(of: thread, limit: StoredSymbols.hangFrames))
+    }
+    return HangSubject(
+      of: snapshot, threads, OwnCode(of: snapshot, frames: threads.flatMap(\.frames)))
   }
 }

@@ -73,7 +73,9 @@ struct MessageOwner {
       if text.words.hasPrefix(words) != isOnStack { return .other }
     }
     // The caller's file is in the text, unless the program passes another on.
-    guard let file = text.file, !file.hasPrefix("Swift/") else { return .crashingThread }
+    guard let file = text.file, !RuntimeCode.isModule(file.prefix { $0 != "/" }) else {
+      return .crashingThread
+    }
     let name = file.split(separator: "/").last ?? file
     let files = frames.compactMap { $0.sourceLocation?.file.split(separator: "/").last }
     return files.isEmpty || files.contains(name) ? .crashingThread : .unknown

@@ -34,6 +34,9 @@ enum RuntimeCode {
     libasan libubsan libtsan liblsan
     """)
 
+  /// True for a Swift module of the toolchain's, or of the handler.
+  static func isModule(_ name: Substring) -> Bool { modules.contains(String(name)) }
+
   // MARK: - Functions
 
   /// True for a function of theirs that lies in the program's own module, by static linking or because

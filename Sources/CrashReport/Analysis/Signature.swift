@@ -25,14 +25,18 @@ package struct Signature: Sendable {
   ///   - trace: the crashing thread's.
   ///   - finding: the cause, by which a stack overflow is known.
   ///   - thrown: the throw of an error that nobody caught, for a stack that has only `main` left.
+  ///   - hang: of a hang, whose stack it is.
   static func text(
     of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?,
-    thrown: [StackFrame] = [], ownCode: OwnCode
+    thrown: [StackFrame] = [], hang: HangSubject? = nil, ownCode: OwnCode
   ) -> String? {
     if let end = snapshot.end { return end.kind.map { "end | \($0.word)" } ?? "end" }
     guard let kind = kind(of: snapshot) else { return nil }
     if let reason = snapshot.request?.reason {
       return "\(kind) | " + reason.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+    if let hang, !hang.hasPlace {
+      return [kind, snapshot.request?.name?.trimmed].compactMap(\.self).joined(separator: " | ")
     }
     let signature = Signature(snapshot.modules, ownCode)
     if case .stackOverflow = finding?.cause, let recursion = trace.recursion,

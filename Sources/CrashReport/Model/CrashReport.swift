@@ -24,6 +24,8 @@ package struct CrashReport: Sendable {
   /// The innermost call of the program's own code on the crashing thread, with file and line as far as
   /// they are known; nil where none has a name.
   package var place: String?
+  /// The thread that hangs; nil for a report that is not of a hang.
+  package var hang: HangSubject?
   /// The throw of the Swift error that nobody caught; nil for another cause, and where throws are not recorded.
   package var thrown: Thrown?
   /// Lines of source around places of the crashing thread, where somebody has read them.
@@ -135,10 +137,20 @@ package struct CrashReport: Sendable {
     snapshot: ProcessSnapshot, threads: [Thread], symbols: SymbolSource, walker: Stackwalker
   ) {
     self.threads = threads
-    if let index = threads.firstIndex(where: \.crashed), index > 0 {
+    self.snapshot = snapshot
+    let hang = HangSubject(
+      of: snapshot,
+      threads.map { HangSubject.Candidate(id: $0.id, name: $0.name, frames: $0.frames) },
+      OwnCode(of: snapshot, frames: threads.flatMap(\.frames)))
+    self.hang = hang
+    if let hang {
+      for index in threads.indices {
+        self.threads[index].crashed = threads[index].id == hang.threadID
+      }
+    }
+    if let index = self.threads.firstIndex(where: \.crashed), index > 0 {
       self.threads.insert(self.threads.remove(at: index), at: 0)
     }
-    self.snapshot = snapshot
     symbolNotes = snapshot.modules.map { symbols.note(on: $0) }
     let finder = CauseFinder(of: snapshot, trace: self.threads.first { $0.crashed }?.trace)
     message = snapshot.request?.headline ?? finder.message
@@ -149,8 +161,9 @@ package struct CrashReport: Sendable {
     let frames = thrown?.frames ?? []
     let ownCode = ownCode
     signature = Signature.text(
-      of: snapshot, trace: finder.trace, finding, thrown: frames, ownCode: ownCode)
-    place = ownCode.place(in: finder.trace.frames, thrown: frames)
+      of: snapshot, trace: finder.trace, finding, thrown: frames, hang: hang, ownCode: ownCode)
+    place =
+      hang?.hasPlace == false ? nil : ownCode.place(in: finder.trace.frames, thrown: frames)
   }
 }
 

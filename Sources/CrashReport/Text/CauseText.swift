@@ -5,7 +5,12 @@ extension CrashReport {
   /// The report in a sentence or more: why the dump was taken, how the run ended, or the cause with
   /// what had been used up; nil where the dump shows nothing.
   package var explanation: String? {
-    if let request = snapshot.request { return request.text(at: snapshot.process.crashTime) }
+    if let request = snapshot.request {
+      let place =
+        hang?.hasPlace == false
+        ? " The place is not known: no thread that may be it stands in the program's own code." : ""
+      return request.text(at: snapshot.process.crashTime) + place
+    }
     if let end = snapshot.end { return end.text }
     if let foreign = snapshot.exception?.foreign {
       return foreign.sentence(at: snapshot.exception?.address)

@@ -40,7 +40,7 @@ extension DumpRequest {
 
   private var evidenceText: String {
     switch threadEvidence {
-    case .lastSeen: " The thread shown first is the last that answered; another may have hung."
+    case .lastSeen: " Another thread may have hung than the one that answered last."
     case .some(.none): " Which thread hung is not known."
     case .known, nil: ""
     }

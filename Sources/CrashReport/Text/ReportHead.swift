@@ -53,7 +53,8 @@ extension CrashReport {
     ]
     let facts: [(String, String?)] = [
       ("Process", processText), ("Product", productText), ("Time", timeText),
-      ("System", systemText), ("Processor", processorText), ("Compiler", system.compiler),
+      ("System", systemText), ("Processor", processorText),
+      ("Compiler", system.swiftVersion.map { "Swift \($0)" }),
       ("Host", hostText), ("User", userText), ("Directory", snapshot.process.workingDirectory),
       ("Arguments", argumentsText), ("Signature", signature),
       ("Report", snapshot.reportID?.description),
@@ -111,10 +112,19 @@ extension CrashReport {
   private var timeText: String? {
     guard let crash = snapshot.process.crashTime else { return nil }
     let text = Timestamp(nanoseconds: crash).readable
-    guard let launch = snapshot.process.launchTime else { return text }
-    let (nanoseconds, overflow) = crash.subtractingReportingOverflow(launch)
-    guard !overflow, nanoseconds >= 0 else { return text }
-    return text + ", " + Quantity.duration(nanoseconds) + " after launch"
+    let process = snapshot.process
+    let age = process.age.map {
+      $0 == 0
+        ? "the process less than 10 ms old"
+        : "the process \(Quantity.duration(Int64(clamping: $0))) old"
+    }
+    let sinceStart =
+      process.uptime.map { Int64(clamping: $0) }
+      ?? process.launchTime.flatMap { launch in
+        let (nanoseconds, overflow) = crash.subtractingReportingOverflow(launch)
+        return overflow || nanoseconds < 0 ? nil : nanoseconds
+      }
+    return Self.list([text, age, sinceStart.map { Quantity.duration($0) + " after startHandler" }])
   }
 
   private var systemText: String? {

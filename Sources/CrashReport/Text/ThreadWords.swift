@@ -33,6 +33,7 @@ extension CrashReport {
     guard request.kind == .hang else {
       return request.kind == .tool ? "was interrupted for the dump" : "requested the dump"
     }
+    if let hang, hang.hasPlace, request.threadEvidence != .known { return "is blocked" }
     return switch request.threadEvidence {
     case .known: "hung"
     case .lastSeen: "answered last"

@@ -65,6 +65,8 @@ package struct ReportDetails: Sendable, Equatable {
     case groupMemoryLimit
     case threads
     case openFiles
+    /// Nanoseconds from the process's start to the crash.
+    case age
   }
 
   /// An annotation.

@@ -28,13 +28,15 @@ struct SentryContexts {
       ],
       "app": [
         "type": "app", "app_name": text(process.product), "app_version": text(process.version),
-        "app_start_time": process.launchTime.map { .text(SentryEvent.time($0)) },
-        "uptime_seconds": process.uptime.map { .unsigned($0 / 1_000_000_000) },
+        "app_start_time": process.startTime.map { .text(SentryEvent.time($0)) },
+        "uptime_seconds": process.age.map { .unsigned($0 / 1_000_000_000) },
       ],
-      "runtime": ["type": "runtime", "name": "Swift", "version": text(system.compiler)],
+      "runtime": ["type": "runtime", "name": "Swift", "version": text(system.swiftVersion)],
       "culture": text(system.timeZoneName).map { ["type": "culture", "timezone": $0] },
       "process": [
         "pid": process.processID.map { SentryValue($0) },
+        "handler_start_time": process.launchTime.map { .text(SentryEvent.time($0)) },
+        "handler_uptime_seconds": process.uptime.map { .unsigned($0 / 1_000_000_000) },
         "parent": process.parentProcessID.map { SentryValue($0) },
         "executable": text(process.executablePath),
         "arguments": text(process.arguments?.joined(separator: " ")),

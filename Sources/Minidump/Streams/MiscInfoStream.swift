@@ -8,13 +8,15 @@ extension MinidumpEncoder {
     let process = snapshot.process
     var flags: UInt32 = 0x100  // MINIDUMP_MISC4_BUILDSTRING
     if process.processID != nil { flags |= 0x1 }
-    if process.launchTime != nil { flags |= 0x2 }
+    // The process's own, else the handler's.
+    let startTime = process.startTime ?? process.launchTime
+    if startTime != nil { flags |= 0x2 }
     buffer.align(to: 4)
     let start = buffer.rva
     buffer.append(UInt32(truncatingIfNeeded: MinidumpFormat.miscInfoSize))
     buffer.append(flags)
     buffer.append(process.processID ?? 0)
-    buffer.append(UInt32(exactly: (process.launchTime ?? 0) / 1_000_000_000) ?? 0)
+    buffer.append(UInt32(exactly: (startTime ?? 0) / 1_000_000_000) ?? 0)
     buffer.append(Self.seconds(process.userTime))
     buffer.append(Self.seconds(process.systemTime))
     // Clock rates and idle states (5), integrity level, execute flags, protection, time zone: not

@@ -152,6 +152,9 @@ struct ExportColumn {
     ExportColumn("error", .text, "the reason why the report cannot be read; else null") {
       ExportValue($0.failure)
     },
+    ExportColumn("age_seconds", .number, unit: "seconds", "from the process's start to the crash") {
+      $0.details[.age].map { .seconds($0) } ?? .none
+    },
   ]
 }
 

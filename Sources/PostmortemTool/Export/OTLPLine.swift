@@ -72,6 +72,7 @@ enum OTLPLine {
       ("postmortem.cause", ExportValue(facts.cause)),
       ("postmortem.signature", ExportValue(facts.signature)),
       ("postmortem.place", ExportValue(facts.place)),
+      ("postmortem.age", details[.age].map { .seconds($0) } ?? .none),
       ("postmortem.uptime", details[.uptime].map { .seconds($0) } ?? .none),
       ("postmortem.hang.duration", details[.hangTime].map { .seconds($0) } ?? .none),
       ("postmortem.memory.resident", ExportValue(details[.residentMemory])),

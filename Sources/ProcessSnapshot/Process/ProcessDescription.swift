@@ -20,6 +20,8 @@ public struct ProcessDescription: Sendable, Equatable {
   public var launchUptime: UInt64?
   /// Nanoseconds from boot to the crash, time asleep included.
   public var crashUptime: UInt64?
+  /// The process's start in hundredths of a second after boot: its fork, not its exec.
+  public var startTicks: UInt64?
   /// Nanoseconds of CPU time in user mode, all threads.
   public var userTime: UInt64?
   /// Nanoseconds of CPU time in the kernel, all threads.
@@ -110,6 +112,27 @@ public struct ProcessDescription: Sendable, Equatable {
       .first { $0.starts(with: label.utf8) }
     let words = line?.dropFirst(label.utf8.count).split { $0 == 0x20 || $0 == 0x09 }
     return words?.map { String(decoding: $0, as: UTF8.self) } ?? []
+  }
+
+  /// Nanoseconds from the process's start, which is its fork and not its exec, to the crash, in steps of
+  /// 10 milliseconds.
+  ///
+  /// Source: proc_pid_stat(5), field 22; sysconf(3), _SC_CLK_TCK, which is 100 on both architectures.
+  public var age: UInt64? {
+    guard let startTicks, let crashUptime else { return nil }
+    let (start, overflow) = startTicks.multipliedReportingOverflow(by: Self.tick)
+    guard !overflow, crashUptime >= start else { return nil }
+    return (crashUptime &- start) / Self.tick &* Self.tick
+  }
+
+  /// Nanoseconds.
+  private static var tick: UInt64 { 10_000_000 }
+
+  /// The time of the process's start, in nanoseconds since 1970; nil where its age is not known.
+  public var startTime: Int64? {
+    guard let crashTime, let age, let nanoseconds = Int64(exactly: age) else { return nil }
+    let (start, overflow) = crashTime.subtractingReportingOverflow(nanoseconds)
+    return overflow ? nil : start
   }
 
   /// Nanoseconds from the handler's start to the crash by a clock that nobody sets.
@@ -215,6 +238,7 @@ extension ProcessDescription {
       .optional(.crashTime, \.crashTime),
       .optional(.launchUptime, \.launchUptime),
       .optional(.crashUptime, \.crashUptime),
+      .optional(.processStart, \.startTicks),
       .optional(.userTime, \.userTime),
       .optional(.systemTime, \.systemTime),
       .optional(.processStatus, \.statusText),

@@ -31,6 +31,8 @@ public struct SystemDescription: Sendable, Equatable {
   public var releaseText: [UInt8]?
   /// The C compiler of the toolchain that built the handler, as it names itself.
   public var compiler: String?
+  /// The version of the Swift compiler that built the handler, as SwiftPM has it build the program too.
+  public var swiftVersion: String?
   /// `uname -n` at launch.
   public var hostName: String?
   /// TZ at launch, else the target of `/etc/localtime`.
@@ -59,6 +61,7 @@ extension SystemDescription {
       .optional(.processorText, \.processorText),
       .optional(.releaseText, \.releaseText),
       .optional(.compiler, \.compiler),
+      .optional(.swiftVersion, \.swiftVersion),
       .optional(.hostName, \.hostName),
       .optional(.timeZone, \.timeZone),
       .optional(.containerMount, \.containerMount),

@@ -5,7 +5,11 @@ extension StoredSymbols {
   private static var headCount: Int { 192 }
   private static var tailCount: Int { 64 }
 
-  /// Finds names and lines of the crashing thread, and of its task's async callers, in the modules'
+  /// Threads of a hang that are looked at, and of each the innermost frames.
+  package static var hangThreads: Int { 128 }
+  package static var hangFrames: Int { 64 }
+
+  /// Finds names and lines of the crashing thread, of a hang those of all threads, and of its task's async callers, in the modules'
   /// files on this machine.
   ///
   /// Takes mostly some tens of milliseconds.
@@ -24,8 +28,13 @@ extension StoredSymbols {
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,
       runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
+    // Any of them may be the one that hangs.
+    let others =
+      snapshot.request?.kind == .hang
+      ? snapshot.threads.prefix(hangThreads).filter { $0.id != thread.id }
+        .flatMap { walker.frames(of: $0, limit: hangFrames) } : []
     var symbols = StoredSymbols()
-    for frame in thrown + trace.frames + (trace.asyncCalls?.frames ?? []) {
+    for frame in thrown + trace.frames + (trace.asyncCalls?.frames ?? []) + others {
       guard frame.symbol != nil || frame.sourceLocation != nil else { continue }
       let location = frame.sourceLocation
       symbols.functions[frame.lookupAddress, default: []].append(

@@ -57,7 +57,7 @@ import Testing
     let process = try #require(object["process"] as? [String: Any])
     #expect(
       process.keys.sorted() == [
-        "arguments", "crashTime", "effectiveGroupID", "effectiveUserID", "environment",
+        "age", "arguments", "crashTime", "effectiveGroupID", "effectiveUserID", "environment",
         "executable", "groupID", "launchTime", "parent", "pid", "product", "uptime", "userID",
         "version", "workingDirectory",
       ])

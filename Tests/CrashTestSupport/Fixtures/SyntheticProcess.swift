@@ -127,6 +127,7 @@ package enum SyntheticProcess {
   private static func describeResources(_ snapshot: inout ProcessSnapshot) {
     snapshot.process.launchUptime = 5_000_000_001
     snapshot.process.crashUptime = 9_000_000_003
+    snapshot.process.startTicks = 490
     snapshot.process.commandLine = Array("/opt/victim\0--flag\0\0".utf8)
     snapshot.process.limitsText = Array("Max open files            1024   4096   files\n".utf8)
     snapshot.process.descriptorCount = 101
@@ -153,6 +154,7 @@ package enum SyntheticProcess {
         .utf8)
     snapshot.system.releaseText = Array("ID=debian\n".utf8)
     snapshot.system.compiler = "Clang 21"
+    snapshot.system.swiftVersion = "6.3"
     snapshot.system.hostName = "web-3"
     snapshot.system.timeZone = ":Europe/Berlin"
     snapshot.system.containerMount = "/etc/hostname"

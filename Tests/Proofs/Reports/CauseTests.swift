@@ -125,7 +125,8 @@ struct CauseTests {
   @Test("Every kind says its message and its cause", arguments: memory + runtimes + fromOutside)
   func kinds(_ row: Row) async throws {
     let report = try await Self.report(
-      row.crash, on: row.place, isNamed: row.isNamed, configuration: .asTested)
+      row.crash, on: row.place, isNamed: row.isNamed || row.message != nil,
+      configuration: .asTested)
     if let message = row.message {
       #expect(report.message?.contains(message) == true, "\(report.message ?? "none")")
     } else {

@@ -52,16 +52,17 @@ private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer,
   }
 }
 
-/// Writes the time of the crash, in a map of its own at the dump's beginning: a torn dump has it too.
+/// Writes the time of the crash and of the process's start, in a map of its own at the dump's beginning: a torn dump has it too.
 ///
 /// RUNS-DURING-CRASH.
 @_noLocks
-func writeCrashTime(_ calls: CrashCalls, to output: DumpOutput) {
+func writeCrashTime(_ calls: CrashCalls, processStart: UInt64, to output: DumpOutput) {
   guard calls.mayMake(CallBit.clocks) else { return }
   let time = pm_wall_clock()
   let uptime = pm_boot_clock()
   output.startMap(.process)
   if time != 0 { output.signed(.crashTime, Int64(bitPattern: time)) }
   if uptime != 0 { output.unsigned(.crashUptime, uptime) }
+  if processStart != 0 { output.unsigned(.processStart, processStart) }
   output.end()
 }

@@ -1,0 +1,81 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The thread that hangs, as far as the dump tells.
+package struct HangSubject: Sendable, Equatable {
+  /// A thread, and its innermost calls.
+  struct Candidate {
+    let id: UInt32
+    let name: String?
+    let frames: [StackFrame]
+  }
+
+  /// Nil where no thread is known to have to do with it.
+  package let threadID: UInt32?
+  /// True for a thread that stands in the program's own code.
+  package let hasPlace: Bool
+
+  /// - Parameters:
+  ///   - first: the thread that the dump is about: the one that hung or answered last, else the
+  ///     monitor's own.
+  init(_ request: DumpRequest, first: UInt32?, _ threads: [Candidate], _ ownCode: OwnCode) {
+    let monitor = request.threadEvidence == .some(.none) ? first : nil
+    let others = threads.filter { $0.id != monitor && $0.name != "hang-monitor" }
+    if request.threadEvidence == .known {
+      threadID = first
+      hasPlace = others.contains {
+        $0.id == first && Self.place(in: $0.frames[...], ownCode) != nil
+      }
+      return
+    }
+    // Of a queue or an executor, a thread that runs one of its jobs.
+    let running = others.compactMap { thread in
+      Self.callInJob(of: thread.frames, ownCode).map {
+        (id: thread.id, place: ownCode.line(of: $0))
+      }
+    }
+    if let same = running.first(where: { $0.id == first }) {
+      (threadID, hasPlace) = (same.id, true)
+    } else if let one = running.first, running.allSatisfy({ $0.place == one.place }) {
+      (threadID, hasPlace) = (one.id, true)
+    } else {
+      (threadID, hasPlace) = (monitor == nil ? first : nil, false)
+    }
+  }
+
+  /// The innermost own call of a stack that is more than where a thread begins.
+  private static func place(
+    in frames: ArraySlice<StackFrame>, _ ownCode: OwnCode
+  ) -> StackFrame? {
+    frames.first { frame in
+      ownCode.contains(frame) && !(frame.function.map { SignatureName($0).isEntry } ?? true)
+    }
+  }
+
+  /// The innermost own call of the job that a thread of a pool or an executor runs.
+  private static func callInJob(of frames: [StackFrame], _ ownCode: OwnCode) -> StackFrame? {
+    guard
+      let end = frames.firstIndex(where: { frame in
+        frame.linkageName.map { name in runners.contains(where: name.hasPrefix) } ?? false
+      })
+    else { return nil }
+    return place(in: frames[..<end], ownCode)
+  }
+
+  /// Functions that call a job.
+  ///
+  /// Source: swift stdlib/public/Concurrency/Actor.cpp;
+  /// swift-corelibs-libdispatch src/queue.c.
+  private static let runners = [
+    "swift_job_run", "_ZN5swift34runJobInEstablishedExecutorContext", "_dispatch_client_callout",
+    "_dispatch_call_block_and_release",
+  ]
+}
+
+extension HangSubject {
+  /// Nil for a report that is not of a hang.
+  init?(of snapshot: ProcessSnapshot, _ threads: [Candidate], _ ownCode: OwnCode) {
+    guard let request = snapshot.request, request.kind == .hang else { return nil }
+    self.init(request, first: snapshot.exception?.threadID, threads, ownCode)
+  }
+}

@@ -1,0 +1,28 @@
+/// An actor on a watched executor, which the closure keeps alive.
+@safe
+actor ExecutorGuest {
+  private nonisolated let executor: @Sendable () -> UnownedSerialExecutor
+
+  init(of executor: @escaping @Sendable () -> UnownedSerialExecutor) {
+    unsafe self.executor = executor
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor() }
+
+  /// Has the executor run a closure, by a job that is put on it at once.
+  ///
+  /// A task whose closure is isolated to an actor starts there, and not on the global executor, all of
+  /// whose threads may be blocked. The cast makes such a closure from outside the actor, as
+  /// `assumeIsolated` does.
+  ///
+  /// Source: Swift Evolution SE-0431; swift stdlib/public/Concurrency/ExecutorAssertions.swift.
+  nonisolated func ask(_ body: @escaping @Sendable () -> Void) {
+    let start: (isolated ExecutorGuest) -> Void = { guest in
+      Task {
+        _ = guest
+        body()
+      }
+    }
+    unsafe unsafeBitCast(start, to: ((ExecutorGuest) -> Void).self)(self)
+  }
+}

@@ -1,0 +1,103 @@
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+@testable import CrashReport
+
+/// Which thread a hang is shown in, and when none is.
+@Suite struct HangSubjectTests {
+  private static let monitor: UInt32 = 90
+
+  private func request(_ evidence: DumpRequest.ThreadEvidence) -> DumpRequest {
+    var request = DumpRequest()
+    (request.kind, request.name, request.threadEvidence) = (.hang, "loop 3", evidence)
+    return request
+  }
+
+  private static let snapshot: ProcessSnapshot = {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.modules = ["/srv/shop", "/usr/lib/libc.so.6"].enumerated().map {
+      ModuleSnapshot(address: Address(UInt64($0) << 20), size: 1 << 20, path: $1)
+    }
+    return snapshot
+  }()
+
+  private func stack(_ functions: String...) -> [StackFrame] {
+    functions.map { name in
+      StackFrame(name, module: ["epoll_wait", "futex_wait", "clone3"].contains(name) ? 1 : 0)
+    }
+  }
+
+  private var idleLoop: [StackFrame] {
+    stack("epoll_wait", "Shop.EventLoop.run() -> ()", "start_thread", "clone3")
+  }
+
+  private func blocked(in function: String) -> [StackFrame] {
+    stack("futex_wait", function, "swift_job_runImpl", "_dispatch_client_callout", "clone3")
+  }
+
+  private var ownMonitor: [StackFrame] {
+    stack("futex_wait", "HangDetection.HangWatcher.run() -> ()", "pm_start_thread", "clone3")
+  }
+
+  private func subject(
+    _ evidence: DumpRequest.ThreadEvidence, first: UInt32, _ stacks: [UInt32: [StackFrame]]
+  ) -> HangSubject {
+    let threads = stacks.sorted { $0.key < $1.key }.map {
+      HangSubject.Candidate(
+        id: $0.key, name: $0.key == Self.monitor ? "hang-monitor" : nil, frames: $0.value)
+    }
+    let ownCode = OwnCode(of: Self.snapshot, frames: stacks.values.flatMap { $0 })
+    return HangSubject(request(evidence), first: first, threads, ownCode)
+  }
+
+  @Test func anIdleLoopIsNotBlamed() {
+    let idle = subject(.lastSeen, first: 1, [1: idleLoop, Self.monitor: ownMonitor])
+    #expect(idle.threadID == 1 && !idle.hasPlace)
+    // Nor the monitor.
+    let unknown = subject(.none, first: Self.monitor, [1: idleLoop, Self.monitor: ownMonitor])
+    #expect(unknown.threadID == nil && !unknown.hasPlace)
+  }
+
+  @Test func theJobThatBlocksThePoolIsThePlace() {
+    let pool = blocked(in: "Shop.load() -> ()")
+    for (evidence, first) in [(DumpRequest.ThreadEvidence.none, Self.monitor), (.lastSeen, 1)] {
+      let found = subject(
+        evidence, first: first, [1: idleLoop, 2: pool, 3: pool, Self.monitor: ownMonitor])
+      #expect(found.threadID == 2 && found.hasPlace)
+    }
+  }
+
+  @Test func ofSeveralPlacesNoneIsKnown() {
+    let stacks: [UInt32: [StackFrame]] = [
+      1: idleLoop, 2: blocked(in: "Shop.load() -> ()"), 3: blocked(in: "Shop.save() -> ()"),
+    ]
+    let unknown = subject(.none, first: Self.monitor, stacks)
+    #expect(unknown.threadID == nil && !unknown.hasPlace)
+    // The one that answered last is at a job.
+    let seen = subject(.lastSeen, first: 3, stacks)
+    #expect(seen.threadID == 3 && seen.hasPlace)
+  }
+
+  @Test func aKnownThreadIsThePlaceOnlyInOwnCode() {
+    let waiting = subject(.known, first: 1, [1: stack("futex_wait", "main", "__libc_start_main")])
+    #expect(waiting.threadID == 1 && !waiting.hasPlace)
+    let blocked = subject(.known, first: 1, [1: stack("futex_wait", "Shop.load() -> ()", "main")])
+    #expect(blocked.threadID == 1 && blocked.hasPlace)
+  }
+
+  @Test func withoutAPlaceTheNameIsTheSignature() {
+    var snapshot = Self.snapshot
+    snapshot.request = request(.none)
+    snapshot.exception = ExceptionSnapshot(threadID: Self.monitor)
+    var monitor = ThreadSnapshot(id: Self.monitor)
+    monitor.name = "hang-monitor"
+    snapshot.threads = [monitor, ThreadSnapshot(id: 1)]
+    let report = CrashReport(snapshot: snapshot, symbolicating: false)
+    #expect(report.signature == "hang | loop 3" && report.place == nil)
+    #expect(!report.threads.contains { $0.crashed })
+    #expect(report.explanation?.hasSuffix("stands in the program's own code.") == true)
+    let facts = CrashFacts(of: snapshot)
+    #expect(facts.signature == report.signature && facts.place == nil)
+  }
+}
