@@ -3,7 +3,9 @@ import Testing
 
 @testable import CrashHandler
 
-/// What threads tell of their alternate stacks. Numbers above the kernel's highest stand for threads that have ended.
+/// What threads tell of their alternate stacks.
+///
+/// Numbers above the kernel's highest stand for threads that have ended.
 @Suite("Told alternate stacks") struct ToldStackTests {
   private static let highest: Int32 = 1 << 22
 
