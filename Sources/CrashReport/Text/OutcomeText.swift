@@ -99,7 +99,8 @@ extension Survival {
     case .previousHandlerRan: "may have survived: a \(handler) ran after the dump"
     case .wentOn: "\(handler) took it; process went on"
     case .discarded: "the kernel discarded the signal; process went on"
-    case .endedByHandler: "\(handler) ran after the dump, and ended the process by abort or a signal"
+    case .endedByHandler:
+      "\(handler) ran after the dump, and ended the process by abort or a signal"
     }
   }
 
