@@ -49,6 +49,6 @@ import Testing
       unsafe withUnsafeMutablePointer(to: &word) {
         unsafe pm_is_readable(UInt64(UInt(bitPattern: $0)))
       })
-    #expect(!pm_is_readable(0) && !pm_is_readable(1 << 63))
+    #expect(!pm_is_readable(8) && !pm_is_readable(1 << 63))
   }
 }

@@ -109,7 +109,7 @@ struct WatchdogTimer {
   /// Has the signal go to the calling thread alone, where it may end the process on another one for
   /// want of room for its frame (`ThreadRoom`).
   ///
-  /// Where no other timer is to be had it goes to the process as before.
+  /// If no other timer is to be had, it goes to the process as before.
   @_noLocks
   static func aim(_ capture: Capture) {
     guard pm_has_small_stacks(), capture.session.time.timer >= 0, capture.mayMake(CallBit.timers)

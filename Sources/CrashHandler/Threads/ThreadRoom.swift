@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Tells whether a signal's frame finds room on another thread.
 ///
-/// Where it does not, the kernel ends the process by SIGSEGV, whatever handlers there are. A thread with
+/// If it does not, the kernel ends the process by SIGSEGV, whatever handlers there are. A thread with
 /// an alternate stack of ours has room. Of another one /proc tells the stack pointer while it is in a
 /// system call, and the thread itself has told its alternate stack (`pm_told_stack`), on which the
 /// frame comes unless the thread has none.
