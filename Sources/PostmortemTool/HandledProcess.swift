@@ -34,9 +34,9 @@ struct HandledProcess {
   let holdsDirectory: Bool
   /// Nil where it cannot be read.
   let record: RunRecord?
-  /// What a converter says of the owner of the locked file; nil without a file.
+  /// A converter's verdict on the owner of the locked file; nil without a file.
   let verdict: OwnerVerdict?
-  /// Where /proc shows it.
+  /// The directory of /proc that shows it.
   private let place: String
 
   /// Looks at a process.
@@ -121,7 +121,7 @@ struct HandledProcess {
     return links
   }
 
-  /// Why a process cannot be looked at, and who can.
+  /// The reason why a process cannot be looked at, and who can.
   ///
   /// Source: ptrace(2), "Ptrace access mode checking".
   private static func refusal(of processID: Int32) -> String {

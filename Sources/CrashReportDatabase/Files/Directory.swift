@@ -242,7 +242,7 @@ extension Directory {
         try? remove(name)
         return .done
       }
-      // What file systems without links say differs: EPERM, ENOTSUP, ENOSYS, EXDEV between directories.
+      // File systems without links say EPERM, ENOTSUP, ENOSYS or, between directories, EXDEV.
       guard errno != ENOENT, errno != EEXIST else {
         return try result(errno, name, directory, newName)
       }

@@ -23,7 +23,7 @@ package struct LivenessEvidence: Sendable {
     case unknown
   }
 
-  /// Whose life it is, for messages.
+  /// The kind of process, for messages.
   package enum Subject: Sendable {
     case owner, converter
   }

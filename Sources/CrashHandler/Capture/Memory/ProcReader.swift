@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Reads small files of /proc in a crash, relative to the descriptor held since install.
 ///
-/// What belongs to memory, descriptors or namespaces is read as `thread-self/…`: `self/…` has none once
-/// the first thread has ended.
+/// Memory, descriptors and namespaces are read as `thread-self/…`: `self/…` has none once the first
+/// thread has ended.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5).
 @safe
