@@ -9,12 +9,12 @@ import Testing
 /// other load on the machine does not change.
 @Suite("The count of system calls", .needs(.strace), .serialized)
 struct SystemCallTests {
-  /// The most for each thread that answers its stop signal; two ask whether its memory is there.
-  private static let perThread = 10.0
+  /// The most for each thread that answers its stop signal.
+  private static let perThread = 8.0
   /// The most in a crash of one thread, with the summary on standard error.
   private static let fixed = 180
 
-  @Test("Each thread that answers costs 10 at most")
+  @Test("Each thread that answers costs 8 at most")
   func threads() async throws {
     let few = try await CountedCrash(sleepers: 15)
     let many = try await CountedCrash(sleepers: 127)
