@@ -49,14 +49,20 @@ struct MemoryLimitTests {
     #expect(try await run(in: directory.path, kibibytes: 8192, "live").end.exitCode == 0)
   }
 
+  /// The kernel keeps some pages in hand for each processor: not every run is killed, nor in the midst.
   @Test("A dump in which the kernel killed the process says so")
   func killed() async throws {
-    let directory = try TemporaryDirectory()
-    let child = try await run(in: directory.path, kibibytes: 24, "crash")
-    try #require(child.end.signal == SIGKILL, "\(child.end)")
-    let reports = try ReportDirectory(directory.path + "/database")
-    let snapshot = try #require(reports.snapshots.first, "\(reports.processed)")
-    #expect(!snapshot.capture.isComplete)
-    #expect(snapshot.capture.damage?.contains("killed the process for want of memory") == true)
+    for _ in 0..<20 {
+      let directory = try TemporaryDirectory()
+      let child = try await run(in: directory.path, kibibytes: 8, "crash")
+      let reports = try ReportDirectory(directory.path + "/database")
+      guard child.end.signal == SIGKILL, let snapshot = reports.snapshots.first,
+        !snapshot.capture.isComplete
+      else { continue }
+      let damage = try #require(snapshot.capture.damage)
+      #expect(damage.contains("killed the process for want of memory"), "\(damage)")
+      return
+    }
+    Issue.record("no run of 20 was killed in the midst of its dump")
   }
 }

@@ -10,7 +10,7 @@ internal import CSignalSafe
 @safe
 struct ResidentPages {
   /// Pages that one read tells of.
-  private static var window: Int { 64 }
+  private static var window: Int { 512 }
   /// Offsets of the window's first page and the number of its pages, in front of its entries.
   private static var firstOffset: Int { 0 }
   private static var countOffset: Int { 8 }
