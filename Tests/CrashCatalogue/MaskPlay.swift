@@ -22,7 +22,8 @@ public struct MaskPlay: Sendable, CustomTestStringConvertible {
   public var testDescription: String { scene }
 
   public static let all: [MaskPlay] = [
-    MaskPlay("read-back"), MaskPlay("siglongjmp"), MaskPlay("in-handler"), MaskPlay("threads"),
+    MaskPlay("read-back"), MaskPlay("no-memory"), MaskPlay("siglongjmp"), MaskPlay("in-handler"),
+    MaskPlay("threads"),
     MaskPlay("programs"), MaskPlay("pending"), MaskPlay("sigwait"), MaskPlay("signalfd"),
     MaskPlay("own-handler"), MaskPlay("signalfd-abort", endsBy: 6),
     MaskPlay("signalfd-double-free", endsBy: 6, isLostInNewGlibc: true),

@@ -109,7 +109,10 @@ static void read_back(void) {
   errno = 0;
   result = sigprocmask(77, &all, NULL);
   printf("no operation: %d %d\n", result, errno);
-  result = pthread_sigmask(SIG_BLOCK, NULL, (sigset_t *)crashlab_address(8));
+}
+
+static void read_back_nowhere(void) {
+  int result = pthread_sigmask(SIG_BLOCK, NULL, (sigset_t *)crashlab_address(8));
   printf("no memory: %d %016llx\n", result, (unsigned long long)mask());
 }
 
@@ -158,6 +161,7 @@ static void make_threads(void) {
   pthread_attr_setsigmask_np(&attributes, &set);
   pthread_create(&thread, &attributes, tell_mask, "none by attribute");
   pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
@@ -397,6 +401,7 @@ static const struct {
   void (*run)(void);
 } scenes[] = {
     {"read-back", read_back},
+    {"no-memory", read_back_nowhere},
     {"siglongjmp", jump},
     {"in-handler", handle},
     {"threads", make_threads},
