@@ -75,8 +75,3 @@ struct pm_told_stack pm_told_stack(int thread) {
 }
 
 _Bool pm_has_small_stacks(void) { return pm_atomic_load_64(&has_small_stacks) != 0; }
-
-// The kernel copies the new mask before it refuses the operation -1. Source: Linux kernel/signal.c, rt_sigprocmask.
-_Bool pm_is_readable(uint64_t address) {
-  return PM_SYSCALL(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t), 0, 0) != -EFAULT;
-}

@@ -37,7 +37,4 @@ PM_CRASH_TIME struct pm_told_stack pm_told_stack(int thread);
 // True once a thread has told of a small one.
 PM_CRASH_TIME _Bool pm_has_small_stacks(void);
 
-// Returns false if an address cannot be read. Any thread, without a landing pad.
-PM_CRASH_TIME _Bool pm_is_readable(uint64_t address);
-
 #endif
