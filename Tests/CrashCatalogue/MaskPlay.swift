@@ -1,4 +1,4 @@
-public import CrashTestSupport
+internal import CrashTestSupport
 internal import Foundation
 internal import PendingDumps
 public import Testing
