@@ -153,13 +153,6 @@ extension Proof {
       suites: ["SentrySchemaTests", "SentryReceiverTests"],
       covers: ["Sources/CrashReportUpload/Sentry"], ring: .outer),
     Proof(
-      name: "idle", summary: "all that waits takes less than a thousandth of a processor together",
-      suites: ["IdleTests"]),
-    Proof(
-      name: "exits",
-      summary: "a program that exits while it uploads ends as one that does not, and as soon",
-      suites: ["UploadExitTests"]),
-    Proof(
       name: "fleet",
       summary: "of a fleet in a crash loop a slow receiver gets every count, and no stampede",
       suites: ["FleetTests"],

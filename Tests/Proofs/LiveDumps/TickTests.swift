@@ -12,7 +12,7 @@ import Testing
 @Suite("Ticks of others") struct TickTests {
   /// As fast as a processor can.
   private final class Flood: Sendable {
-    /// Never stands for another process.
+    /// Shows the end of the process, whose ID another one could have then.
     private let descriptor: Int32
     private let isOver = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
@@ -21,7 +21,10 @@ import Testing
       descriptor = pm_open_process(process)
       try #require(descriptor >= 0)
       Thread.detachNewThread { [self] in
-        while !isOver.load(ordering: .relaxed) { _ = pm_queue_signal(descriptor, signal, 0) }
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while !isOver.load(ordering: .relaxed), unsafe poll(&entry, 1, 0) == 0 {
+          _ = pm_queue_signal(process, process, signal, 0)
+        }
         ended.signal()
       }
     }
