@@ -45,10 +45,10 @@ import Testing
   @Test("Memory that cannot be read is told from memory that can")
   func readable() {
     var word: UInt64 = 0
-    #expect(
-      unsafe withUnsafeMutablePointer(to: &word) {
-        unsafe pm_is_readable(UInt64(UInt(bitPattern: $0)))
-      })
+    let isReadable = unsafe withUnsafeMutablePointer(to: &word) {
+      pm_is_readable(UInt64(UInt(bitPattern: $0)))
+    }
+    #expect(isReadable)
     #expect(!pm_is_readable(8) && !pm_is_readable(1 << 63))
   }
 }

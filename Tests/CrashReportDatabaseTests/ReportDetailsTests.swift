@@ -26,10 +26,11 @@ import Testing
 
   /// The keys are for ever: records of all versions lie in one file.
   @Test func keepTheirKeys() {
-    #expect(ReportDetails.Number.allCases.map(\.rawValue) == Array(1...11))
+    #expect(ReportDetails.Number.allCases.map(\.rawValue) == Array(1...12))
     #expect(ReportDetails.Text.allCases.map(\.rawValue) == Array(32...43))
     #expect(ReportDetails.Text.clientID.rawValue == 43 && ReportDetails.Text.host.rawValue == 35)
     #expect(ReportDetails.Number.openFiles.rawValue == 11)
+    #expect(ReportDetails.Number.age.rawValue == 12)
   }
 
   @Test func everyCutIsWholeOrNone() {

@@ -110,7 +110,8 @@ struct DoorTests {
       for match in text.matches(of: /swift run proofs ([a-z][a-z-]*)/) {
         let name = String(match.1)
         #expect(
-          proofs.contains(name) || ["list", "all", "fuzz", "make-reports"].contains(name),
+          proofs.contains(name)
+            || ["list", "all", "for", "fuzz", "make-reports", "foreign-dumps"].contains(name),
           "\(paper): \(name)")
       }
       for match in text.matches(of: /--filter (\w+)/) {

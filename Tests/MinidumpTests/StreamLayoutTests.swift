@@ -54,8 +54,9 @@ import Testing
   @Test func miscInfo() throws {
     let stream = try #require(dump.stream(15))
     #expect(stream.size == 832)
-    // SizeOfInfo; process ID, times and build string valid; ID; start; user 2.6 s and system 1.4 s rounded.
-    let expected = [832, 0x103, 4001, 1_700_000_000, 3, 1]
+    // SizeOfInfo; process ID, times and build string valid; ID; start, by age and time of the crash; user 2.6 s and
+    // system 1.4 s rounded.
+    let expected = [832, 0x103, 4001, 1_700_000_773, 3, 1]
     #expect(expected.indices.map { dump.u32(stream.rva + $0 * 4) } == expected)
     #expect(dump.bytes[stream.rva + 24..<stream.rva + 232].allSatisfy { $0 == 0 })
     let build = (0..<48).map { UInt16(dump.u16(stream.rva + 232 + $0 * 2)) }

@@ -23,7 +23,8 @@ import Testing
 
   @Test func takesNoWordForWhatItDoesNotKnow() throws {
     let outcomes: [(UInt64, Survival.Outcome?)] = [
-      (0, nil), (1, .previousHandlerRan), (2, .wentOn), (3, .discarded), (4, nil), (255, nil),
+      (0, nil), (1, .previousHandlerRan), (2, .wentOn), (3, .discarded),
+      (4, .endedByHandler), (5, nil), (255, nil),
     ]
     for (code, outcome) in outcomes {
       #expect(try survival { $0.unsigned(.survivalOutcome, code, 1) }?.outcome == outcome)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +41,10 @@ void crashlab_unlimit(void) {
   set_limit(RLIMIT_AS, ~(size_t)0);
 }
 
-static void *wait_for_ever(void *argument) {
+static void *wait_for_ever(void *began) {
+  sem_post(began);
   for (;;) pause();
-  return argument;
+  return NULL;
 }
 
 int crashlab_make_threads(int most, size_t stack_size) {
@@ -51,11 +53,14 @@ int crashlab_make_threads(int most, size_t stack_size) {
   if (pthread_attr_setstacksize(&attributes, stack_size) != 0) abort();
   int made = 0;
   pthread_t thread;
-  while (made < most && pthread_create(&thread, &attributes, wait_for_ever, NULL) == 0) {
-    // As the one that began has taken what it takes.
-    if (++made % 16 == 0) usleep(1000);
+  sem_t began;
+  sem_init(&began, 0, 0);
+  while (made < most && pthread_create(&thread, &attributes, wait_for_ever, &began) == 0) {
+    made++;
+    // By then the thread has taken all the memory that it takes.
+    while (sem_wait(&began) == -1 && errno == EINTR) {
+    }
   }
-  usleep(100000);
   return made;
 }
 

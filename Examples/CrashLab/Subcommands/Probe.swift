@@ -25,7 +25,10 @@ struct Probe: Subcommand {
   }
 
   func run() throws {
-    let handler = CrashLab.start(database)
+    var options = HandlerOptions()
+    // Nothing else leaves a fault blocked for the status to find.
+    if kind == .statusOfMany { options.keepsCrashSignalsOpen = false }
+    let handler = CrashLab.start(database, options)
     switch kind {
     case .idle: try printWhatRuns()
     case .startAgain: try startTwiceMore(database)

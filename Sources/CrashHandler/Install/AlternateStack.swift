@@ -91,7 +91,7 @@ struct AlternateStack {
   /// - Parameter isFirst: true if the thread has none.
   func use(isFirst: Bool) -> Bool {
     let size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
-    guard let place = UnsafeMutableRawPointer(bitPattern: base) else { return false }
+    guard let place = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return false }
     // Not by libc's function: that one would tell it as the program's own.
     let result = unsafe pm_set_signal_stack(place, size)
     guard result == 0 else {

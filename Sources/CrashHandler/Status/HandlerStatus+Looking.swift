@@ -148,7 +148,8 @@ extension HandlerStatus.Finding {
       guard signal != 32, signal != 33, let action = SignalAction.current(signal),
         action.handler > 1, action.handler != ours
       else { return nil }
-      let blocked = SignalSet(mask: action.mask).intersection(.faults)
+      // Every handler blocks its own signal, unless it asks for SA_NODEFER.
+      let blocked = SignalSet(mask: action.mask & ~SignalMask.bit(signal)).intersection(.faults)
       guard !blocked.isEmpty else { return nil }
       return HandlerStatus.Finding(
         .blockedInHandler, signal: signal,
