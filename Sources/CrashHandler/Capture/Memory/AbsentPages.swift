@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// Reads pages that are not in memory, but for those that somebody else would have to bring.
 ///
 /// Pages that were never touched, and those of files that the kernel reads itself. Through
-/// `/proc/self/mem`: the kernel waits for no userfaultfd there, and fails. It would wait for a server of
+/// `/proc/thread-self/mem`: the kernel waits for no userfaultfd there, and fails. It would wait for a server of
 /// files, so their pages are left out; and it ignores rights, so the mappings must be known.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
@@ -28,7 +28,7 @@ struct AbsentPages {
     guard index < mappings.count, mappings[index].start <= address,
       mappings[index].has(Mapping.isReadable), !isServed(mappings[index])
     else { return 0 }
-    let descriptor = proc.open(named: "self/mem")
+    let descriptor = proc.open(named: "thread-self/mem")
     guard descriptor >= 0 else { return 0 }
     let rest = Int(truncatingIfNeeded: mappings[index].end &- address)
     let result = unsafe pm_pread(
@@ -57,7 +57,7 @@ struct AbsentPages {
   /// The same of a file system by its device's number.
   @inline(never)
   private func isServed(_ minor: UInt64) -> Bool {
-    let descriptor = proc.open(named: "self/mountinfo")
+    let descriptor = proc.open(named: "thread-self/mountinfo")
     guard descriptor >= 0 else { return true }
     let room = mappings.room
     let count = unsafe ProcReader.fill(room.address, capacity: room.size, from: descriptor)

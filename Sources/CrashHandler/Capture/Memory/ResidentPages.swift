@@ -21,7 +21,7 @@ struct ResidentPages {
 
   private let memory: Scratch
   private let pageSize: UInt64
-  /// `/proc/self/pagemap`, open while a dump is taken.
+  /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private var file = HeldFile()
 
   /// - Parameters:
@@ -40,7 +40,7 @@ struct ResidentPages {
   mutating func open(_ capture: Capture) {
     close(capture)
     guard capture.mayMake(CallBit.cgroup) else { return }
-    file = capture.calls.hold(capture.proc.open(named: "self/pagemap"))
+    file = capture.calls.hold(capture.proc.open(named: "thread-self/pagemap"))
     forget()
   }
 
