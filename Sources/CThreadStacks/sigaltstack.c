@@ -6,7 +6,10 @@
 
 #include "CSignalSafe.h"
 
-__attribute__((visibility("default"))) int sigaltstack(const stack_t *restrict stack, stack_t *restrict previous) {
+// ThreadSanitizer calls this function before it can count calls, and then the handler is not installed.
+extern void __tsan_init(void) __attribute__((weak));
+
+__attribute__((visibility("default"), disable_sanitizer_instrumentation)) int sigaltstack(const stack_t *restrict stack, stack_t *restrict previous) {
   long result = PM_SYSCALL(SYS_sigaltstack, stack, previous, 0, 0, 0, 0);
   if (result < 0) {
     errno = (int)-result;

@@ -83,7 +83,7 @@ struct MemoryFault {
   /// A guard region of MADV_GUARD_INSTALL lies within such a mapping; glibc 2.42 has them in all stacks
   /// but the main thread's. Else the memory was mapped after the fault.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {
-    guard exception.code == Int32(SEGV_MAPERR),
+    guard exception.code == Int32(clamping: SEGV_MAPERR),
       let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty
     else { return nil }
     let needed: MemoryMapping.Protection =

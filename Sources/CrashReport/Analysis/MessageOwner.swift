@@ -85,11 +85,19 @@ struct MessageOwner {
 
   /// The message of the C library, unless it is not the crashing thread's.
   var libraryMessage: (text: String, certainty: Finding.Certainty)? {
-    owned(snapshot.exception?.libraryMessage) { _ in ofLibrary }
+    owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
 
-  /// The function of libc that the program called tells: abort() alone writes nothing.
-  private var ofLibrary: Verdict {
+  /// Parts of messages that functions with such a part in their names alone write, and always write.
+  ///
+  /// Source: glibc assert/assert.c, debug/stack_chk_fail.c, debug/chk_fail.c.
+  private static let libraryPairs = [
+    ("Assertion `", "__assert"), ("stack smashing detected", "__stack_chk"),
+    ("buffer overflow detected", "__chk_fail"),
+  ]
+
+  /// The functions of libc on the stack tell: abort() alone writes nothing.
+  private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")
         || frame.function.map {
@@ -100,6 +108,13 @@ struct MessageOwner {
       return frames.first?.function == nil ? .unknown : .other
     }
     guard let function = outermost.function else { return .unknown }
+    for (words, writer) in Self.libraryPairs {
+      let isOnStack = inLibrary.contains { $0.function?.contains(writer) ?? false }
+      // `__assert_perror_fail` writes another text.
+      let isWritten =
+        message.contains(words) || writer == "__assert" && message.contains("nexpected error")
+      if isWritten != isOnStack { return .other }
+    }
     return Self.silent.contains(function) ? .other : .crashingThread
   }
 

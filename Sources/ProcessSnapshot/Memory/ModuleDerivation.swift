@@ -196,7 +196,8 @@ private struct ProgramHeaders {
   ) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: UInt32(1))
-    bytes.append(littleEndian: UInt32(segment.isExecutable ? 5 : 4))
+    let rights: UInt32 = segment.isExecutable ? 5 : 4
+    bytes.append(littleEndian: rights)
     bytes.append(littleEndian: UInt64(0))
     bytes.append(littleEndian: segment.range.start.wrappedDistance(above: start))
     bytes.append(littleEndian: UInt64(0))

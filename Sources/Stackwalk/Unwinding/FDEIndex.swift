@@ -96,7 +96,7 @@ private final class BufferedCFI<Source: CFISource>: CFISource {
 
   private func buffered(_ position: UInt64, _ count: Int) -> [UInt8]? {
     guard position >= start, position &- start <= UInt64(bytes.count) else { return nil }
-    let offset = Int(position &- start)
+    let offset = Int(clamping: position &- start)
     guard count >= 0, count <= bytes.count - offset else { return nil }
     return Array(bytes[offset..<offset + count])
   }

@@ -83,7 +83,7 @@ struct BreakpadTextTests {
     #expect(
       differences.isEmpty, "\(differences.count): \(differences.prefix(20).joined(separator: "\n"))"
     )
-    #expect(lines > 1000 && inlined > 100)
+    #expect(lines > 1000 && inlined > 20)
   }
 
   /// Compares files and lines where all are known; llvm-symbolizer tells none for code without a line.
