@@ -9,13 +9,14 @@
 // ThreadSanitizer calls this function before it can count calls, and then the handler is not installed.
 extern void __tsan_init(void) __attribute__((weak));
 
-__attribute__((visibility("default"), disable_sanitizer_instrumentation)) int sigaltstack(const stack_t *restrict stack, stack_t *restrict previous) {
+__attribute__((visibility("default"), disable_sanitizer_instrumentation)) int sigaltstack(const stack_t *restrict stack,
+                                                                                           stack_t *restrict previous) {
   long result = PM_SYSCALL(SYS_sigaltstack, stack, previous, 0, 0, 0, 0);
   if (result < 0) {
     errno = (int)-result;
     return -1;
   }
-  if (stack) {
+  if (stack && !__tsan_init) {
     struct pm_told_stack told = {(uint64_t)stack->ss_sp, stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size, 0};
     pm_tell_stack(pm_gettid(), told);
   }
