@@ -151,7 +151,7 @@ struct DumpConversion: ~Copyable {
         switch try ReportedDump.look(at: id, in: database, identity: identity, dump: snapshot) {
         case .none: return (id, false)
         case .sameDump: return (id, true)
-        case .other: id = id.other(for: identity.digest)
+        case .other: id = id.other(for: identity.byteDigest)
         }
       }
     } catch {

@@ -4,10 +4,12 @@ internal import IntermediateDump
 ///
 /// Against accidents, not against those who make dumps on purpose: these may write to the database.
 struct DumpIdentity {
+  private let bytes: DumpBytes
   /// Of all bytes, eight at a time, since a large dump is read twice as fast then.
   let digest: UInt64
 
   init(of bytes: DumpBytes) {
+    self.bytes = bytes
     var digest = WordDigest()
     _ = bytes.forEachSlice(of: 0..<bytes.count) { digest.add($0) }
     self.digest = digest.value
@@ -15,6 +17,13 @@ struct DumpIdentity {
 
   /// True if `known` is the digest that a report of this dump has.
   func matches(_ known: UInt64?) -> Bool { known == digest }
+
+  /// FNV-1a, of which the ID of a second dump with one report ID is made, in all versions.
+  var byteDigest: UInt64 {
+    var digest = DumpDigest()
+    _ = bytes.forEachSlice(of: 0..<bytes.count) { digest.add($0) }
+    return digest.value
+  }
 }
 
 /// FNV-1a over words of eight bytes; a shift takes the upper bits of each product down.
