@@ -17,14 +17,14 @@ static uint64_t has_small_stacks;
 
 static struct told_stack *place(int thread, int index) { return &stacks[((unsigned)thread + (unsigned)index) % PM_TOLD_STACKS]; }
 
-static struct told_stack *find(int thread) {
+static struct told_stack *pm_find_told(int thread) {
   for (int i = 0; i < PM_TOLD_PLACES; i++)
     if (pm_atomic_load_64(&place(thread, i)->thread) == (uint64_t)thread) return place(thread, i);
   return NULL;
 }
 
 // Takes a free place, or that of a thread which has ended without a word.
-static struct told_stack *take(int thread) {
+static struct told_stack *pm_take_told(int thread) {
   for (int i = 0; i < PM_TOLD_PLACES; i++)
     if (pm_atomic_compare_exchange_64(&place(thread, i)->thread, 0, (uint64_t)thread) == 0) return place(thread, i);
   int process = pm_getpid();
@@ -38,14 +38,14 @@ static struct told_stack *take(int thread) {
 }
 
 void pm_tell_stack(int thread, struct pm_told_stack told) {
-  struct told_stack *stack = find(thread);
+  struct told_stack *stack = pm_find_told(thread);
   if (told.size == 0) {
     if (!stack) return;
     pm_atomic_store_64(&stack->size, 0);
     pm_atomic_store_64(&stack->thread, 0);
     return;
   }
-  if (!stack) stack = take(thread);
+  if (!stack) stack = pm_take_told(thread);
   if (!stack) return;
   uint64_t size = told.size & ~IS_HANDLERS;
   // Told again by somebody who does not know whose it is.
@@ -65,7 +65,7 @@ void pm_tell_own_stack(void) {
 
 struct pm_told_stack pm_told_stack(int thread) {
   struct pm_told_stack told = {0, 0, 0};
-  const struct told_stack *stack = find(thread);
+  const struct told_stack *stack = pm_find_told(thread);
   if (!stack) return told;
   uint64_t size = pm_atomic_load_64(&stack->size);
   told.base = pm_atomic_load_64(&stack->base);

@@ -76,11 +76,10 @@ struct TrappedCallTests {
   }
 
   /// The kernel itself ends the process at such a call, which `HandlerOptions.forgoing` is for; it ends.
-  @Test("A filter that kills ends the process", .enabled(if: Sweep.isFull)) func kills()
-    async throws
-  {
+  @Test("A filter that kills ends the process")
+  func kills() async throws {
     let directory = try TemporaryDirectory()
-    for call in Self.calls {
+    for call in Sweep.isFull ? Self.calls[...] : Self.calls.prefix(3) {
       let end = try await die(
         "null-read", "calls-filtered", filter: "kill:\(call.number)",
         ["--database", directory.path + "/" + call.name], in: directory)
