@@ -15,21 +15,21 @@ struct told_stack {
 static struct told_stack stacks[PM_TOLD_STACKS];
 static uint64_t has_small_stacks;
 
-static struct told_stack *place(int thread, int index) { return &stacks[((unsigned)thread + (unsigned)index) % PM_TOLD_STACKS]; }
+static struct told_stack *pm_told_place(int thread, int index) { return &stacks[((unsigned)thread + (unsigned)index) % PM_TOLD_STACKS]; }
 
 static struct told_stack *pm_find_told(int thread) {
   for (int i = 0; i < PM_TOLD_PLACES; i++)
-    if (pm_atomic_load_64(&place(thread, i)->thread) == (uint64_t)thread) return place(thread, i);
+    if (pm_atomic_load_64(&pm_told_place(thread, i)->thread) == (uint64_t)thread) return pm_told_place(thread, i);
   return NULL;
 }
 
 // Takes a free place, or that of a thread which has ended without a word.
 static struct told_stack *pm_take_told(int thread) {
   for (int i = 0; i < PM_TOLD_PLACES; i++)
-    if (pm_atomic_compare_exchange_64(&place(thread, i)->thread, 0, (uint64_t)thread) == 0) return place(thread, i);
+    if (pm_atomic_compare_exchange_64(&pm_told_place(thread, i)->thread, 0, (uint64_t)thread) == 0) return pm_told_place(thread, i);
   int process = pm_getpid();
   for (int i = 0; i < PM_TOLD_PLACES; i++) {
-    struct told_stack *stack = place(thread, i);
+    struct told_stack *stack = pm_told_place(thread, i);
     uint64_t other = pm_atomic_load_64(&stack->thread);
     if (pm_tgkill(process, (int)other, 0) != -ESRCH) continue;
     if (pm_atomic_compare_exchange_64(&stack->thread, other, (uint64_t)thread) == other) return stack;

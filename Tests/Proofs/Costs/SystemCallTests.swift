@@ -10,7 +10,7 @@ import Testing
 @Suite("The count of system calls", .needs(.strace), .serialized)
 struct SystemCallTests {
   /// The most for each thread that answers its stop signal.
-  private static let perThread = 9.0
+  private static let perThread = 9.5
   /// The most in a crash of one thread, with the summary on standard error.
   private static let fixed = 210
 
