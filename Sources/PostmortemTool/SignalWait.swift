@@ -24,7 +24,7 @@ enum SignalWait {
       guard words.count > 1, let address = UInt64(words[1].dropFirst(2), radix: 16),
         let set = word(at: address, of: process)
       else { return true }
-      return set >> UInt64(signal &- 1) & 1 == 1
+      return set >> (UInt64(truncatingIfNeeded: signal &- 1) & 63) & 1 == 1
     }
     // Yama keeps that from the process's own user.
     if let text = SystemFile.text(directory + "/stat"),
