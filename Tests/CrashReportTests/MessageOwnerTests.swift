@@ -137,9 +137,21 @@ import Testing
     let plain = result(library, [c(nil), c("raise"), c("abort"), own("Shop.f() -> ()")])
     #expect(plain.message == nil && plain.other == [words])
     #expect(plain.finding?.kind == "abort")
-    for function in ["__assert_fail", "free", "__stack_chk_fail", "__fortify_fail"] {
-      let found = result(library, [c("abort"), c(nil), c(function), own("Shop.f() -> ()")])
-      #expect(found.message == words && found.finding?.certainty == .certain)
+    let texts = [
+      "__assert_fail": words, "free": "free(): double free detected in tcache 2",
+      "__stack_chk_fail": "*** stack smashing detected ***: terminated",
+    ]
+    for (function, text) in texts {
+      for other in texts.values {
+        let found = result(
+          snapshot(nil, other, signal: 6), [c("abort"), c(nil), c(function), own("Shop.f() -> ()")])
+        // The stack of `free` does not show which of the other texts it could not write.
+        if other != text, function != "free" || other == words {
+          #expect(found.message == nil && found.other == [other], "\(function): \(other)")
+        } else if other == text {
+          #expect(found.message == text && found.finding?.certainty == .certain, "\(function)")
+        }
+      }
     }
     let alone = result(library, [own("abort"), own("__assert_fail"), own("f")])
     #expect(alone.finding?.kind == "c-assertion")

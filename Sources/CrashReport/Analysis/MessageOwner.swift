@@ -88,7 +88,7 @@ struct MessageOwner {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
 
-  /// Parts of messages that functions with such a part in their names alone write, and always write.
+  /// Parts of messages, each with a part of the names of the functions that always write it.
   ///
   /// Source: glibc assert/assert.c, debug/stack_chk_fail.c, debug/chk_fail.c.
   private static let libraryPairs = [
@@ -108,15 +108,24 @@ struct MessageOwner {
       return frames.first?.function == nil ? .unknown : .other
     }
     guard let function = outermost.function else { return .unknown }
-    for (words, writer) in Self.libraryPairs {
-      let isOnStack = inLibrary.contains { $0.function?.contains(writer) ?? false }
+    func isOnStack(_ name: String) -> Bool {
+      inLibrary.contains { $0.function?.contains(name) ?? false }
+    }
+    for (words, writer) in Self.libraryPairs where isOnStack(writer) {
       // `__assert_perror_fail` writes another text.
-      let isWritten =
-        message.contains(words) || writer == "__assert" && message.contains("nexpected error")
-      if isWritten != isOnStack { return .other }
+      let isOther = writer == "__assert" && message.contains("nexpected error")
+      if !message.contains(words), !isOther { return .other }
+    }
+    // The allocator asserts too, by a function of its own.
+    if message.contains("Assertion `"), Self.allocator.contains(function), !isOnStack("assert") {
+      return .other
     }
     return Self.silent.contains(function) ? .other : .crashingThread
   }
+
+  private static let allocator: Set = [
+    "malloc", "free", "cfree", "calloc", "realloc", "__libc_malloc", "__libc_free",
+  ]
 
   private static let silent: Set = [
     "abort", "raise", "gsignal", "kill", "tgkill", "pthread_kill", "__pthread_kill",
