@@ -296,8 +296,10 @@ where ![
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }
 
-/// The files of each library module that need no Linux, for other systems; beside them the folder
-/// `Unsupported` has the rest of the module's interface.
+/// The files of each library module that need no Linux.
+///
+/// For other systems the module is made of these and of its folder in `Sources/PostmortemStub`, which has
+/// the rest of its interface.
 let portableSources = [
   "CrashConverter": [
     "Client/UserStreamDataSource.swift", "CrashConverterError.swift",
@@ -328,30 +330,25 @@ let portableSources = [
   "ProcessSnapshot": ["Process/UserStream.swift"],
 ]
 let wholeModules = ["MinimalCLI", "PostmortemHandler", "PostmortemUpload", "ReportingService"]
-let modulesWithOthers = [
-  "CrashConverter", "CrashHandler", "CrashReportDatabase", "CrashReportUpload", "HangDetection",
-  "Postmortem",
-]
 
-if isSupported {
-  for target in package.targets where modulesWithOthers.contains(target.name) {
-    target.exclude.append("Unsupported")
-  }
-} else {
+if !isSupported {
   package.products = package.products.filter { $0 is Product.Library }
   package.targets = package.targets.filter {
     portableSources[$0.name] != nil || wholeModules.contains($0.name)
   }
   let names = package.targets.map(\.name)
+  let folder = Context.packageDirectory + "/Sources"
+  let files = FileManager.default.subpaths(atPath: folder) ?? []
   for target in package.targets {
     target.dependencies = target.dependencies.filter { dependency in
       if case .byNameItem(let name, _) = dependency { names.contains(name) } else { false }
     }
-    guard let sources = portableSources[target.name] else { continue }
+    guard let portable = portableSources[target.name] else { continue }
+    let stub = "PostmortemStub/\(target.name)/"
+    let sources = portable.map { "\(target.name)/\($0)" } + files.filter { $0.hasPrefix(stub) }
+    target.path = "Sources"
+    target.sources = sources
     // Named one by one: files that are neither sources nor excluded are warned of.
-    let folder = Context.packageDirectory + "/Sources/" + target.name
-    target.exclude = (FileManager.default.subpaths(atPath: folder) ?? []).filter { file in
-      file.hasSuffix(".swift") && !sources.contains(file) && !file.hasPrefix("Unsupported/")
-    }
+    target.exclude = files.filter { $0.contains(".") && !sources.contains($0) }
   }
 }

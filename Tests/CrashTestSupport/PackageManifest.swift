@@ -12,6 +12,8 @@ public struct PackageManifest: Decodable, Sendable {
     let path: String?
     public let dependencies: [Dependency]
     public let exclude: [String]
+    /// The files and folders that are compiled, relative to the directory; nil for all.
+    public let sources: [String]?
 
     /// Relative to the package's root.
     public var directory: String { path ?? (type == "test" ? "Tests/" : "Sources/") + name }

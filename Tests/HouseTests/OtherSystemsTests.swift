@@ -13,9 +13,11 @@ struct OtherSystemsTests {
 
   /// The files of the library modules that are compiled there.
   private func files() throws -> [House.File] {
-    try layers.targets.filter(\.isSource).flatMap { target in
-      try House.swiftFiles(in: target.directory).filter { file in
-        !target.exclude.contains(String(file.path.dropFirst(target.directory.count + 1)))
+    try layers.targets.filter { $0.directory.hasPrefix("Sources") }.flatMap { target in
+      guard let sources = target.sources else { return try House.swiftFiles(in: target.directory) }
+      return try sources.map { source in
+        let path = target.directory + "/" + source
+        return House.File(path: path, text: try House.text(path))
       }
     }
   }
@@ -41,10 +43,12 @@ struct OtherSystemsTests {
         "\(file.path)")
     }
     for target in layers.targets {
-      let contents = try FileManager.default.subpathsOfDirectory(
-        atPath: House.root + "/" + target.directory)
-      #expect(contents.contains { $0.hasSuffix(".swift") }, "\(target.name)")
-      #expect(!contents.contains { $0.hasSuffix(".c") || $0.hasSuffix(".h") || $0.hasSuffix(".S") })
+      let sources =
+        try target.sources
+        ?? FileManager.default.subpathsOfDirectory(
+          atPath: House.root + "/" + target.directory)
+      #expect(sources.contains { $0.hasSuffix(".swift") }, "\(target.name)")
+      #expect(!sources.contains { $0.hasSuffix(".c") || $0.hasSuffix(".h") || $0.hasSuffix(".S") })
     }
   }
 
@@ -53,12 +57,15 @@ struct OtherSystemsTests {
     #expect(layers.products.map(\.name).sorted() == PublicInterface.products.sorted())
   }
 
-  @Test("Each file of a folder Unsupported stands for files that Linux compiles")
-  func onlyThere() async throws {
-    for target in try await PackageManifest.ofPackage().targets where target.isSource {
-      let folder = House.root + "/" + target.directory + "/Unsupported"
-      #expect(
-        FileManager.default.fileExists(atPath: folder) == target.exclude.contains("Unsupported"))
+  @Test("Each file of the folder PostmortemStub is compiled there, and none on Linux")
+  func stubs() async throws {
+    let stubs = try House.swiftFiles(in: "Sources/PostmortemStub").map(\.path)
+    #expect(stubs.count > 5)
+    let compiled = try files().map(\.path)
+    #expect(stubs.filter { !compiled.contains($0) } == [])
+    for target in try await PackageManifest.ofPackage().targets {
+      #expect(!target.directory.hasPrefix("Sources/PostmortemStub"))
+      #expect(target.directory != "Sources")
     }
   }
 }
