@@ -22,8 +22,12 @@ enum House {
       URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
     }
 
-    /// The directory below `Sources`, which is the module.
-    var module: String { String(path.split(separator: "/")[1]) }
+    /// The directory below `Sources`, which is the module; below `PostmortemStub` that of the stubs.
+    var module: String {
+      let parts = path.split(separator: "/")
+      return String(parts[isStub ? 2 : 1])
+    }
+    var isStub: Bool { path.hasPrefix("Sources/PostmortemStub/") }
   }
 
   static func text(_ path: String) throws -> String {
