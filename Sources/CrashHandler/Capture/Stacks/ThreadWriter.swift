@@ -78,7 +78,6 @@ struct ThreadWriter {
     if !record.status.isStill, let crash = waiting.crash(of: record.threadID) {
       record.setCrash(crash)
     }
-    if record.fields.isUnseen { describe(record) }
     if record.status.isStill {
       writeIdentity(threadID: record.threadID, method: record.has(.stopped) ? 2 : 3)
       writeStatus(record)
@@ -95,14 +94,6 @@ struct ThreadWriter {
       writeUnstopped(record, limit: limit)
     }
     output.end()
-  }
-
-  /// Completes the record of a thread that was asked to stop before the kernel was asked about it.
-  @inline(never)
-  private func describe(_ record: ThreadRecord) {
-    if !record.fields.isNamed { _ = status.read(record) }
-    guard record.has(.stopped), let context = record.fields.context else { return }
-    record.fields.stateLetter = interrupted.isWaiting(context) ? 0x53 : 0x52  // S, R
   }
 
   /// Writes a thread that did not stop: the kernel tells where a blocked one stands, without waking
