@@ -71,8 +71,6 @@ PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t addres
   pm_context_registers(context)[PM_RIP] = address;
 }
 // The registers of a system call that is about to be made. Source: syscall(2), "Architecture calling conventions".
-PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[PM_RAX]; }
-PM_INLINE int64_t pm_context_system_call_result(const void *context) { return (int64_t)pm_context_registers(context)[PM_RAX]; }
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[PM_RAX] = (uint64_t)result;
 }
@@ -137,8 +135,6 @@ PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t addres
   pm_context_registers(context)[32] = address;
 }
 // The registers of a system call that is about to be made; its number stays where it is.
-PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[8]; }
-PM_INLINE int64_t pm_context_system_call_result(const void *context) { return (int64_t)pm_context_registers(context)[0]; }
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[0] = (uint64_t)result;
 }

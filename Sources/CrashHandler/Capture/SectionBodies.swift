@@ -30,9 +30,7 @@ extension Capture {
     @_noLocks get {
       ThreadWriter(
         stacks: stacks, memory: memory, status: ThreadStatus(proc, scratch: session.scratch),
-        interrupted: InterruptedCalls(memory: memory, scratch: session.scratch.firstHalf),
-        stage: MemoryStage(
-          memory, in: session.scratch.firstHalf.dropFirst(InterruptedCalls.scratchSize)),
+        stage: MemoryStage(memory, in: session.scratch.firstHalf),
         calls: calls, waiting: shared.waiting, readsAgain: !session.request.isCrash,
         sanitizer: sanitizer, output: output)
     }

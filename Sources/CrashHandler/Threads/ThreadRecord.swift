@@ -148,7 +148,7 @@ struct ThreadRecord {
     fields.schedulingPolicy = line.schedulingPolicy
   }
 
-  /// The text of proc_pid_syscall(5), read while the thread stood in it; empty if unknown.
+  /// The text of proc_pid_syscall(5), read before the thread was asked to stop; empty if unknown.
   var systemCall: Bytes {
     @_noLocks get {
       unsafe Bytes(base + ThreadRecord.systemCallOffset, count: Int(fields.systemCallLength))
@@ -157,13 +157,20 @@ struct ThreadRecord {
 
   @_noLocks
   func setSystemCall(_ text: Bytes) {
-    guard text.count > 0, text.count <= ThreadTable.systemCallCapacity else { return }
-    unsafe pm_copy_bytes(base + ThreadRecord.systemCallOffset, text.address, text.count)
-    fields.systemCallLength = UInt8(truncatingIfNeeded: text.count)
+    let count = text.count <= ThreadTable.systemCallCapacity ? text.count : 0
+    unsafe pm_copy_bytes(base + ThreadRecord.systemCallOffset, text.address, count)
+    fields.systemCallLength = UInt8(truncatingIfNeeded: count)
   }
 
+  /// True if the stop signal has interrupted that call, and none that the thread has made since.
+  ///
+  /// The kernel goes back to the instruction of a call that it makes again after the handler.
   @_noLocks
-  func removeSystemCall() { fields.systemCallLength = 0 }
+  func isInSystemCall(_ context: SignalContext) -> Bool {
+    let place = SystemCallPlace(systemCall.text)
+    return place.stackPointer == context.stackPointer
+      && place.instructionPointer &- context.instructionPointer <= 4
+  }
 
   @_noLocks
   func reset(threadID: Int32) {

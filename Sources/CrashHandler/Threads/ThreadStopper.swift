@@ -17,7 +17,7 @@ struct ThreadStopper {
     self.capture = capture
     self.tasks = tasks
     status = ThreadStatus(capture.proc, tasks: tasks, scratch: capture.session.scratch)
-    room = ThreadRoom(capture, scratch: capture.session.scratch.secondHalf)
+    room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
   }
 
   /// Stops all other threads, as far as they can be within a bound.
@@ -160,16 +160,11 @@ struct ThreadStopper {
       record.setStatus(.running, insteadOf: before)
       return
     }
-    guard isChosen(record), capture.mayMake(CallBit.threadSignals) else {
-      if record.isBlocked, record.systemCall.count == 0,
-        capture.session.threads.count <= ThreadTable.systemCallThreads
-      {
-        status.readSystemCall(record)
-      }
-      return
-    }
-    guard hasRoom(record) else {
+    if record.isBlocked, capture.session.threads.count <= ThreadTable.systemCallThreads {
       status.readSystemCall(record)
+    }
+    guard isChosen(record), capture.mayMake(CallBit.threadSignals) else { return }
+    guard hasRoom(record) else {
       record.setStatus(.unresponsive, insteadOf: before)
       return
     }
@@ -192,8 +187,12 @@ struct ThreadStopper {
   /// True if a signal is known not to end the process for want of room for its frame.
   private func hasRoom(_ record: ThreadRecord) -> Bool {
     if ThreadRoom.isSure(of: record.threadID) { return true }
+    if record.systemCall.count == 0 { status.readSystemCall(record) }
     let used = capture.session.counts.smallStacks
-    guard room.suffices(on: record.threadID, hasEntryStack: used < PM_ENTRY_STACKS / 2)
+    guard
+      room.suffices(
+        on: record.threadID, in: SystemCallPlace(record.systemCall.text),
+        hasEntryStack: used < PM_ENTRY_STACKS / 2)
     else { return false }
     capture.session.counts.smallStacks = used &+ 1
     return true

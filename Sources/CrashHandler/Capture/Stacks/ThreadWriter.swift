@@ -9,7 +9,6 @@ struct ThreadWriter {
   private let stacks: StackWriter
   private let memory: SafeMemory
   private let status: ThreadStatus
-  private let interrupted: InterruptedCalls
   private let stage: MemoryStage
   private let calls: CrashCalls
   private let waiting: WaitingCrashes
@@ -21,15 +20,14 @@ struct ThreadWriter {
   /// - Parameter readsAgain: whether threads may have gone on since they were found.
   @_noLocks
   init(
-    stacks: StackWriter, memory: SafeMemory, status: ThreadStatus, interrupted: InterruptedCalls,
-    stage: MemoryStage, calls: CrashCalls, waiting: WaitingCrashes, readsAgain: Bool,
+    stacks: StackWriter, memory: SafeMemory, status: ThreadStatus, stage: MemoryStage,
+    calls: CrashCalls, waiting: WaitingCrashes, readsAgain: Bool,
     sanitizer: WordSanitizer?, output: DumpOutput
   ) {
     self.sanitizer = sanitizer
     self.stacks = stacks
     self.memory = memory
     self.status = status
-    self.interrupted = interrupted
     self.stage = stage
     self.calls = calls
     self.waiting = waiting
@@ -84,7 +82,7 @@ struct ThreadWriter {
       output.unsigned(.threadPointer, record.fields.threadPointer)
       if let context = record.fields.context {
         output.unsigned(.blockedSignals, context.signalMask)
-        if record.isBlocked { writeInterruptedCall(context) }
+        if record.isInSystemCall(context) { writeSystemCall(record) }
         writeContext(context, isExtended: false)
         stacks.write(
           from: context.stackPointer, threadPointer: record.fields.threadPointer, limit: limit,
@@ -102,28 +100,25 @@ struct ThreadWriter {
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
-    if record.systemCall.count == 0 || readsAgain { status.readSystemCall(record) }
+    if record.systemCall.count == 0 || readsAgain || record.has(.unresponsive) {
+      status.readSystemCall(record)
+    }
     if !record.fields.knowsAllSignals { status.readBlockedSignals(record) }
-    var scanner = record.systemCall.text
     guard record.systemCall.count > 0 else {
       writeIdentity(threadID: record.threadID, method: 5)
       writeStatus(record)
       writeBlockedSignals(record)
       return
     }
-    // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
-    scanner.skipWords(scanner.matches("-1") ? 1 : 7)
-    let stackPointer = scanner.hexadecimal()
-    scanner.skipBlanks()
-    let instructionPointer = scanner.hexadecimal()
+    let place = SystemCallPlace(record.systemCall.text)
     writeIdentity(threadID: record.threadID, method: 4)
     writeStatus(record)
     writeBlockedSignals(record)
-    output.property(.systemCall, isSanitized ? record.systemCall.firstWord : record.systemCall)
+    writeSystemCall(record)
     output.countThreadReadFromKernel()
-    output.unsigned(.threadStackPointer, stackPointer)
-    output.unsigned(.threadInstructionPointer, instructionPointer)
-    stacks.write(from: stackPointer, threadPointer: 0, limit: limit)
+    output.unsigned(.threadStackPointer, place.stackPointer)
+    output.unsigned(.threadInstructionPointer, place.instructionPointer)
+    stacks.write(from: place.stackPointer, threadPointer: 0, limit: limit)
   }
 
   @_noLocks
@@ -145,16 +140,8 @@ struct ThreadWriter {
     output.unsigned(.blockedSignals, record.fields.blockedSignals)
   }
 
-  /// Writes the system call that the signal has interrupted.
-  private func writeInterruptedCall(_ context: SignalContext) {
-    guard let call = interrupted.call(context),
-      let place = unsafe output.beginProperty(
-        .systemCall, capacity: ThreadTable.systemCallCapacity)
-    else { return }
-    var text = unsafe TextBuffer(place, capacity: ThreadTable.systemCallCapacity)
-    if isSanitized { call.writeNumber(to: &text) } else { call.write(context, to: &text) }
-    output.finishProperty(count: text.count)
-    output.unsigned(.systemCallSource, call.isInferred ? 3 : 2, width: 1)
+  private func writeSystemCall(_ record: ThreadRecord) {
+    output.property(.systemCall, isSanitized ? record.systemCall.firstWord : record.systemCall)
   }
 
   private func writeScheduling(_ policy: UInt8, _ niceValue: Int8) {
