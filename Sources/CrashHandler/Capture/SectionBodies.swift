@@ -31,7 +31,7 @@ extension Capture {
       ThreadWriter(
         stacks: stacks, memory: memory, status: ThreadStatus(proc, scratch: session.scratch),
         stage: MemoryStage(memory, in: session.scratch.firstHalf),
-        calls: calls, waiting: shared.waiting, readsAgain: !session.request.isCrash,
+        waiting: shared.waiting, readsAgain: !session.request.isCrash,
         sanitizer: sanitizer, output: output)
     }
   }
@@ -59,7 +59,7 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   // Else no signal came, and the runtime's last message is of something else.
   if capture.session.request.isCrash {
     section.writeSignal()
-    if capture.mayMake(CallBit.cgroup) {
+    if capture.mayMake(CallBit.proc) {
       section.writeFaultPage(pageSize: capture.installed.images.pageSize)
     }
     if !capture.installed.isSanitized {

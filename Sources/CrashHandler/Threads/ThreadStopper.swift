@@ -44,7 +44,7 @@ struct ThreadStopper {
     var pass = 0
     while pass < 8 {
       let before = capture.session.threads.count
-      let areAllStill = lookAtThreads(waiting: capture.mayMake(CallBit.threadSignals))
+      let areAllStill = lookAtThreads(waiting: capture.mayMake(CallBit.threads))
       if areAllStill || capture.session.threads.count == before { break }
       pass &+= 1
     }
@@ -90,7 +90,7 @@ struct ThreadStopper {
   ///
   /// Source: Linux fs/proc/base.c, proc_task_getattr: two links, and one for each thread.
   private func areAllStill() -> Bool {
-    guard capture.mayMake(CallBit.fileChecks), capture.session.counts.threadsOmitted == 0 else {
+    guard capture.mayMake(CallBit.files), capture.session.counts.threadsOmitted == 0 else {
       return false
     }
     let count = capture.session.threads.count
@@ -163,7 +163,7 @@ struct ThreadStopper {
     if record.isBlocked, capture.session.threads.count <= ThreadTable.systemCallThreads {
       status.readSystemCall(record)
     }
-    guard isChosen(record), capture.mayMake(CallBit.threadSignals) else { return }
+    guard isChosen(record), capture.mayMake(CallBit.threads) else { return }
     guard hasRoom(record) else {
       record.setStatus(.unresponsive, insteadOf: before)
       return

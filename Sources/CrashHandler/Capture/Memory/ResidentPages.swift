@@ -39,7 +39,7 @@ struct ResidentPages {
   @_noLocks
   mutating func open(_ capture: Capture) {
     close(capture)
-    guard capture.mayMake(CallBit.cgroup) else { return }
+    guard capture.mayMake(CallBit.proc) else { return }
     file = capture.calls.hold(capture.proc.open(named: "thread-self/pagemap"))
     forget()
   }

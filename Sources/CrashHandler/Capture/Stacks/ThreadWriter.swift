@@ -10,7 +10,6 @@ struct ThreadWriter {
   private let memory: SafeMemory
   private let status: ThreadStatus
   private let stage: MemoryStage
-  private let calls: CrashCalls
   private let waiting: WaitingCrashes
   private let readsAgain: Bool
   /// Replaces registers; nil for a dump that keeps them, and names.
@@ -21,7 +20,7 @@ struct ThreadWriter {
   @_noLocks
   init(
     stacks: StackWriter, memory: SafeMemory, status: ThreadStatus, stage: MemoryStage,
-    calls: CrashCalls, waiting: WaitingCrashes, readsAgain: Bool,
+    waiting: WaitingCrashes, readsAgain: Bool,
     sanitizer: WordSanitizer?, output: DumpOutput
   ) {
     self.sanitizer = sanitizer
@@ -29,7 +28,6 @@ struct ThreadWriter {
     self.memory = memory
     self.status = status
     self.stage = stage
-    self.calls = calls
     self.waiting = waiting
     self.readsAgain = readsAgain
     self.output = output
@@ -149,29 +147,12 @@ struct ThreadWriter {
     output.signed(.niceValue, Int64(niceValue), width: 4)
   }
 
-  /// Asks for the scheduling, where the kernel's files cannot be had.
-  private func writeScheduling(of threadID: Int32) {
-    guard calls.mayMake(CallBit.scheduling) else { return }
-    let policy = pm_sched_getscheduler(threadID)
-    if policy >= 0 {
-      // Bit 30 is SCHED_RESET_ON_FORK.
-      output.unsigned(.schedulingPolicy, UInt64(truncatingIfNeeded: policy & 0xFF), width: 1)
-    }
-    let priority = pm_getpriority(threadID)
-    if priority > 0 {
-      output.signed(.niceValue, Int64(truncatingIfNeeded: 20 &- priority), width: 4)
-    }
-  }
-
   /// Writes name and state of the capturing thread, which ran when it crashed; its mask is with its
   /// registers.
   @_noLocks
   func writeOwnStatus(_ threadID: Int32) {
     output.unsigned(.threadState, 0x52, width: 1)  // "R"
-    guard let line = status.line(of: threadID) else {
-      writeScheduling(of: threadID)
-      return
-    }
+    guard let line = status.line(of: threadID) else { return }
     let capacity = ThreadTable.nameCapacity
     if !isSanitized, let place = unsafe output.beginProperty(.threadName, capacity: capacity) {
       output.finishProperty(
