@@ -24,13 +24,13 @@ extension ContextValue {
     if isAdded { excess &+= 2 &+ name.count &+ least }
     var offset = 0
     while let entry = outer.entry(offset) {
-      if entry.name.isSame(as: name) { excess &-= entry.next &- offset }
+      if entry.name.isEqual(to: name) { excess &-= entry.next &- offset }
       offset = entry.next
     }
     offset = 0
     while let entry = outer.entry(offset) {
       let size = entry.next &- offset
-      if entry.name.isSame(as: name) {
+      if entry.name.isEqual(to: name) {
         // The one that is added comes in its place.
       } else if excess > 0 {
         excess &-= size
