@@ -321,7 +321,7 @@ let portableSources = [
   "IntermediateDump": [
     "DumpDigest.swift", "LittleEndian.swift", "Reader/ClampedArithmetic.swift",
     "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",
-    "SignalNames.swift",
+    "SignalNames+Text.swift", "SignalNames.swift",
   ],
   "PendingDumps": ["OutcomeCounters.swift"],
   "Postmortem": [

@@ -38,7 +38,6 @@ enum { PM_CONSTANTS(PM_SYSTEMS) };
 #define PM_COMPARE(name) _Static_assert(PM_SYSTEMS_##name == (int)(name), #name);
 PM_CONSTANTS(PM_COMPARE)
 SAME(SIGSETXID, __SIGRTMIN + 1);
-SAME(PM_PR_GET_NAME, PR_GET_NAME);
 SAME(PM_SI_USER, SI_USER);
 SAME(PM_SI_QUEUE, SI_QUEUE);
 SAME(PM_SI_TIMER, SI_TIMER);
@@ -67,7 +66,6 @@ SAME(offsetof(siginfo_t, si_pid), PM_SIGINFO_SENDER);
 SAME(offsetof(siginfo_t, si_timerid), PM_SIGINFO_TIMER);
 SAME(offsetof(siginfo_t, si_value), PM_SIGINFO_VALUE);
 SAME(offsetof(siginfo_t, si_call_addr), PM_SIGINFO_ADDRESS);
-SAME(offsetof(siginfo_t, si_syscall), PM_SIGINFO_SYSTEM_CALL);
 SAME(sizeof(siginfo_t), 128);
 SAME(offsetof(ucontext_t, uc_sigmask), PM_CONTEXT_SIGNAL_MASK);
 SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);

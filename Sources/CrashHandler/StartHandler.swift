@@ -99,9 +99,9 @@ public func startHandler(
         watchdog: UInt32(bitPattern: signals.watchdogSignal)),
       host: host, statistics: statistics)
     record.takesRequests =
-      options.takesDumpRequests && !options.forgoing.contains(.files) && signals.stopSignal != 0
+      options.takesDumpRequests && options.forgoing.areFilesMade && signals.stopSignal != 0
       && pm_is_secure() == 0
-    if options.reportsUncleanEnds && !options.forgoing.contains(.files) {
+    if options.reportsUncleanEnds && options.forgoing.areFilesMade {
       record.course = RunCourse.current(
         executablePath: executable, product: product, version: version, environment: environment,
         cgroup: facts.cgroup.memory)

@@ -1,8 +1,8 @@
-internal import CrashReportDatabase
+package import CrashReportDatabase
 internal import IntermediateDump
 
 /// The uploads of a running process: each report when it is due.
-struct StandingUploads: Sendable {
+package struct StandingUploads: Sendable {
   let engine: UploadEngine
   /// Uploads that have failed in a row.
   private var failures = 0
@@ -18,10 +18,20 @@ struct StandingUploads: Sendable {
 
   init(engine: UploadEngine) { self.engine = engine }
 
+  /// Begins with another network and clock, for the proofs.
+  package init(
+    _ database: CrashReportDatabase, to target: UploadTarget, transport: any UploadTransport,
+    clock: UploadClock
+  ) {
+    self.init(
+      engine: UploadEngine(
+        database: database, target: target, transport: transport, clock: clock, emit: { _ in }))
+  }
+
   /// Sends the reports that are due.
   ///
   /// - Returns: seconds until the next look.
-  mutating func pass() async -> Int64 {
+  package mutating func pass() async -> Int64 {
     do throws(CrashReportDatabaseError) {
       return min(try await sendDueReports(), Self.patience)
     } catch {

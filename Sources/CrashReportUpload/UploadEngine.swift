@@ -224,13 +224,20 @@ struct UploadEngine: Sendable {
 }
 
 /// Time and chance, replaced in tests.
-struct UploadClock: Sendable {
+package struct UploadClock: Sendable {
   /// Seconds since 1970.
   var now: @Sendable () -> Int64
   /// Returns after so many seconds, or early when the task is cancelled.
   var sleep: @Sendable (Int64) async -> Void
   /// From 0 to 1.
   var random: @Sendable () -> Double
+
+  package init(
+    now: @escaping @Sendable () -> Int64, sleep: @escaping @Sendable (Int64) async -> Void,
+    random: @escaping @Sendable () -> Double
+  ) {
+    (self.now, self.sleep, self.random) = (now, sleep, random)
+  }
 
   static let system = UploadClock(
     // The database's clock: `time` counts the kernel's ticks, and is a tick behind `Date` at the

@@ -4,7 +4,7 @@ internal import Glibc
 internal import IntermediateDump
 
 /// A request to a server.
-struct UploadRequest: Sendable {
+package struct UploadRequest: Sendable {
   let url: String
   let headers: [String: String]
   /// The file with the body.
@@ -18,20 +18,28 @@ struct UploadRequest: Sendable {
 }
 
 /// A server's answer.
-struct UploadResponse: Sendable, Equatable {
-  var status: Int
+package struct UploadResponse: Sendable, Equatable {
+  package var status: Int
   /// The header Retry-After, as it came.
-  var retryAfter: String?
+  package var retryAfter: String?
   /// The header X-Sentry-Rate-Limits, as it came.
   var rateLimits: String?
   /// The header Location, as it came.
   var location: String?
   /// The first 64 KiB.
   var body: [UInt8] = []
+
+  package init(
+    status: Int, retryAfter: String? = nil, rateLimits: String? = nil, location: String? = nil,
+    body: [UInt8] = []
+  ) {
+    (self.status, self.retryAfter, self.rateLimits) = (status, retryAfter, rateLimits)
+    (self.location, self.body) = (location, body)
+  }
 }
 
 /// Sends requests; tests have one without a network.
-protocol UploadTransport: Sendable {
+package protocol UploadTransport: Sendable {
   /// Sends a request, its body from disk, without following redirects.
   ///
   /// Returns soon after the task is cancelled, whatever the server does.
@@ -49,8 +57,10 @@ protocol UploadTransport: Sendable {
 /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` from the environment.
 ///
 /// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
-struct LibcurlTransport: UploadTransport {
-  func send(
+package struct LibcurlTransport: UploadTransport {
+  package init() {}
+
+  package func send(
     _ request: UploadRequest, progress: @escaping @Sendable (Int64) -> Void
   ) async throws(UploadError) -> UploadResponse {
     guard let transfer = Transfer(request, progress) else {

@@ -135,8 +135,8 @@ extension IntermediateDumpKey {
     case .threadID: .unsigned(4, "Kernel's ID of the thread.")
     case .threadName: .text("As after `Name:` in proc_pid_status(5), escapes included.")
     case .threadState: .unsigned(1, """
-      The state's letter of proc(5), as a character code. In a crash that ends the process, by the \
-      registers: S for a thread that the stop signal took out of a system call, else R.
+      The state's letter of proc(5), as a character code, before the thread was asked to stop. In crashes that \
+      1.0.0 wrote and that end the process, by the registers.
       """)
     case .captureMethod: .unsigned(1, """
       Source of the registers: 1 crashed, 2 stopped, 3 crashed too, 4 from the kernel, 5 not at \
@@ -178,12 +178,11 @@ extension IntermediateDumpKey {
     case .niceValue: .signed(4, "As getpriority(2): -20 to 19.")
     case .systemCall: .text("""
       The system call that the thread was blocked in, as proc_pid_syscall(5); at most 192 bytes. The \
-      number alone where the arguments are not known. Of threads that were not stopped the first \
-      512.
+      number alone where the arguments are not known. Of the first 512 threads.
       """)
     case .systemCallSource: .unsigned(1, """
-      The evidence for `systemCall`: 2 the registers of a stopped thread, which makes the call again, \
-      3 inferred from the code that it stopped at. Missing where the kernel told it.
+      The evidence for `systemCall`, in dumps of 1.0.0: 2 the registers of a stopped thread, which makes the call \
+      again, 3 inferred from the code that it stopped at. Missing where the kernel told it.
       """)
     case .threadFrames: .bytes("""
       The frames of a thread whose memory was left out (`privacy` 2), innermost first. 16 bytes of head: \

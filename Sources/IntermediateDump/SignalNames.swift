@@ -1,5 +1,4 @@
-/// The names of signals, of their codes and of errnos; for reports, and for the crash summary, which
-/// reads the table itself.
+/// The names of signals, of their codes and of errnos.
 ///
 /// Written out, not taken from libc: a dump may come from another machine, and these numbers are
 /// part of the kernel's interface on both architectures. Source: signal(7); sigaction(2), "The
@@ -31,39 +30,4 @@ package enum SignalNames {
   }
   package static var sentLine: Int32 { @_noLocks get { 98 } }
   package static var errnoLine: Int32 { @_noLocks get { 99 } }
-
-  package static func name(_ signal: Int32) -> String? { word(signal, ofLine: 0) }
-
-  /// The name, or such as "signal 40".
-  package static func text(_ signal: Int32) -> String { name(signal) ?? "signal \(signal)" }
-
-  package static func codeName(signal: Int32, code: Int32) -> String? {
-    if code == 0x80 { return "SI_KERNEL" }
-    if code <= 0 { return word(1 &- code, ofLine: sentLine) }
-    return (1...64).contains(signal) ? word(code, ofLine: signal) : nil
-  }
-
-  private static func word(_ number: Int32, ofLine line: Int32) -> String? {
-    // Bytes, since the means to split a text add kilobytes to each program.
-    let bytes = Array(table.description.utf8)
-    var (start, count, isWanted) = (0, Int32(0), false)
-    for place in 0...bytes.count {
-      let end = place < bytes.count ? bytes[place] : UInt8(ascii: "\n")
-      guard end == UInt8(ascii: " ") || end == UInt8(ascii: "\n") else { continue }
-      let word = bytes[start..<place]
-      if count == 0 {
-        isWanted = word.reduce(Int32(0)) { $0 &* 10 &+ Int32($1 & 0x0F) } == line
-      } else if isWanted, count == number {
-        return String(decoding: word, as: UTF8.self)
-      }
-      if end == UInt8(ascii: "\n") {
-        if isWanted { return nil }
-        count = 0
-      } else {
-        count &+= 1
-      }
-      start = place &+ 1
-    }
-    return nil
-  }
 }

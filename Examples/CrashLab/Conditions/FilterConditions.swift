@@ -16,23 +16,8 @@ struct CallGroup: Sendable {
   }
 
   static let all: [CallGroup] = [
-    CallGroup("memory-reads", .memoryReads),
-    CallGroup("thread-signals", .threadSignals),
-    CallGroup("timers", .timers),
-    CallGroup("file-size-limit", .fileSizeLimit),
-    CallGroup("scheduling", .scheduling),
-    CallGroup("processor-time", .processorTime),
-    CallGroup("parent", .parent),
-    CallGroup("clocks", .clocks),
-    CallGroup("files", .files),
-    CallGroup("control-group", .cgroup),
-    CallGroup("file-checks", .fileChecks),
-    CallGroup("file-position", .filePosition),
-    CallGroup("rename", .rename),
-    CallGroup("directories", .directories),
-    CallGroup("random", .random),
-    CallGroup("fault-stack", .faultStack),
-    CallGroup("descriptor-table", .descriptorTable),
+    CallGroup("files", .files), CallGroup("proc", .proc), CallGroup("threads", .threads),
+    CallGroup("memory", .memory),
   ]
 }
 

@@ -134,7 +134,7 @@ enum : uint64_t {
   PM_SIG_IGN PM_NAMED(SIG_IGN) = 1,
 };
 
-// sigaction(2), sigaltstack(2), timer_create(2), getrusage(2), getrlimit(2), prctl(2); for this module's headers
+// sigaction(2), sigaltstack(2), timer_create(2), getrusage(2), getrlimit(2); for this module's headers
 enum {
   // Not in every glibc's headers. Source: Linux include/uapi/asm-generic/siginfo.h.
   PM_SYS_SECCOMP = 1,
@@ -146,7 +146,6 @@ enum {
   PM_RUSAGE_SELF = 0,
   PM_RLIMIT_FSIZE = 1,
   PM_S_IFIFO = 0010000,
-  PM_PR_GET_NAME = 16,
 };
 
 #endif

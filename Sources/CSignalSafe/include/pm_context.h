@@ -15,7 +15,6 @@
 #define PM_SIGINFO_SENDER 16
 #define PM_SIGINFO_TIMER 16
 #define PM_SIGINFO_VALUE 24
-#define PM_SIGINFO_SYSTEM_CALL 24
 
 PM_INLINE int pm_siginfo_number(const void *information) { return *(const int *)information; }
 PM_INLINE void pm_set_siginfo_number(void *information, int number) { *(int *)information = number; }
@@ -28,10 +27,6 @@ PM_INLINE uint64_t pm_siginfo_address(const void *information) {
 // Returns si_pid of a signal that was sent.
 PM_INLINE int pm_siginfo_sender(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_SENDER);
-}
-// Returns si_syscall of a SIGSYS; its si_call_addr is at the place of si_addr.
-PM_INLINE int pm_siginfo_system_call(const void *information) {
-  return *(const int *)((const char *)information + PM_SIGINFO_SYSTEM_CALL);
 }
 // Returns si_timerid of a signal that a timer sent.
 PM_INLINE int pm_siginfo_timer(const void *information) {
@@ -71,8 +66,6 @@ PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t addres
   pm_context_registers(context)[PM_RIP] = address;
 }
 // The registers of a system call that is about to be made. Source: syscall(2), "Architecture calling conventions".
-PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[PM_RAX]; }
-PM_INLINE int64_t pm_context_system_call_result(const void *context) { return (int64_t)pm_context_registers(context)[PM_RAX]; }
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[PM_RAX] = (uint64_t)result;
 }
@@ -137,8 +130,6 @@ PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t addres
   pm_context_registers(context)[32] = address;
 }
 // The registers of a system call that is about to be made; its number stays where it is.
-PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[8]; }
-PM_INLINE int64_t pm_context_system_call_result(const void *context) { return (int64_t)pm_context_registers(context)[0]; }
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[0] = (uint64_t)result;
 }

@@ -239,13 +239,6 @@ PM_INLINE int pm_gettid(void) {
   return result < 0 ? PM_UNKNOWN_THREAD : (int)result;
 }
 
-// Stores the calling thread's name: at most 15 bytes and a zero.
-PM_INLINE long pm_get_thread_name(char *name) { return PM_SYSCALL(SYS_prctl, PM_PR_GET_NAME, name, 0, 0, 0, 0); }
-
-// A thread's scheduling policy, and 20 minus its nice value; of the calling one for 0.
-PM_INLINE long pm_sched_getscheduler(int thread) { return PM_SYSCALL(SYS_sched_getscheduler, thread, 0, 0, 0, 0, 0); }
-PM_INLINE long pm_getpriority(int thread) { return PM_SYSCALL(SYS_getpriority, 0, thread, 0, 0, 0, 0); }
-
 // Asks one thread to stop.
 PM_INLINE long pm_tgkill(int process, int thread, int signal) {
   return PM_SYSCALL(SYS_tgkill, process, thread, signal, 0, 0, 0);

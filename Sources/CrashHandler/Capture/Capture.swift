@@ -175,7 +175,7 @@ struct Capture {
       processID: shared.process.id, environmentStart: installed.environment.start,
       environmentEnd: installed.environment.end,
       landingPad: session.hasFaultStack ? session.landingPads.copy : nil,
-      usesSystemCall: mayMake(CallBit.memoryReads), pages: pages,
+      usesSystemCall: mayMake(CallBit.memory), pages: pages,
       absent: session.resident.isOpen
         ? AbsentPages(resident: session.resident, mappings: session.mappings, proc: proc) : nil)
   }
@@ -192,8 +192,9 @@ struct Capture {
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { calls.mayMake(call) }
 
-  /// The monotonic clock in nanoseconds; 0 where clocks are forgone.
-  var clock: UInt64 { @_noLocks get { mayMake(CallBit.clocks) ? pm_monotonic_clock() : 0 } }
+  /// The monotonic clock and that of the day, in nanoseconds; 0 where clocks are forgone.
+  var clock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_monotonic_clock() : 0 } }
+  var wallClock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_wall_clock() : 0 } }
 
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
@@ -218,13 +219,13 @@ struct CrashCalls {
   /// - Parameter linked: whether the file must have a name, too.
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
-    mayMake(CallBit.fileChecks) ? file.isThere(linked: linked) : file.descriptor >= 0
+    mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 
   /// Holds a descriptor's present file; by its number alone where files are not checked.
   @_noLocks
   func hold(_ descriptor: Int32) -> HeldFile {
     HeldFile(
-      descriptor, identity: FileIdentity(of: mayMake(CallBit.fileChecks) ? descriptor : -1))
+      descriptor, identity: FileIdentity(of: mayMake(CallBit.files) ? descriptor : -1))
   }
 }

@@ -33,7 +33,7 @@ extension CrashCalls {
   }
 
   private func text(of file: HeldFile, capacity: Int, _ scratch: Scratch) -> TextScanner {
-    guard mayMake(CallBit.cgroup), isSame(file) else { return scratch.text(count: 0) }
+    guard mayMake(CallBit.proc), isSame(file) else { return scratch.text(count: 0) }
     let count = unsafe pm_pread(file.descriptor, scratch.address, capacity, 0)
     return scratch.text(count: count > 0 ? count : 0)
   }

@@ -19,7 +19,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   arm(capture, milliseconds: capture.session.time.division.sections)
   OwnDescriptors(capture).take()
   closeSpares(capture)
-  let fileSize = FileSizeLimit(isRaised: capture.mayMake(CallBit.fileSizeLimit))
+  let fileSize = FileSizeLimit(capture)
   captureDump(capture)
   fileSize.restore()
   // Of hangs that this crash has overtaken.
@@ -92,7 +92,7 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   else { return }
   capture.session.outcome.isComplete = true
   let file = DumpFile(capture)
-  if capture.session.request.isRenamed && capture.mayMake(CallBit.rename) {
+  if capture.session.request.isRenamed && capture.mayMake(CallBit.files) {
     capture.session.outcome.isRenamed = file.finish()
   }
   // Last: ext4 mounted with `discard` and without a journal waits here for the disk.
@@ -173,7 +173,7 @@ func blockFaults(_ capture: Capture) {
 @_noLocks
 func setFaultStack(_ capture: Capture) {
   var attempts = 0
-  while attempts < 3 && capture.mayMake(CallBit.faultStack) {
+  while attempts < 3 && capture.mayMake(CallBit.threads) {
     if capture.installed.faultStack.use() {
       capture.session.hasFaultStack = true
       break

@@ -30,10 +30,8 @@ extension Capture {
     @_noLocks get {
       ThreadWriter(
         stacks: stacks, memory: memory, status: ThreadStatus(proc, scratch: session.scratch),
-        interrupted: InterruptedCalls(memory: memory, scratch: session.scratch.firstHalf),
-        stage: MemoryStage(
-          memory, in: session.scratch.firstHalf.dropFirst(InterruptedCalls.scratchSize)),
-        calls: calls, waiting: shared.waiting, readsAgain: !session.request.isCrash,
+        stage: MemoryStage(memory, in: session.scratch.firstHalf),
+        waiting: shared.waiting, readsAgain: !session.request.isCrash,
         sanitizer: sanitizer, output: output)
     }
   }
@@ -61,7 +59,7 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   // Else no signal came, and the runtime's last message is of something else.
   if capture.session.request.isCrash {
     section.writeSignal()
-    if capture.mayMake(CallBit.cgroup) {
+    if capture.mayMake(CallBit.proc) {
       section.writeFaultPage(pageSize: capture.installed.images.pageSize)
     }
     if !capture.installed.isSanitized {

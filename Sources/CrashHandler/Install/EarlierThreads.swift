@@ -113,10 +113,14 @@ struct EarlierThreads {
   private func hasRoom(_ thread: Int32) -> Bool {
     unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return false }
-      let room = unsafe ThreadRoom(capture, scratch: Scratch(place, size: buffer.count))
+      let room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
+      let scratch = unsafe Scratch(place, size: buffer.count)
+      let call = SystemCallPlace(capture.proc.text(ofTask: thread, "syscall", in: scratch))
       // Those that have answered have given theirs back.
       let waiting = offers.count.value - offers.answers.value
-      return room.suffices(on: thread, hasEntryStack: waiting < PM_ENTRY_STACKS / 2)
+      return ThreadRoom.isSure(of: thread)
+        || room.suffices(
+          on: thread, in: call, hasEntryStack: waiting < PM_ENTRY_STACKS / 2)
     }
   }
 

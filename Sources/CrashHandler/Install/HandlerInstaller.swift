@@ -154,8 +154,9 @@ enum HandlerInstaller {
       finished, run: files.owningRun, options: options, signals: signals, memory: &memory)
     let reportID = unsafe try memory.piece(16)
     unsafe reportID.copyMemory(from: files.reportID.bytes, byteCount: 16)
-    let readsFiles = !options.forgoing.contains(.files)
-    let proc = unsafe readsFiles ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1
+    let proc =
+      unsafe !options.forgoing.contains(.proc)
+      ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1
     let capture = unsafe try memory.session(
       installed, shared,
       names: DumpNames(
@@ -167,7 +168,7 @@ enum HandlerInstaller {
         dump: HeldFile(files.descriptor), directory: HeldFile(files.directoryDescriptor),
         fifo: HeldFile(files.fifoDescriptor), proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
-      asksFile: !options.forgoing.contains(.filePosition))
+      asksFile: options.forgoing.areFilesMade)
     // The next one's names; it shares the other memory, which one thread at a time uses.
     unsafe shared.pointee.requestedDump = try memory.session(
       sharing: capture,
@@ -177,7 +178,7 @@ enum HandlerInstaller {
         fifo: memory.text(files.lockedName.with(role: .fifo).description),
         reportIDOffset: finished.utf8.count - ReportName.textLength, reportID: memory.piece(16),
         areNew: true))
-    if !options.forgoing.contains(.timers) {
+    if !options.forgoing.contains(.threads) {
       capture.session.time.timer = WatchdogTimer.make(signal: signals.watchdogSignal)
     }
     capture.session.runRecord.isFollowed = files.followsRun

@@ -320,7 +320,7 @@ struct LateEnd {
     let signal = capture.session.exception.signal.number
     SignalAction.set(signal, pm_signal_action())
     SignalMask.unblock(SignalMask.bit(signal))
-    if capture.mayMake(CallBit.threadSignals) {
+    if capture.mayMake(CallBit.threads) {
       _ = pm_tgkill(capture.shared.process.id, pm_gettid(), signal)
     } else {
       _ = pm_kill(capture.shared.process.id, signal)

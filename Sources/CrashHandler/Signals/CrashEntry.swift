@@ -25,7 +25,7 @@ private func pm_in_crash(
 ) {
   pm_allow_unaligned_access()
   guard let capture = Capture.ofHandler else { return }
-  let entryTime = capture.mayMake(CallBit.clocks) ? pm_monotonic_clock() : 0
+  let entryTime = capture.clock
   let end = CrashEnd(capture)
   let crash = unsafe DeliveredSignal(signal, information, context)
   // If not, a handler that was installed after ours has called it, and goes on when it returns.

@@ -113,7 +113,7 @@ struct OwnProcess {
     // The thread has another ID here.
     pm_tell_own_stack()
     // Timers are not inherited.
-    if capture.mayMake(CallBit.timers) {
+    if capture.mayMake(CallBit.threads) {
       capture.session.time.timer = WatchdogTimer.make(signal: capture.installed.signals.watchdog)
     }
     capture.shared.process.id = pm_getpid()

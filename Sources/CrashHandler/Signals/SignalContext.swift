@@ -36,29 +36,6 @@ struct SignalContext {
       unsafe Bytes(pm_context_general_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
     }
   }
-  /// The number of the system call that the kernel makes again from here.
-  var systemCallNumber: UInt64 {
-    @_noLocks get { unsafe pm_context_system_call(address) }
-  }
-  /// The result of the system call behind which it stands; an error number is negative.
-  var systemCallResult: Int64 {
-    @_noLocks get { unsafe pm_context_system_call_result(address) }
-  }
-  /// One of its six arguments.
-  @_noLocks
-  func systemCallArgument(_ index: Int) -> UInt64 {
-    unsafe pm_context_system_call_argument(address, Int32(truncatingIfNeeded: index))
-  }
-  /// False where a call's result replaces its first argument.
-  static var keepsArguments: Bool {
-    @_noLocks get {
-      #if arch(arm64)
-        false
-      #else
-        true
-      #endif
-    }
-  }
   /// The address of the floating-point and vector state, as the context says.
   var floatingPoint: UInt64 {
     @_noLocks get {

@@ -195,7 +195,7 @@ struct Rearming {
       return
     }
     takeSpares()
-    let limit = FileSizeLimit(isRaised: capture.mayMake(CallBit.fileSizeLimit))
+    let limit = FileSizeLimit(capture)
     if !DumpFile(capture).makeNew() { capture.session.files.isMissing = true }
     limit.restore()
   }

@@ -181,7 +181,7 @@ struct WaitingBound {
     isBegun = true
     ending = capture.shared.ending.value
     count = 0
-    start = capture.mayMake(CallBit.clocks) ? pm_monotonic_clock() : 0
+    start = capture.clock
   }
 
   /// Counts a wait.

@@ -112,7 +112,7 @@ struct WatchdogTimer {
   /// If no other timer is to be had, it goes to the process as before.
   @_noLocks
   static func aim(_ capture: Capture) {
-    guard pm_has_small_stacks(), capture.session.time.timer >= 0, capture.mayMake(CallBit.timers)
+    guard pm_has_small_stacks(), capture.session.time.timer >= 0, capture.mayMake(CallBit.threads)
     else { return }
     let threadID = capture.session.exception.threadID
     let timer = make(signal: capture.installed.signals.watchdog, thread: threadID)

@@ -102,7 +102,7 @@ extension HandlerStatus {
   /// The error of what a crash reads first of /proc, by its descriptor; nil if it can be read, or the
   /// program wants nothing read.
   fileprivate static func errorOfProc(_ capture: Capture) -> Int32? {
-    guard capture.mayMake(CallBit.files) else { return nil }
+    guard capture.mayMake(CallBit.proc) else { return nil }
     let isHeld = capture.isSame(capture.session.files.proc)
     let opened = isHeld ? -1 : unsafe open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if opened >= 0 { close(opened) } }

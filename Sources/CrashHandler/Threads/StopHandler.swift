@@ -52,7 +52,6 @@ private func pm_in_stop(
     place = caller
   }
   record.fields.context = place
-  if !record.fields.isNamed, capture.mayMake(CallBit.scheduling) { record.describeCaller() }
   record.setStatus(.stopped)
   capture.shared.stops.noteStop()
   while true {

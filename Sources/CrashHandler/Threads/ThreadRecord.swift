@@ -50,7 +50,7 @@ struct ThreadRecord {
     var threadPointer: UInt64 = 0
     /// Those below 32 alone, unless `knowsAllSignals`.
     var blockedSignals: UInt64 = 0
-    /// The letter of proc(5), before the thread was asked to stop, unless `isUnseen`; 0 if unknown.
+    /// The letter of proc(5), before the thread was asked to stop; 0 if unknown.
     var stateLetter: UInt8 = 0
     /// True for a thread that the kernel made for io_uring: it runs no code of the program, and
     /// blocks everything for good.
@@ -60,10 +60,6 @@ struct ThreadRecord {
     fileprivate(set) var schedulingPolicy: UInt8 = 0
     fileprivate(set) var niceValue: Int8 = 0
     var knowsAllSignals = false
-    /// True once it was asked to stop before the kernel was asked about it.
-    var isUnseen = false
-    /// True if name and scheduling are known.
-    fileprivate(set) var isNamed = false
 
     fileprivate init(_ threadID: Int32) {
       status = 0
@@ -141,43 +137,18 @@ struct ThreadRecord {
   /// Stores what the kernel tells of the thread.
   @inline(never) @_noLocks
   func set(_ line: ThreadLine) {
-    setName(line.name)
+    let count = unsafe ThreadLine.copyName(
+      line.name, to: base + ThreadRecord.nameOffset, capacity: ThreadTable.nameCapacity)
+    fields.nameLength = UInt8(truncatingIfNeeded: count)
     fields.isKernelWorker = line.name.text.matches("iou-")
     fields.stateLetter = line.stateLetter
     fields.blockedSignals = line.blockedSignals
     fields.knowsAllSignals = false
     fields.niceValue = line.niceValue
     fields.schedulingPolicy = line.schedulingPolicy
-    fields.isNamed = true
   }
 
-  /// Stores name and scheduling of the calling thread: 0.3 microseconds of its own time in place of
-  /// 12 of the capturing thread's for its file in /proc.
-  @_noLocks
-  func describeCaller() {
-    // The last bytes of the name's place, which a name of 15, escaped, does not reach.
-    let raw = unsafe base + ThreadRecord.nameOffset + ThreadTable.nameCapacity - 16
-    guard unsafe pm_get_thread_name(raw.assumingMemoryBound(to: CChar.self)) == 0 else { return }
-    let policy = pm_sched_getscheduler(0)
-    let priority = pm_getpriority(0)
-    guard policy >= 0, priority > 0 else { return }
-    var count = 0
-    let name = unsafe Bytes(raw, count: 15)
-    while count < 15, name[count] != 0 { count &+= 1 }
-    setName(name.prefix(count))
-    // Bit 30 is SCHED_RESET_ON_FORK.
-    fields.schedulingPolicy = UInt8(truncatingIfNeeded: policy)
-    fields.niceValue = Int8(truncatingIfNeeded: 20 &- priority)
-    fields.isNamed = true
-  }
-
-  private func setName(_ name: Bytes) {
-    let count = unsafe ThreadLine.copyName(
-      name, to: base + ThreadRecord.nameOffset, capacity: ThreadTable.nameCapacity)
-    fields.nameLength = UInt8(truncatingIfNeeded: count)
-  }
-
-  /// The text of proc_pid_syscall(5), read while the thread stood in it; empty if unknown.
+  /// The text of proc_pid_syscall(5), read before the thread was asked to stop; empty if unknown.
   var systemCall: Bytes {
     @_noLocks get {
       unsafe Bytes(base + ThreadRecord.systemCallOffset, count: Int(fields.systemCallLength))
@@ -186,13 +157,20 @@ struct ThreadRecord {
 
   @_noLocks
   func setSystemCall(_ text: Bytes) {
-    guard text.count > 0, text.count <= ThreadTable.systemCallCapacity else { return }
-    unsafe pm_copy_bytes(base + ThreadRecord.systemCallOffset, text.address, text.count)
-    fields.systemCallLength = UInt8(truncatingIfNeeded: text.count)
+    let count = text.count <= ThreadTable.systemCallCapacity ? text.count : 0
+    unsafe pm_copy_bytes(base + ThreadRecord.systemCallOffset, text.address, count)
+    fields.systemCallLength = UInt8(truncatingIfNeeded: count)
   }
 
+  /// True if the stop signal has interrupted that call, and none that the thread has made since.
+  ///
+  /// The kernel goes back to the instruction of a call that it makes again after the handler.
   @_noLocks
-  func removeSystemCall() { fields.systemCallLength = 0 }
+  func isInSystemCall(_ context: SignalContext) -> Bool {
+    let place = SystemCallPlace(systemCall.text)
+    return place.stackPointer == context.stackPointer
+      && place.instructionPointer &- context.instructionPointer <= 4
+  }
 
   @_noLocks
   func reset(threadID: Int32) {

@@ -17,16 +17,11 @@ struct ThreadRoom {
   /// The x86 ABI's red zone, which the kernel spares.
   private static var redZone: UInt64 { 128 }
 
-  private let proc: ProcReader
-  private let scratch: Scratch
   private let frameSize: UInt64
 
-  /// - Parameter scratch: of half a kilobyte or more.
   @_noLocks
-  init(_ capture: Capture, scratch: Scratch) {
-    proc = capture.proc
-    self.scratch = scratch
-    frameSize = capture.installed.signals.frameSize
+  init(frameSize: UInt64) {
+    self.frameSize = frameSize
   }
 
   /// True without a look at the thread.
@@ -35,13 +30,14 @@ struct ThreadRoom {
 
   /// False if there is no room, or it is not known on a thread that has a small alternate stack.
   ///
-  /// - Parameter hasEntryStack: whether one is left that the thread can take.
+  /// - Parameters:
+  ///   - call: where the thread stands in a system call, if it does.
+  ///   - hasEntryStack: whether one is left that the thread can take.
   @inline(never) @_noLocks
-  func suffices(on threadID: Int32, hasEntryStack: Bool) -> Bool {
+  func suffices(on threadID: Int32, in call: SystemCallPlace, hasEntryStack: Bool) -> Bool {
     let told = pm_told_stack(threadID)
-    if told.is_handlers { return true }
     let (base, size) = (told.base, told.size)
-    let stackPointer = stackPointer(of: threadID)
+    let stackPointer = call.stackPointer
     guard size > 0 else {
       // One that runs is on its own stack: as likely at its end as it is for any other signal.
       return stackPointer == 0 || isMapped(below: stackPointer, handlerNeed)
@@ -56,15 +52,6 @@ struct ThreadRoom {
   }
 
   private var handlerNeed: UInt64 { frameSize &+ ThreadRoom.redZone &+ ThreadRoom.handlerSize }
-
-  /// 0 if the thread runs, or the kernel does not tell.
-  private func stackPointer(of threadID: Int32) -> UInt64 {
-    var scanner = proc.text(ofTask: threadID, "syscall", in: scratch)
-    guard !scanner.isAtEnd, !scanner.matches("running") else { return 0 }
-    // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
-    scanner.skipWords(scanner.matches("-1") ? 1 : 7)
-    return scanner.hexadecimal()
-  }
 
   private func isMapped(below top: UInt64, _ size: UInt64) -> Bool {
     var distance: UInt64 = 8

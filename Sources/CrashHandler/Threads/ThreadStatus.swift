@@ -23,7 +23,7 @@ struct ThreadStatus {
   /// - Returns: false if the thread has ended. One whose line cannot be read is not known to have.
   @_noLocks
   func read(_ record: ThreadRecord) -> Bool {
-    let count = readLine(of: record.threadID)
+    let count = readFile("/stat", of: record.threadID)
     guard count > 0, let line = ThreadLine(scratch.bytes(count: count)) else {
       return count != -Int(ENOENT) && count != -Int(ESRCH) || proc.isMissing
     }
@@ -34,24 +34,25 @@ struct ThreadStatus {
   /// The stat file's line, in scratch memory; nil if it cannot be read.
   @_noLocks
   func line(of threadID: Int32) -> ThreadLine? {
-    let count = readLine(of: threadID)
+    let count = readFile("/stat", of: threadID)
     return count > 0 ? ThreadLine(scratch.bytes(count: count)) : nil
   }
 
-  /// Reads the stat file into scratch memory; returns its bytes, or -errno.
+  /// Reads a file of a thread into scratch memory; returns its bytes, or -errno.
   @inline(never)
-  private func readLine(of threadID: Int32) -> Int {
+  private func readFile(_ name: StaticString, of threadID: Int32) -> Int {
     var path = unsafe TextBuffer(scratch.address, capacity: scratch.size)
     if tasks.isMissing { path.append("self/task/") }
     path.append(decimal: Int64(threadID))
-    path.append("/stat")
+    path.append(name)
     return (tasks.isMissing ? proc : tasks).attempt(over: path)
   }
 
   /// Reads all signals that the thread blocks.
   @_noLocks
   func readBlockedSignals(_ record: ThreadRecord) {
-    var scanner = proc.text(ofTask: record.threadID, "status", in: scratch)
+    let count = readFile("/status", of: record.threadID)
+    var scanner = scratch.text(count: count > 0 ? count : 0)
     guard scanner.find("SigBlk:") else { return }
     record.fields.blockedSignals = scanner.hexadecimal()
     record.fields.knowsAllSignals = true
@@ -61,12 +62,27 @@ struct ThreadStatus {
   /// be one of our handler.
   @_noLocks
   func readSystemCall(_ record: ThreadRecord) {
-    let scanner = proc.text(ofTask: record.threadID, "syscall", in: scratch)
-    if scanner.matches("running") {
-      record.removeSystemCall()
-    } else {
-      record.setSystemCall(scanner.line)
-    }
+    let count = readFile("/syscall", of: record.threadID)
+    let text = scratch.text(count: count > 0 ? count : 0)
+    record.setSystemCall(text.matches("running") ? text.line.prefix(0) : text.line)
+  }
+}
+
+/// The stack and instruction pointers in a text of proc_pid_syscall(5); 0 for a thread that runs.
+///
+/// RUNS-DURING-CRASH.
+struct SystemCallPlace {
+  let stackPointer: UInt64
+  let instructionPointer: UInt64
+
+  @_noLocks
+  init(_ text: TextScanner) {
+    var scanner = text
+    // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
+    scanner.skipWords(scanner.matches("-1") ? 1 : 7)
+    stackPointer = scanner.hexadecimal()
+    scanner.skipBlanks()
+    instructionPointer = scanner.hexadecimal()
   }
 }
 

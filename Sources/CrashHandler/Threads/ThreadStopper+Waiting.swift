@@ -13,8 +13,6 @@ extension ThreadStopper {
     // thread, whose signals it blocks until it runs, was seen to wait longer than 20 ms for that work.
     var rounds = 25
     var closedRounds = 250
-    // Those that were asked unseen and do not answer in time are looked at, once.
-    var looksAtUnseen = capture.shared.stops.library.isTaken
     while true {
       let stopped = capture.shared.stops.stopped.value
       markWaiting()
@@ -23,15 +21,9 @@ extension ThreadStopper {
         waits.closed > 0 && (closedRounds > 230 || closedRounds > 0 && waits.hasRunnableClosed)
       if waits.asked == 0 && !awaitsClosed || rounds == 0 { break }
       capture.shared.stops.target.store(stopped &+ waits.asked)
-      // A thread takes some 10 microseconds to stop: thousands are not to be disturbed by this one.
-      let patience = looksAtUnseen && waits.asked < 900 ? Int(waits.asked) / 100 &+ 1 : 10
-      capture.shared.stops.stopped.wait(
-        while: stopped, milliseconds: awaitsClosed ? 1 : patience)
+      capture.shared.stops.stopped.wait(while: stopped, milliseconds: awaitsClosed ? 1 : 10)
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
-      } else if looksAtUnseen {
-        looksAtUnseen = false
-        lookAtUnseen()
       } else if awaitsClosed {
         // Under a filter that refuses every signal, asking a thousand threads again takes long.
         closedRounds &-= 1 &+ waits.closed / 8
@@ -90,18 +82,6 @@ extension ThreadStopper {
       {
         record.setCrash(crash)
       }
-      index &+= 1
-    }
-  }
-
-  /// Looks at those that have not answered: one may block every signal by a system call of its own,
-  /// or be the first thread after its end.
-  private func lookAtUnseen() {
-    var index = 0
-    let count = capture.session.threads.count
-    while index < count {
-      let record = capture.session.threads[index]
-      if record.has(.signalled), record.fields.isUnseen { askToStop(record) }
       index &+= 1
     }
   }

@@ -17,7 +17,7 @@ struct ThreadStopper {
     self.capture = capture
     self.tasks = tasks
     status = ThreadStatus(capture.proc, tasks: tasks, scratch: capture.session.scratch)
-    room = ThreadRoom(capture, scratch: capture.session.scratch.secondHalf)
+    room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
   }
 
   /// Stops all other threads, as far as they can be within a bound.
@@ -44,7 +44,7 @@ struct ThreadStopper {
     var pass = 0
     while pass < 8 {
       let before = capture.session.threads.count
-      let areAllStill = lookAtThreads(waiting: capture.mayMake(CallBit.threadSignals))
+      let areAllStill = lookAtThreads(waiting: capture.mayMake(CallBit.threads))
       if areAllStill || capture.session.threads.count == before { break }
       pass &+= 1
     }
@@ -90,7 +90,7 @@ struct ThreadStopper {
   ///
   /// Source: Linux fs/proc/base.c, proc_task_getattr: two links, and one for each thread.
   private func areAllStill() -> Bool {
-    guard capture.mayMake(CallBit.fileChecks), capture.session.counts.threadsOmitted == 0 else {
+    guard capture.mayMake(CallBit.files), capture.session.counts.threadsOmitted == 0 else {
       return false
     }
     let count = capture.session.threads.count
@@ -134,39 +134,7 @@ struct ThreadStopper {
     askToStop(record)
   }
 
-  /// Asks the thread to stop, if it is to be.
-  @inline(never) @_noLocks
-  func askToStop(_ record: ThreadRecord) {
-    if !record.fields.isUnseen, askUnseen(record) { return }
-    lookAndAsk(record)
-  }
-
-  /// Sends the thread SIGSETXID without a look at it; false if that is not to be, or was refused.
-  ///
-  /// A thread cannot have blocked it but by a system call of its own, and none takes it by waiting for
-  /// signals. Only in a process that ends: libc's own use of it would be disturbed in one that
-  /// lives on. Real-time signals need room, and fail with EAGAIN once RLIMIT_SIGPENDING is used up.
-  private func askUnseen(_ record: ThreadRecord) -> Bool {
-    // Without its own ID the crashing thread would ask itself.
-    guard capture.session.isEnd, capture.session.exception.threadID != PM_UNKNOWN_THREAD,
-      capture.mayMake(CallBit.threadSignals),
-      case .none = capture.shared.waiting.crash(of: record.threadID),
-      hasRoom(record),
-      capture.shared.stops.library.take(SIGSETXID, for: capture.installed.signals)
-    else { return false }
-    // By exchange: one that somebody else's stop signal has just stopped cannot be asked any more.
-    let before = record.status
-    if before.isStill { return true }
-    record.fields.isUnseen = true
-    record.setStatus(.signalled, insteadOf: before)
-    let result = pm_tgkill(capture.shared.process.id, record.threadID, SIGSETXID)
-    if result == 0 { return true }
-    record.fields.isUnseen = false
-    record.setStatus(result == -Int(ESRCH) ? .gone : .running, insteadOf: .signalled)
-    return record.status.isGone
-  }
-
-  /// Looks at the thread, and sends it a stop signal that it does not block.
+  /// Looks at the thread and, if it is to stop, sends it a stop signal that it does not block.
   ///
   /// SIGPROF first, which most threads leave open: libdispatch's and Swift concurrency's workers
   /// block every real-time signal. One line of the kernel's tells whether; the real-time ones are
@@ -175,8 +143,9 @@ struct ThreadStopper {
   ///
   /// No signal is sent to a thread that blocks it: one that waits for signals would take it, and a
   /// process that lives on would find it later. Source: Linux kernel/signal.c, __send_signal_locked.
-  private func lookAndAsk(_ record: ThreadRecord) {
-    // One that was asked unseen may stop at any time.
+  @inline(never) @_noLocks
+  func askToStop(_ record: ThreadRecord) {
+    // Somebody else's SIGPROF may stop it at any time.
     let before = record.status
     if before.isStill { return }
     guard status.read(record) else {
@@ -191,16 +160,11 @@ struct ThreadStopper {
       record.setStatus(.running, insteadOf: before)
       return
     }
-    guard isChosen(record), capture.mayMake(CallBit.threadSignals) else {
-      if record.isBlocked, record.systemCall.count == 0,
-        capture.session.threads.count <= ThreadTable.systemCallThreads
-      {
-        status.readSystemCall(record)
-      }
-      return
-    }
-    guard hasRoom(record) else {
+    if record.isBlocked, capture.session.threads.count <= ThreadTable.systemCallThreads {
       status.readSystemCall(record)
+    }
+    guard isChosen(record), capture.mayMake(CallBit.threads) else { return }
+    guard hasRoom(record) else {
       record.setStatus(.unresponsive, insteadOf: before)
       return
     }
@@ -223,8 +187,12 @@ struct ThreadStopper {
   /// True if a signal is known not to end the process for want of room for its frame.
   private func hasRoom(_ record: ThreadRecord) -> Bool {
     if ThreadRoom.isSure(of: record.threadID) { return true }
+    if record.systemCall.count == 0 { status.readSystemCall(record) }
     let used = capture.session.counts.smallStacks
-    guard room.suffices(on: record.threadID, hasEntryStack: used < PM_ENTRY_STACKS / 2)
+    guard
+      room.suffices(
+        on: record.threadID, in: SystemCallPlace(record.systemCall.text),
+        hasEntryStack: used < PM_ENTRY_STACKS / 2)
     else { return false }
     capture.session.counts.smallStacks = used &+ 1
     return true
@@ -246,16 +214,20 @@ struct ThreadStopper {
   }
 
   /// The first signal that stops this thread; 0 if it blocks them all.
+  ///
+  /// SIGSETXID last, which libc lets no program block or wait for. Only in a process that ends: libc's own
+  /// use of it would be disturbed in one that lives on.
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)
     // A thread that libc has just made has opened its signals since, or libdispatch has for it.
     if canProfile(record) { return SIGPROF }
+    guard record.fields.knowsAllSignals else { return 0 }
     let realTime = capture.installed.signals.stop
-    guard realTime != 0, record.fields.knowsAllSignals,
-      !SignalMask.has(record.fields.blockedSignals, realTime)
-    else { return 0 }
-    return realTime
+    if realTime != 0, !SignalMask.has(record.fields.blockedSignals, realTime) { return realTime }
+    return capture.session.isEnd && !SignalMask.has(record.fields.blockedSignals, SIGSETXID)
+      && capture.shared.stops.library.take(SIGSETXID, for: capture.installed.signals)
+      ? SIGSETXID : 0
   }
 
   private func canProfile(_ record: ThreadRecord) -> Bool {

@@ -1,5 +1,3 @@
-internal import CSignalSafe
-internal import Glibc
 internal import IntermediateDump
 
 /// A request for a dump, as the value that is queued with the stop signal of a running process.
@@ -32,49 +30,5 @@ package struct CaptureRequest: Sendable, Equatable {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: number)
     return bytes.hexadecimal
-  }
-}
-
-/// A process by a descriptor, which never stands for a later process of the same ID.
-package struct ProcessDescriptor: ~Copyable {
-  private let descriptor: Int32
-  private let processID: Int32
-
-  /// Opens it.
-  ///
-  /// - Throws: `SystemError`: ESRCH without such a process, ENOSYS before Linux 5.3.
-  package init(_ processID: Int32) throws(SystemError) {
-    let result = pm_open_process(processID)
-    guard result >= 0 else { throw SystemError(errno: 0 &- result) }
-    descriptor = result
-    self.processID = processID
-  }
-
-  deinit { close(descriptor) }
-
-  /// Queues a request with a signal for one thread, which ends a process that has no handler for it.
-  ///
-  /// Not for the process: the kernel may give that to a thread that waits in sigwait(3).
-  ///
-  /// - Throws: `SystemError`: EPERM for another user's process, ESRCH once it or the thread has ended.
-  package borrowing func queue(
-    _ request: CaptureRequest, signal: Int32, thread: Int32
-  ) throws(SystemError) {
-    guard !hasEnded else { throw SystemError(errno: ESRCH) }
-    let result = pm_queue_signal(processID, thread, signal, request.value)
-    guard result == 0 else { throw SystemError(errno: result) }
-  }
-
-  /// True once the process has ended.
-  ///
-  /// Source: pidfd_open(2), poll.
-  package var hasEnded: Bool {
-    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return unsafe poll(&entry, 1, 0) == 1
-  }
-
-  /// The error of a system call.
-  package struct SystemError: Error {
-    package let errno: Int32
   }
 }

@@ -29,7 +29,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
     }
   }
 
-  /// The evidence for the system call that a thread was blocked in.
+  /// The evidence for the system call that a thread was blocked in; 1.0.0 wrote `registers` and `code`.
   public enum SystemCallSource: UInt8, Sendable {
     /// `/proc/self/task/<tid>/syscall`.
     case kernel = 1
@@ -43,7 +43,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var id: UInt32
   public var name: String?
   /// The state letter of proc(5), before the thread was stopped: R running, S sleeping, D in the
-  /// kernel, T stopped; where it was stopped unseen, S if the signal ended a system call, else R.
+  /// kernel, T stopped.
   public var state: Character?
   public var captureMethod: CaptureMethod?
   /// Nil unless the thread was stopped: a thread read through the kernel has `stackPointer` and

@@ -189,7 +189,7 @@ struct ChainingTests {
   func coreWithoutMemoryReads() async throws {
     let victim = try await Victim(.asTested)
     let child = try await victim.die(
-      "freed-page", on: .main, options: ["--forgo", "memory-reads"], coreFile: .allowed)
+      "freed-page", on: .main, options: ["--forgo", "memory"], coreFile: .allowed)
     #expect(child.end.signal == SIGSEGV)
     let gdb = try await GDB.view(
       core: try CoreFile.path(in: try victim.directory("handled")), of: victim.executable,

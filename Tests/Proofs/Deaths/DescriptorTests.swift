@@ -43,13 +43,20 @@ struct DescriptorTests {
   }
 
   @Test("The same where the descriptor table may not be left")
-  func forgoes() async throws {
+  func refused() async throws {
     let victim = try await Victim(.asTested)
-    let child = try await victim.run(
+    #if arch(x86_64)
+      let unshare = 272
+    #else
+      let unshare = 97
+    #endif
+    let child = try await ChildProcess.run(
+      victim.executable,
       [
         "null-read", "--database", victim.database, "--threads", "3", "--condition", "theft",
-        "--forgo", "descriptor-table",
-      ], in: "forgone")
+        "--condition", "calls-filtered",
+      ], in: try victim.directory("refused"),
+      environment: ["SWIFT_BACKTRACE": "enable=no", "CRASHLAB_FILTER": "error:\(unshare)"])
     #expect(child.end.signal == 11)
     let lines = try await victim.process()
     #expect(lines.count == 1 && lines[0].tellsAWholeDump, "\(lines)")

@@ -9,41 +9,24 @@ struct ForgoneCallTests {
   struct Group: Sendable, CustomTestStringConvertible {
     let name: String
     let calls: Set<String>
-    /// False if only a crash under other conditions makes them.
-    var isAlwaysMade = true
     var testDescription: String { name }
 
-    init(_ name: String, _ calls: Set<String>, isAlwaysMade: Bool = true) {
-      self.name = name
-      self.calls = calls
-      self.isAlwaysMade = isAlwaysMade
-    }
+    private static let proc: Set<String> = [
+      "read", "getdents64", "readlinkat", "pread64", "getppid", "getrusage", "clock_gettime",
+    ]
 
     static let all: [Group] = [
-      Group("memory-reads", ["process_vm_readv"]),
-      Group("thread-signals", ["tgkill"]),
-      Group("timers", ["timer_create", "timer_settime"]),
-      Group("file-size-limit", ["prlimit64"]),
-      // Made only where /proc cannot be read.
-      Group("scheduling", ["sched_getscheduler", "getpriority"], isAlwaysMade: false),
-      Group("processor-time", ["getrusage"]),
-      Group("parent", ["getppid"]),
-      Group("clocks", ["clock_gettime"]),
       Group(
-        "files",
-        [
-          "openat", "read", "getdents64", "close", "ftruncate", "mknodat", "fallocate", "fcntl",
-          "pwrite64",
-        ]),
-      // Made only where the process is in a cgroup whose files can be read.
-      Group("control-group", ["pread64"], isAlwaysMade: false),
-      Group("file-checks", ["fstat"]),
-      Group("file-position", ["lseek"], isAlwaysMade: false),
-      Group("rename", ["renameat2"]),
-      Group("directories", ["mkdirat"], isAlwaysMade: false),
-      Group("random", ["getrandom"], isAlwaysMade: false),
-      Group("fault-stack", ["sigaltstack"]),
-      Group("descriptor-table", ["unshare"]),
+        name: "files",
+        calls: proc.union([
+          "openat", "close", "fstat", "newfstatat", "lseek", "ftruncate", "fallocate", "mknodat",
+          "mkdirat", "renameat2", "unlinkat", "fchown", "fcntl", "pwrite64", "getrandom", "unshare",
+          "prlimit64", "mmap", "madvise", "munmap",
+        ])),
+      Group(name: "proc", calls: proc),
+      Group(
+        name: "threads", calls: ["tgkill", "sigaltstack", "timer_create", "timer_settime"]),
+      Group(name: "memory", calls: ["process_vm_readv"]),
     ]
   }
 
@@ -74,7 +57,7 @@ struct ForgoneCallTests {
     try await checkOneReport(database)
   }
 
-  @Test("Not forgone, it does", arguments: Group.all.filter(\.isAlwaysMade))
+  @Test("Not forgone, it does", arguments: Group.all)
   func killing(_ group: Group) async throws {
     let directory = try TemporaryDirectory()
     let end = try await die(
@@ -96,6 +79,25 @@ struct ForgoneCallTests {
       kind, under: condition,
       more: ["--database", directory.path + "/database", "--forgo", group.name], in: directory)
     #expect(handled == alone)
+  }
+
+  @Test("Forgone, a group takes its part of the report, and no other", arguments: Group.all)
+  func lost(_ group: Group) async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.path + "/database"
+    let end = try await die(
+      "null-read", under: group.name + "-killed",
+      more: ["--database", database, "--forgo", group.name],
+      in: directory)
+    #expect(end.signal == 11)
+    let reports = try ReportDirectory(database)
+    let snapshot = try #require(reports.snapshots.first)
+    let readsProc = group.name == "threads" || group.name == "memory"
+    #expect((snapshot.threads.count == 4) == readsProc)
+    #expect((snapshot.process.crashTime != nil) == readsProc)
+    let others = snapshot.threads.dropFirst()
+    #expect(others.allSatisfy { ($0.captureMethod == .stopped) == (group.name != "threads") })
+    #expect(snapshot.threads.allSatisfy { !$0.stack.isEmpty })
   }
 
   #if arch(x86_64)

@@ -86,30 +86,25 @@ struct StopTests {
     let threads = try #require(run.reports.snapshots.first).threads
     let deaf = threads.filter { $0.name == "deaf" }
     #expect(deaf.count == 2)
+    // Nobody but those that block all others gets SIGSETXID.
+    #expect(Self.signals(run) == [33, 33])
     #expect(deaf.allSatisfy { $0.captureMethod == .stopped && $0.context != nil })
     let closed = threads.filter { $0.name == "closed" }
     #expect(closed.count == 2)
     #expect(closed.allSatisfy { $0.captureMethod == .kernel && !$0.stack.isEmpty })
   }
 
-  @Test("No thread of a process that ends is looked at; each tells its name, state and scheduling")
-  func unseen() async throws {
-    func opened(_ run: InjectedRun) -> Int {
-      run.report.calls.count {
-        $0.role == .crashing && SystemCallNames.name($0.number) == "openat"
-      }
-    }
-    let alone = opened(try await InjectedRun(Self.crowd(0), .none))
-    var run = try await InjectedRun(Self.crowd(8), .none)
-    // One that a busy machine gives no processor for a millisecond is looked at: not in each run.
-    for _ in 0..<9 where opened(run) > alone {
-      run = try await InjectedRun(Self.crowd(8), .none)
-    }
-    #expect(opened(run) == alone)
-    let names = run.report.calls.filter { $0.role == .crashing }.map {
-      SystemCallNames.name($0.number)
-    }
-    #expect(names.count { $0 == "tgkill" } == 8)
+  /// The stop signals that the crashing thread has sent.
+  private static func signals(_ run: InjectedRun) -> [UInt64] {
+    run.report.calls.filter {
+      $0.role == .crashing && SystemCallNames.name($0.number) == "tgkill" && $0.arguments[2] != 0
+    }.map { $0.arguments[2] }
+  }
+
+  @Test("Each thread is stopped by SIGPROF; name, state and scheduling are those before")
+  func sleepers() async throws {
+    let run = try await InjectedRun(Self.crowd(8), .none)
+    #expect(Self.signals(run) == [UInt64](repeating: 27, count: 8))
     let threads = try #require(run.reports.snapshots.first).threads.dropFirst()
     #expect(threads.count == 8)
     #expect(Set(threads.compactMap(\.name)) == Set((1...8).map { "sleeper-\($0)" }))

@@ -39,7 +39,7 @@ struct SummaryCallTests {
   @Test("Nor in what has got its number since the start, unchecked")
   func unchecked() async throws {
     let calls = try await calls(
-      ["--forgo", "file-checks", "--condition", "other-stderr"], after: "exec 2>&-")
+      ["--forgo", "files", "--condition", "other-stderr"], after: "exec 2>&-")
     #expect(calls.isDisjoint(with: Self.work))
   }
 }

@@ -124,7 +124,7 @@ import Testing
       _ = pm_queue_signal(process, process, signal, value)
     }
 
-    /// glibc's SIGSETXID, by which a crash stops threads.
+    /// glibc's SIGSETXID, by which a crash stops threads that block all else.
     private static let setID: Int32 = 33
 
     func finish() {

@@ -101,7 +101,7 @@ struct RealDumpTests {
       #expect(thread.schedulingPolicy != nil && thread.niceValue != nil)
       if thread.name?.hasPrefix("sleeper-") == true {
         #expect(thread.systemCallNumber != nil, "\(thread.systemCall ?? "")")
-        #expect(thread.captureMethod == .stopped && thread.systemCallSource != nil)
+        #expect(thread.captureMethod == .stopped && thread.systemCallSource == nil)
       }
     }
     let map = try #require(dumped.snapshot.linkMap)

@@ -14,6 +14,8 @@ struct CallGraphAudit {
   private var bound: Set<String> = []
   private(set) var reached: Set<String> = []
   private(set) var violations: [Violation] = []
+  /// Source files that have instructions of what was reached.
+  private(set) var files: Set<String> = []
   /// Entries of the list that were needed.
   private(set) var used: Set<String> = []
 
@@ -43,6 +45,7 @@ struct CallGraphAudit {
           violations.append(Violation(function: name, what: "is not in the program"))
           continue
         }
+        files.formUnion(function.files)
         for instruction in function.threadLocal {
           violations.append(Violation(function: name, what: "thread-local: \(instruction)"))
         }

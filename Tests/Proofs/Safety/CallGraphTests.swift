@@ -38,6 +38,37 @@ import Testing
     #expect(audit.reached.count > 30)
   }
 
+  /// The most code lines of files that a handler can reach.
+  private static let budget = 13_000
+
+  @Test("The crash path keeps its budget of code lines")
+  func budget() async throws {
+    let program = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+    let disassembly = try Disassembly(of: program)
+    var audit = CallGraphAudit(disassembly, allowed: try .kept())
+    try audit.walk(from: Self.roots(in: disassembly))
+    let lines = try CodeLines(of: audit.files)
+    for (file, count) in lines.counts.sorted(by: { $0.key < $1.key }) {
+      print("crash path: \(count) \(file)")
+    }
+    print("crash path: \(lines.total) code lines in \(lines.counts.count) files")
+    #expect(lines.counts["Sources/CrashHandler/Signals/CrashEntry.swift"] != nil)
+    #expect(lines.total <= Self.budget)
+  }
+
+  @Test func linesWithoutCodeAreNotCounted() {
+    let text = """
+      /// A comment.
+      let a = 1  // code
+
+      /* a comment
+         of two lines */
+      # code
+        // a comment
+      """
+    #expect(CodeLines.count(text) == 2)
+  }
+
   /// On a thread whose FS base points nowhere they would fault, before there is another block.
   @Test(arguments: BuildConfiguration.allCases)
   func whatRunsFirstReadsNothingOfTheThread(_ configuration: BuildConfiguration) async throws {

@@ -15,6 +15,8 @@ struct Disassembly {
     var threadLocal: [String] = []
     /// Whether it reads anything of the thread's control block, these two included.
     var readsControlBlock = false
+    /// The source files of its instructions, those of inlined functions included.
+    var files: Set<String> = []
   }
 
   let program: String
@@ -55,10 +57,17 @@ struct Disassembly {
   /// Reads the functions of a list whose names stand between commas.
   private func read(_ list: String, into result: inout [String: Function]) throws {
     let lines = try Self.run(
-      "llvm-objdump", ["-d", "--no-show-raw-insn", "--disassemble-symbols=" + list, program])
+      "llvm-objdump",
+      ["-d", "--line-numbers", "--no-show-raw-insn", "--disassemble-symbols=" + list, program])
     var current: (name: String, end: UInt64)?
     var recent: [String] = []
+    var file = ""
     for line in lines {
+      // `; /path/file.swift:12` stands where file or line changes.
+      if line.hasPrefix("; /"), let colon = line.lastIndex(of: ":") {
+        file = String(line[..<colon].dropFirst(2))
+        continue
+      }
       if line.hasSuffix(">:"), let open = line.firstIndex(of: "<") {
         let name = String(line[line.index(after: open)...].dropLast(2))
         let place = places[name]
@@ -74,6 +83,7 @@ struct Disassembly {
         address < end
       else { continue }
       let instruction = parts[1].trimmingCharacters(in: .whitespaces)
+      result[name]?.files.insert(file)
       if !Self.isSwitch(instruction, after: recent) {
         Self.read(instruction, of: name, into: &result[name, default: .init()])
       }

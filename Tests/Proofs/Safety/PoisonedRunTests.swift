@@ -87,9 +87,9 @@ import Testing
 
     static let violations = [
       Violation(name: "malloc", statements: "free(malloc(8))"),
-      // SIGSETXID stops threads.
+      // SIGPROF stops threads.
       Violation(
-        name: "malloc", statements: "if (signal == 33) free(malloc(8))", place: "the stop handler"),
+        name: "malloc", statements: "if (signal == 27) free(malloc(8))", place: "the stop handler"),
       Violation(name: "calloc", statements: "free(calloc(8, 8))"),
       Violation(
         name: "pthread_mutex_lock",

@@ -41,29 +41,18 @@ void condition_change_root(void) {
 void condition_not_dumpable(void) { check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl"); }
 
 // What the handler can forgo, by the names of `CallGroup`.
-enum { CALLS_IN_GROUP = 8 };
+enum { CALLS_IN_GROUP = 28 };
 static const struct call_group {
   const char *name;
   int count;
   unsigned numbers[CALLS_IN_GROUP];
 } groups[] = {
-    {"memory-reads", 1, {SYS_process_vm_readv}},
-    {"thread-signals", 1, {SYS_tgkill}},
-    {"timers", 2, {SYS_timer_create, SYS_timer_settime}},
-    {"file-size-limit", 1, {SYS_prlimit64}},
-    {"scheduling", 2, {SYS_sched_getscheduler, SYS_getpriority}},
-    {"processor-time", 1, {SYS_getrusage}},
-    {"parent", 1, {SYS_getppid}},
-    {"clocks", 1, {SYS_clock_gettime}},
-    {"files", 8, {SYS_openat, SYS_read, SYS_getdents64, SYS_close, SYS_mknodat, SYS_fallocate, SYS_fcntl, SYS_pwrite64}},
-    {"control-group", 1, {SYS_pread64}},
-    {"file-checks", 1, {SYS_fstat}},
-    {"file-position", 1, {SYS_lseek}},
-    {"rename", 1, {SYS_renameat2}},
-    {"directories", 1, {SYS_mkdirat}},
-    {"random", 1, {SYS_getrandom}},
-    {"fault-stack", 1, {SYS_sigaltstack}},
-    {"descriptor-table", 1, {SYS_unshare}},
+    {"files", 26, {SYS_openat, SYS_close, SYS_fstat, SYS_newfstatat, SYS_lseek, SYS_ftruncate, SYS_fallocate, SYS_mknodat, SYS_mkdirat,
+                   SYS_renameat2, SYS_unlinkat, SYS_fchown, SYS_fcntl, SYS_pwrite64, SYS_getrandom, SYS_unshare, SYS_prlimit64, SYS_madvise,
+                   SYS_munmap, SYS_read, SYS_getdents64, SYS_readlinkat, SYS_pread64, SYS_getppid, SYS_getrusage, SYS_clock_gettime}},
+    {"proc", 7, {SYS_read, SYS_getdents64, SYS_readlinkat, SYS_pread64, SYS_getppid, SYS_getrusage, SYS_clock_gettime}},
+    {"threads", 4, {SYS_tgkill, SYS_sigaltstack, SYS_timer_create, SYS_timer_settime}},
+    {"memory", 1, {SYS_process_vm_readv}},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 

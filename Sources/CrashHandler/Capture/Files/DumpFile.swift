@@ -53,7 +53,7 @@ struct DumpFile {
   /// True if the file is known not to lie under its name any more: a converter that took this
   /// process for dead has renamed it, and removes it once it has a report.
   private func isTaken() -> Bool {
-    guard capture.mayMake(CallBit.fileChecks) else { return false }
+    guard capture.mayMake(CallBit.files) else { return false }
     return unsafe capture.session.files.dump.identity.isGone(
       from: capture.session.names.locked, in: capture.session.files.directory.descriptor)
   }
@@ -124,10 +124,7 @@ struct DumpFile {
   ///
   /// One that was only renamed is left: a converter that has it looks again before it removes it.
   private func copyToNew() -> Bool {
-    guard
-      capture.mayMake(CallBit.files) && capture.mayMake(CallBit.fileChecks)
-        && capture.mayMake(CallBit.cgroup)
-    else { return false }
+    guard capture.mayMake(CallBit.files) else { return false }
     let old = capture.session.files.dump.descriptor
     let identity = capture.session.files.dump.identity
     guard identity.isOf(old, linked: false), !identity.isOf(old, linked: true), makeNew() else {
@@ -225,16 +222,14 @@ struct DumpFile {
   /// made again.
   private func prepareDirectories() {
     guard capture.mayMake(CallBit.files) else { return }
-    if !capture.isSame(capture.session.files.proc) {
+    if capture.mayMake(CallBit.proc), !capture.isSame(capture.session.files.proc) {
       unsafe capture.session.files.proc.descriptor = openDirectory(ProcReader.characters("/proc"))
     }
     if capture.isSame(capture.session.files.directory, linked: true) {
       return
     }
-    if capture.mayMake(CallBit.directories) {
-      _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.database)
-      _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.directory)
-    }
+    _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.database)
+    _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.directory)
     capture.session.files.directory = unsafe capture.calls.hold(
       openDirectory(capture.installed.paths.directory))
   }

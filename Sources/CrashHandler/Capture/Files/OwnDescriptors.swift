@@ -31,7 +31,7 @@ struct OwnDescriptors {
   @_noLocks
   func take() {
     capture.session.files.hasOwnDescriptors = false
-    guard case .ends = capture.session.exception.fate, capture.mayMake(CallBit.descriptorTable),
+    guard case .ends = capture.session.exception.fate, capture.mayMake(CallBit.files),
       capture.shared.previousActions[capture.session.exception.signal.number].handler == SIG_DFL
     else { return }
     capture.session.files.hasOwnDescriptors = pm_leave_descriptor_table() == 0
@@ -90,7 +90,7 @@ struct OwnWriting {
   init(_ capture: Capture, blocking signals: UInt64) {
     previousMask = SignalMask.block(signals | OwnWriting.fileSizeSignal) ?? 0
     wasPending = (SignalMask.pending ?? 0) & OwnWriting.fileSizeSignal != 0
-    limit = FileSizeLimit(isRaised: capture.mayMake(CallBit.fileSizeLimit))
+    limit = FileSizeLimit(capture)
   }
 
   /// - Parameter hasFailed: whether a write may have been refused for its size.
@@ -111,14 +111,14 @@ struct FileSizeLimit {
   private var limit = pm_limit()
   private var isRaised = false
 
-  /// - Parameter isRaised: false to leave the limit alone.
   @_noLocks
-  init(isRaised: Bool) {
-    guard isRaised else { return }
-    guard unsafe pm_file_size_limit(nil, &limit) == 0, limit.soft != limit.hard else { return }
+  init(_ capture: Capture) {
+    guard capture.mayMake(CallBit.files), unsafe pm_file_size_limit(nil, &limit) == 0,
+      limit.soft != limit.hard
+    else { return }
     var raised = limit
     raised.soft = limit.hard
-    self.isRaised = unsafe pm_file_size_limit(&raised, nil) == 0
+    isRaised = unsafe pm_file_size_limit(&raised, nil) == 0
   }
 
   @_noLocks

@@ -20,10 +20,9 @@ struct ReportName {
   @_noLocks
   func choose() {
     let bytes = unsafe capture.session.names.reportID
-    if unsafe !capture.mayMake(CallBit.random) || pm_getrandom(bytes, 16) != 16 {
+    if unsafe !capture.mayMake(CallBit.files) || pm_getrandom(bytes, 16) != 16 {
       // Before the kernel has entropy, or under a seccomp profile: unique by time and thread.
-      unsafe bytes.storeBytes(
-        of: capture.mayMake(CallBit.clocks) ? pm_wall_clock() : 0, as: UInt64.self)
+      unsafe bytes.storeBytes(of: capture.wallClock, as: UInt64.self)
       unsafe bytes.storeBytes(
         of: UInt64(truncatingIfNeeded: pm_gettid()) &<< 32
           | capture.clock & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)

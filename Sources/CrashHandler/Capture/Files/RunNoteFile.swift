@@ -59,8 +59,7 @@ struct RunNoteFile {
   func noteTermination(_ signal: Int32, reaction: UInt32) {
     guard isOurs && !capture.session.runRecord.hasTermination else { return }
     capture.session.runRecord.hasTermination = true
-    let time = capture.mayMake(CallBit.clocks) ? pm_wall_clock() : 0
-    var note = (UInt32(bitPattern: signal), reaction, time)
+    var note = (UInt32(bitPattern: signal), reaction, capture.wallClock)
     _ = unsafe write(&note, 16, at: RunNotes.offset &+ RunNotes.terminationOffset)
   }
 

@@ -9,12 +9,13 @@ internal import CSignalSafe
 /// Documentation/admin-guide/mm/pagemap.rst.
 @safe
 struct ResidentPages {
-  /// Pages that one read tells of.
+  /// Pages that one read tells of, and the number of such windows that are kept: one for the stack and the
+  /// thread-local block of each of some 200 threads.
   private static var window: Int { 512 }
-  /// Offsets of the window's first page and the number of its pages, in front of its entries.
-  private static var firstOffset: Int { 0 }
-  private static var countOffset: Int { 8 }
-  private static var entriesOffset: Int { 16 }
+  private static var capacity: Int { 256 }
+  /// Bytes of a window: its number and one, and a bit for each page.
+  private static var stride: Int { 8 &+ window / 8 }
+  private static var entriesOffset: Int { capacity &* stride }
   static var byteCount: Int { @_noLocks get { entriesOffset &+ window &* 8 } }
   /// Bits of an entry.
   private static var presentOrSwapped: UInt64 { 1 &<< 63 | 1 &<< 62 }
@@ -39,7 +40,7 @@ struct ResidentPages {
   @_noLocks
   mutating func open(_ capture: Capture) {
     close(capture)
-    guard capture.mayMake(CallBit.cgroup) else { return }
+    guard capture.mayMake(CallBit.proc) else { return }
     file = capture.calls.hold(capture.proc.open(named: "thread-self/pagemap"))
     forget()
   }
@@ -52,7 +53,13 @@ struct ResidentPages {
 
   /// Forgets what was read, for threads have run since.
   @_noLocks
-  func forget() { memory.setWord(ResidentPages.countOffset, 0) }
+  func forget() {
+    var index = 0
+    while index < ResidentPages.capacity {
+      memory.setWord(index &* ResidentPages.stride, 0)
+      index &+= 1
+    }
+  }
 
   /// Counts the bytes from an address on that are alike: all of pages that are here, or none.
   ///
@@ -76,22 +83,33 @@ struct ResidentPages {
 
   /// True for a page that is here, or where the kernel does not tell.
   private func has(_ page: UInt64) -> Bool {
-    let first = memory.word(ResidentPages.firstOffset)
-    if page &- first >= memory.word(ResidentPages.countOffset) { read(from: page) }
-    let index = Int(truncatingIfNeeded: page &- memory.word(ResidentPages.firstOffset))
-    let entry = memory.word(ResidentPages.entriesOffset &+ index &* 8)
-    return entry & ResidentPages.presentOrSwapped != 0
+    let number = page &>> 9
+    // By multiplication, since stacks lie at equal distances.
+    let hash = (number &* 0x9E37_79B9_7F4A_7C15) &>> 56
+    let offset = Int(truncatingIfNeeded: hash) &* ResidentPages.stride
+    if memory.word(offset) != number &+ 1 { read(number, to: offset) }
+    let word = Int(truncatingIfNeeded: page & 511) / 64
+    return memory.word(offset &+ 8 &+ word &* 8) &>> (page & 63) & 1 == 1
   }
 
   @inline(never)
-  private func read(from page: UInt64) {
+  private func read(_ number: UInt64, to offset: Int) {
     let entries = memory.dropFirst(ResidentPages.entriesOffset)
-    let (size, position) = (ResidentPages.window &* 8, Int64(truncatingIfNeeded: page &* 8))
-    let result = unsafe pm_pread(file.descriptor, entries.address, size, position)
-    memory.setWord(ResidentPages.firstOffset, page)
-    memory.setWord(
-      ResidentPages.countOffset, UInt64(truncatingIfNeeded: result > 8 ? result / 8 : 1))
-    // No address of a program, or a refusal, which says nothing about the page.
-    if result < 8 { entries.setWord(0, result < 0 ? ResidentPages.presentOrSwapped : 0) }
+    let size = ResidentPages.window &* 8
+    let result = unsafe pm_pread(
+      file.descriptor, entries.address, size, Int64(truncatingIfNeeded: number &* UInt64(size)))
+    // Of no window, if a fault or the time ends this.
+    memory.setWord(offset, 0)
+    var (page, bits) = (0, UInt64(0))
+    while page < ResidentPages.window {
+      // A refusal says nothing about the page; behind the answer's end is no address of a program.
+      let isHere =
+        result < 0
+        || page &* 8 < result && entries.word(page &* 8) & ResidentPages.presentOrSwapped != 0
+      bits = bits &>> 1 | (isHere ? 1 &<< 63 : 0)
+      page &+= 1
+      if page & 63 == 0 { memory.setWord(offset &+ page / 8, bits) }
+    }
+    memory.setWord(offset, number &+ 1)
   }
 }

@@ -102,17 +102,6 @@ struct Bytes {
     unsafe Bytes(address, count: length < 0 ? 0 : length < count ? length : count)
   }
 
-  @_noLocks
-  func isSame(as other: Bytes) -> Bool {
-    guard count == other.count else { return false }
-    var index = 0
-    while index < count {
-      if self[index] != other[index] { return false }
-      index &+= 1
-    }
-    return true
-  }
-
   var withoutLineFeeds: Bytes {
     @_noLocks get {
       var length = count

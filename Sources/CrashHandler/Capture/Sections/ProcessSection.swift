@@ -13,12 +13,14 @@ func writeProcess(
   _ calls: CrashCalls, proc: ProcReader, hidesName: Bool, hidesUser: Bool, to output: DumpOutput
 ) {
   output.startMap(.process)
-  let parent = calls.mayMake(CallBit.parent) ? pm_getppid() : -1
-  if parent >= 0 { output.identifier(.parentProcessID, parent) }
-  var times = pm_processor_times()
-  if unsafe calls.mayMake(CallBit.processorTime) && pm_getrusage(&times) == 0 {
-    output.unsigned(.userTime, times.user)
-    output.unsigned(.systemTime, times.system)
+  if calls.mayMake(CallBit.proc) {
+    let parent = pm_getppid()
+    if parent >= 0 { output.identifier(.parentProcessID, parent) }
+    var times = pm_processor_times()
+    if unsafe pm_getrusage(&times) == 0 {
+      output.unsigned(.userTime, times.user)
+      output.unsigned(.systemTime, times.system)
+    }
   }
   let capacity = 16384
   if let place = unsafe output.beginProperty(.processStatus, capacity: capacity) {
@@ -57,7 +59,7 @@ private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer,
 /// RUNS-DURING-CRASH.
 @_noLocks
 func writeCrashTime(_ calls: CrashCalls, processStart: UInt64, to output: DumpOutput) {
-  guard calls.mayMake(CallBit.clocks) else { return }
+  guard calls.mayMake(CallBit.proc) else { return }
   let time = pm_wall_clock()
   let uptime = pm_boot_clock()
   output.startMap(.process)

@@ -9,9 +9,7 @@ struct ThreadWriter {
   private let stacks: StackWriter
   private let memory: SafeMemory
   private let status: ThreadStatus
-  private let interrupted: InterruptedCalls
   private let stage: MemoryStage
-  private let calls: CrashCalls
   private let waiting: WaitingCrashes
   private let readsAgain: Bool
   /// Replaces registers; nil for a dump that keeps them, and names.
@@ -21,17 +19,15 @@ struct ThreadWriter {
   /// - Parameter readsAgain: whether threads may have gone on since they were found.
   @_noLocks
   init(
-    stacks: StackWriter, memory: SafeMemory, status: ThreadStatus, interrupted: InterruptedCalls,
-    stage: MemoryStage, calls: CrashCalls, waiting: WaitingCrashes, readsAgain: Bool,
+    stacks: StackWriter, memory: SafeMemory, status: ThreadStatus, stage: MemoryStage,
+    waiting: WaitingCrashes, readsAgain: Bool,
     sanitizer: WordSanitizer?, output: DumpOutput
   ) {
     self.sanitizer = sanitizer
     self.stacks = stacks
     self.memory = memory
     self.status = status
-    self.interrupted = interrupted
     self.stage = stage
-    self.calls = calls
     self.waiting = waiting
     self.readsAgain = readsAgain
     self.output = output
@@ -78,14 +74,13 @@ struct ThreadWriter {
     if !record.status.isStill, let crash = waiting.crash(of: record.threadID) {
       record.setCrash(crash)
     }
-    if record.fields.isUnseen { describe(record) }
     if record.status.isStill {
       writeIdentity(threadID: record.threadID, method: record.has(.stopped) ? 2 : 3)
       writeStatus(record)
       output.unsigned(.threadPointer, record.fields.threadPointer)
       if let context = record.fields.context {
         output.unsigned(.blockedSignals, context.signalMask)
-        if record.isBlocked { writeInterruptedCall(context) }
+        if record.isInSystemCall(context) { writeSystemCall(record) }
         writeContext(context, isExtended: false)
         stacks.write(
           from: context.stackPointer, threadPointer: record.fields.threadPointer, limit: limit,
@@ -97,42 +92,31 @@ struct ThreadWriter {
     output.end()
   }
 
-  /// Completes the record of a thread that was asked to stop before the kernel was asked about it.
-  @inline(never)
-  private func describe(_ record: ThreadRecord) {
-    if !record.fields.isNamed { _ = status.read(record) }
-    guard record.has(.stopped), let context = record.fields.context else { return }
-    record.fields.stateLetter = interrupted.isWaiting(context) ? 0x53 : 0x52  // S, R
-  }
-
   /// Writes a thread that did not stop: the kernel tells where a blocked one stands, without waking
   /// it.
   ///
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
-    if record.systemCall.count == 0 || readsAgain { status.readSystemCall(record) }
+    if record.systemCall.count == 0 || readsAgain || record.has(.unresponsive) {
+      status.readSystemCall(record)
+    }
     if !record.fields.knowsAllSignals { status.readBlockedSignals(record) }
-    var scanner = record.systemCall.text
     guard record.systemCall.count > 0 else {
       writeIdentity(threadID: record.threadID, method: 5)
       writeStatus(record)
       writeBlockedSignals(record)
       return
     }
-    // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
-    scanner.skipWords(scanner.matches("-1") ? 1 : 7)
-    let stackPointer = scanner.hexadecimal()
-    scanner.skipBlanks()
-    let instructionPointer = scanner.hexadecimal()
+    let place = SystemCallPlace(record.systemCall.text)
     writeIdentity(threadID: record.threadID, method: 4)
     writeStatus(record)
     writeBlockedSignals(record)
-    output.property(.systemCall, isSanitized ? record.systemCall.firstWord : record.systemCall)
+    writeSystemCall(record)
     output.countThreadReadFromKernel()
-    output.unsigned(.threadStackPointer, stackPointer)
-    output.unsigned(.threadInstructionPointer, instructionPointer)
-    stacks.write(from: stackPointer, threadPointer: 0, limit: limit)
+    output.unsigned(.threadStackPointer, place.stackPointer)
+    output.unsigned(.threadInstructionPointer, place.instructionPointer)
+    stacks.write(from: place.stackPointer, threadPointer: 0, limit: limit)
   }
 
   @_noLocks
@@ -154,16 +138,8 @@ struct ThreadWriter {
     output.unsigned(.blockedSignals, record.fields.blockedSignals)
   }
 
-  /// Writes the system call that the signal has interrupted.
-  private func writeInterruptedCall(_ context: SignalContext) {
-    guard let call = interrupted.call(context),
-      let place = unsafe output.beginProperty(
-        .systemCall, capacity: ThreadTable.systemCallCapacity)
-    else { return }
-    var text = unsafe TextBuffer(place, capacity: ThreadTable.systemCallCapacity)
-    if isSanitized { call.writeNumber(to: &text) } else { call.write(context, to: &text) }
-    output.finishProperty(count: text.count)
-    output.unsigned(.systemCallSource, call.isInferred ? 3 : 2, width: 1)
+  private func writeSystemCall(_ record: ThreadRecord) {
+    output.property(.systemCall, isSanitized ? record.systemCall.firstWord : record.systemCall)
   }
 
   private func writeScheduling(_ policy: UInt8, _ niceValue: Int8) {
@@ -171,29 +147,12 @@ struct ThreadWriter {
     output.signed(.niceValue, Int64(niceValue), width: 4)
   }
 
-  /// Asks for the scheduling, where the kernel's files cannot be had.
-  private func writeScheduling(of threadID: Int32) {
-    guard calls.mayMake(CallBit.scheduling) else { return }
-    let policy = pm_sched_getscheduler(threadID)
-    if policy >= 0 {
-      // Bit 30 is SCHED_RESET_ON_FORK.
-      output.unsigned(.schedulingPolicy, UInt64(truncatingIfNeeded: policy & 0xFF), width: 1)
-    }
-    let priority = pm_getpriority(threadID)
-    if priority > 0 {
-      output.signed(.niceValue, Int64(truncatingIfNeeded: 20 &- priority), width: 4)
-    }
-  }
-
   /// Writes name and state of the capturing thread, which ran when it crashed; its mask is with its
   /// registers.
   @_noLocks
   func writeOwnStatus(_ threadID: Int32) {
     output.unsigned(.threadState, 0x52, width: 1)  // "R"
-    guard let line = status.line(of: threadID) else {
-      writeScheduling(of: threadID)
-      return
-    }
+    guard let line = status.line(of: threadID) else { return }
     let capacity = ThreadTable.nameCapacity
     if !isSanitized, let place = unsafe output.beginProperty(.threadName, capacity: capacity) {
       output.finishProperty(

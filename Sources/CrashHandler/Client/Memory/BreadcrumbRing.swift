@@ -21,7 +21,7 @@ struct BreadcrumbRing {
 
   let count: Int
   private let base: UnsafeMutableRawPointer
-  private let next: UnsafeMutablePointer<UInt64>
+  let next: UnsafeMutablePointer<UInt64>
 
   @_noLocks
   init(_ base: UnsafeMutableRawPointer, count: Int, next: UnsafeMutablePointer<UInt64>) {
@@ -39,46 +39,9 @@ struct BreadcrumbRing {
     return unsafe base + index &* BreadcrumbRing.stride
   }
 
-  /// Leaves one; of a longer text the first 224 bytes.
-  ///
-  /// - Parameters:
-  ///   - work: a `WorkRings` key.
-  ///   - uptime: CLOCK_BOOTTIME in nanoseconds.
-  @_noLocks
-  func leave(
-    _ text: UnsafeRawPointer?, count: Int, work: UInt64, uptime: UInt64, threadID: Int32
-  ) {
-    guard let number = take() else { return }
-    let slot = unsafe slot(number)
-    let count = count < BreadcrumbRing.textCapacity ? count : BreadcrumbRing.textCapacity
-    unsafe slot.storeBytes(of: work, toByteOffset: 8, as: UInt64.self)
-    unsafe slot.storeBytes(of: uptime, toByteOffset: 16, as: UInt64.self)
-    unsafe slot.storeBytes(of: threadID, toByteOffset: 24, as: Int32.self)
-    unsafe slot.storeBytes(
-      of: UInt32(truncatingIfNeeded: count), toByteOffset: 28, as: UInt32.self)
-    if let text = unsafe text {
-      unsafe pm_copy_text(slot + BreadcrumbRing.textOffset, text, count)
-    }
-    unsafe pm_atomic_store_64(
-      slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))
-  }
-
-  /// Takes the next number and its slot, which is not whole from now on; nil if another thread
-  /// still has that.
-  @_noLocks
-  func take() -> UInt64? {
-    let number = unsafe pm_atomic_add_64(next, 1)
-    let word = unsafe slot(number).assumingMemoryBound(to: UInt64.self)
-    let writing = BreadcrumbRing.whole(number) &- 1
-    let old = unsafe pm_atomic_load_64(word)
-    guard old & 1 == 0, old < writing,
-      unsafe pm_atomic_compare_exchange_64(word, old, writing) == old
-    else { return nil }
-    return number
-  }
-
   /// The word of a slot that holds a breadcrumb.
-  private static func whole(_ number: UInt64) -> UInt64 { number &* 2 &+ 2 }
+  @_noLocks
+  static func whole(_ number: UInt64) -> UInt64 { number &* 2 &+ 2 }
 
   /// Copies one as it lies in its slot.
   ///

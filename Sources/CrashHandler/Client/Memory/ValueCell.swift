@@ -14,7 +14,7 @@ internal import CSignalSafe
 struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }
   /// In front of the bytes: how many there are (4), and how many of them are the key (4).
-  private static var headerSize: Int { 8 }
+  static var headerSize: Int { @_noLocks get { 8 } }
 
   private let word: UnsafeMutablePointer<UInt64>
   private let buffers: UnsafeMutableRawPointer
@@ -43,98 +43,14 @@ struct ValueCell {
     @_noLocks get { CellState(word: unsafe pm_atomic_load_64(word)) }
   }
 
-  private func exchange(_ old: CellState, _ new: CellState) -> Bool {
+  @_noLocks
+  func exchange(_ old: CellState, _ new: CellState) -> Bool {
     unsafe pm_atomic_compare_exchange_64(word, old.word, new.word) == old.word
   }
 
   @_noLocks
   func buffer(_ index: Int) -> UnsafeMutableRawPointer {
     unsafe buffers + index &* ValueCell.stride(capacity)
-  }
-
-  // MARK: - Setting
-
-  /// Replaces the value.
-  ///
-  /// - Parameter version: the version that may be replaced; nil for any.
-  /// - Returns: whether it was; not where somebody else was faster, or the buffers are all taken.
-  @_noLocks
-  func set(
-    key: UnsafeRawPointer?, keyCount: Int, value: UnsafeRawPointer?, valueCount: Int,
-    replacing version: UInt64?
-  ) -> CellResult {
-    guard keyCount >= 0, valueCount >= 0, keyCount <= capacity,
-      valueCount <= capacity &- keyCount
-    else { return .tooLong }
-    let (index, failure) = take(version)
-    guard index >= 0 else { return failure }
-    let place = unsafe buffer(index)
-    unsafe pm_atomic_store(
-      place.assumingMemoryBound(to: UInt32.self),
-      UInt32(truncatingIfNeeded: keyCount &+ valueCount))
-    unsafe pm_atomic_store(
-      (place + 4).assumingMemoryBound(to: UInt32.self), UInt32(truncatingIfNeeded: keyCount))
-    if let key = unsafe key {
-      unsafe pm_copy_bytes(place + ValueCell.headerSize, key, keyCount)
-    }
-    if let value = unsafe value {
-      unsafe pm_copy_bytes(place + ValueCell.headerSize + keyCount, value, valueCount)
-    }
-    return show(index, replacing: version)
-  }
-
-  /// Takes a buffer that nobody reads or writes; -1 and why if there is none.
-  @_noLocks
-  func take(_ version: UInt64?) -> (index: Int, failure: CellResult) {
-    while true {
-      let state = state
-      if let version, version != state.version { return (-1, .overtaken) }
-      let index = state.freeBuffer
-      if index < 0 {
-        if exchange(state, state.stale()) { return (-1, .noBuffer) }
-      } else if exchange(state, state.taking(index)) {
-        return (index, .done)
-      }
-    }
-  }
-
-  /// Makes a buffer that was taken and filled the value, or gives it back.
-  @_noLocks
-  func show(_ index: Int, replacing version: UInt64?) -> CellResult {
-    while true {
-      let state = state
-      if let version, version != state.version {
-        if exchange(state, state.giving(index)) { return .overtaken }
-      } else if exchange(state, state.showing(index)) {
-        return .done
-      }
-    }
-  }
-
-  /// Takes the value away.
-  ///
-  /// - Parameter version: the version that may be; nil for any.
-  @_noLocks
-  func clear(replacing version: UInt64? = nil) {
-    while true {
-      let state = state
-      if let version, version != state.version { return }
-      if exchange(state, state.cleared()) { return }
-    }
-  }
-
-  // MARK: - Reading
-
-  /// Whether the value has a key.
-  ///
-  /// The answer is for the state given: who acts on it does so for that version only.
-  @_noLocks
-  func hasKey(_ key: UnsafeRawPointer, count: Int, in state: CellState) -> Bool {
-    guard state.hasValue else { return false }
-    let place = unsafe buffer(state.current)
-    let found = unsafe pm_atomic_load((place + 4).assumingMemoryBound(to: UInt32.self))
-    guard Int(found) == count, count <= capacity else { return false }
-    return unsafe pm_bytes_equal(place + ValueCell.headerSize, key, count) != 0
   }
 
   /// Copies the value, key first.

@@ -23,13 +23,13 @@ enum WorkKey {
 /// Lies in memory of its own. RUNS-DURING-CRASH; filled by the program.
 @safe
 struct WorkRings {
-  private static var ways: Int { 8 }
+  static var ways: Int { @_noLocks get { 8 } }
   private static var buckets: Int { 64 }
   /// Breadcrumbs of a ring.
   static var ringCount: Int { @_noLocks get { 16 } }
   /// Offsets of three tables of words by ring, its work, its last use and the number of its next
   /// breadcrumb, and of the rings behind them.
-  private static var usesOffset: Int { 4096 }
+  static var usesOffset: Int { @_noLocks get { 4096 } }
   private static var nextsOffset: Int { 8192 }
   private static var ringsOffset: Int { 12288 }
 
@@ -46,11 +46,13 @@ struct WorkRings {
     unsafe self.base = base
   }
 
-  private func word(_ offset: Int, _ index: Int) -> UnsafeMutablePointer<UInt64> {
+  @_noLocks
+  func word(_ offset: Int, _ index: Int) -> UnsafeMutablePointer<UInt64> {
     unsafe (base + (offset &+ index &* 8)).assumingMemoryBound(to: UInt64.self)
   }
 
-  private func ring(_ index: Int) -> BreadcrumbRing {
+  @_noLocks
+  func ring(_ index: Int) -> BreadcrumbRing {
     let size = WorkRings.ringCount &* BreadcrumbRing.stride
     return unsafe BreadcrumbRing(
       base + (WorkRings.ringsOffset &+ index &* size), count: WorkRings.ringCount,
@@ -58,58 +60,10 @@ struct WorkRings {
   }
 
   /// The first ring of a work's bucket.
-  private func bucket(_ work: UInt64) -> Int {
+  @_noLocks
+  func bucket(_ work: UInt64) -> Int {
     let hash = (work &* 0x9E37_79B9_7F4A_7C15) &>> 58
     return Int(truncatingIfNeeded: hash) & (WorkRings.buckets &- 1) &* WorkRings.ways
-  }
-
-  private func index(of work: UInt64, from first: Int) -> Int? {
-    var index = first
-    while index < first &+ WorkRings.ways {
-      if unsafe pm_atomic_load_64(word(0, index)) == work { return index }
-      index &+= 1
-    }
-    return nil
-  }
-
-  /// The ring of a work, which takes one if it has none; nil if others took all meanwhile.
-  @_noLocks
-  func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
-    let first = bucket(work)
-    var attempts = 0
-    while attempts < 4 {
-      if let index = index(of: work, from: first) {
-        unsafe pm_atomic_store_64(word(WorkRings.usesOffset, index), uptime)
-        return ring(index)
-      }
-      let oldest = oldest(from: first)
-      let owner = unsafe word(0, oldest)
-      let old = unsafe pm_atomic_load_64(owner)
-      // Marked as used first, so that the next thread takes another one.
-      unsafe pm_atomic_store_64(word(WorkRings.usesOffset, oldest), uptime)
-      if unsafe pm_atomic_compare_exchange_64(owner, old, work) == old { return ring(oldest) }
-      attempts &+= 1
-    }
-    return nil
-  }
-
-  private func oldest(from first: Int) -> Int {
-    var oldest = first
-    var least = UInt64.max
-    var index = first
-    while index < first &+ WorkRings.ways {
-      let use = unsafe pm_atomic_load_64(word(WorkRings.usesOffset, index))
-      if use < least { (oldest, least) = (index, use) }
-      index &+= 1
-    }
-    return oldest
-  }
-
-  /// Lets the next work that needs one take a work's ring.
-  @_noLocks
-  func retire(_ work: UInt64) {
-    guard let index = index(of: work, from: bucket(work)) else { return }
-    unsafe pm_atomic_store_64(word(WorkRings.usesOffset, index), 0)
   }
 
   /// Copies each breadcrumb of a work, those of a ring oldest first; a work may have several rings.

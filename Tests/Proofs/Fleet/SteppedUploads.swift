@@ -1,31 +1,23 @@
-package import CrashReportDatabase
-internal import IntermediateDump
+import CrashReportDatabase
+import CrashReportUpload
 
 /// The uploads of a running process, step by step, with time and network from outside.
 ///
-/// For simulations of many hosts; what it runs is what `ReportUploader` runs.
-package struct SteppedUploads: Sendable {
+/// What it runs is what `ReportUploader` runs.
+struct SteppedUploads: Sendable {
   /// The answer of a server; a status of 0 for none.
-  package struct Answer: Sendable {
-    package var status: Int
+  struct Answer: Sendable {
+    var status: Int
     /// The header Retry-After.
-    package var retryAfter: String?
-
-    package init(status: Int, retryAfter: String? = nil) {
-      self.status = status
-      self.retryAfter = retryAfter
-    }
+    var retryAfter: String? = nil
   }
 
   /// A request over the network.
-  package struct Request: Sendable {
+  struct Request: Sendable {
     fileprivate let request: UploadRequest
 
-    /// The form's bytes.
-    package var bodySize: Int64 { request.bodySize }
-
     /// Sends it to its URL.
-    package func send() async -> Answer {
+    func send() async -> Answer {
       do throws(UploadError) {
         let response = try await LibcurlTransport().send(request) { _ in }
         return Answer(status: response.status, retryAfter: response.retryAfter)
@@ -55,19 +47,18 @@ package struct SteppedUploads: Sendable {
   ///   - now: seconds since 1970.
   ///   - random: from 0 to 1.
   ///   - answer: takes each request.
-  package init(
+  init(
     _ database: CrashReportDatabase, to target: UploadTarget,
     now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> Double,
     answer: @escaping @Sendable (Request) async -> Answer
   ) {
     uploads = StandingUploads(
-      engine: UploadEngine(
-        database: database, target: target, transport: Network(answer: answer),
-        clock: UploadClock(now: now, sleep: { _ in }, random: random), emit: { _ in }))
+      database, to: target, transport: Network(answer: answer),
+      clock: UploadClock(now: now, sleep: { _ in }, random: random))
   }
 
   /// Sends what is due.
   ///
   /// - Returns: seconds until the next look.
-  package mutating func pass() async -> Int64 { await uploads.pass() }
+  mutating func pass() async -> Int64 { await uploads.pass() }
 }

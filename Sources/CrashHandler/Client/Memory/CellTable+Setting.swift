@@ -1,0 +1,59 @@
+internal import CSignalSafe
+
+/// What the program does to a table; a crash only reads it.
+extension CellTable {
+  /// Gives a key a value.
+  ///
+  /// - Returns: false if it found no room, which is counted, or was given up because others are in
+  ///   the middle of setting it.
+  @_noLocks
+  func set(
+    key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0
+  ) -> Bool {
+    while true {
+      var target = -1
+      var version: UInt64 = 0
+      var isFound = false
+      var index = 0
+      while index < count && !isFound {
+        let state = cell(index).state
+        isFound = unsafe cell(index).hasKey(key, count: keyCount, in: state)
+        if isFound || (target < 0 && !state.hasValue) {
+          target = index
+          version = state.version
+        }
+        index &+= 1
+      }
+      guard target >= 0 else {
+        omitted.add(1)
+        return false
+      }
+      let result = unsafe cell(target).set(
+        key: key, keyCount: keyCount, value: value, valueCount: valueCount, replacing: version)
+      if result == .overtaken { continue }
+      guard result == .done else {
+        if !isFound { omitted.add(1) }
+        return false
+      }
+      if isFound { unsafe clear(key, keyCount, from: target &+ 1) }
+      return true
+    }
+  }
+
+  /// Takes a key away.
+  @_noLocks
+  func remove(key: UnsafeRawPointer, keyCount: Int) {
+    unsafe clear(key, keyCount, from: 0)
+  }
+
+  private func clear(_ key: UnsafeRawPointer, _ keyCount: Int, from first: Int) {
+    var index = first
+    while index < count {
+      let state = cell(index).state
+      if unsafe cell(index).hasKey(key, count: keyCount, in: state) {
+        cell(index).clear(replacing: state.version)
+      }
+      index &+= 1
+    }
+  }
+}

@@ -1,0 +1,146 @@
+internal import CSignalSafe
+
+/// What the program does to a value; a crash only reads it.
+extension ValueCell {
+  /// Replaces the value.
+  ///
+  /// - Parameter version: the version that may be replaced; nil for any.
+  /// - Returns: whether it was; not where somebody else was faster, or the buffers are all taken.
+  @_noLocks
+  func set(
+    key: UnsafeRawPointer?, keyCount: Int, value: UnsafeRawPointer?, valueCount: Int,
+    replacing version: UInt64?
+  ) -> CellResult {
+    guard keyCount >= 0, valueCount >= 0, keyCount <= capacity,
+      valueCount <= capacity &- keyCount
+    else { return .tooLong }
+    let (index, failure) = take(version)
+    guard index >= 0 else { return failure }
+    let place = unsafe buffer(index)
+    unsafe pm_atomic_store(
+      place.assumingMemoryBound(to: UInt32.self),
+      UInt32(truncatingIfNeeded: keyCount &+ valueCount))
+    unsafe pm_atomic_store(
+      (place + 4).assumingMemoryBound(to: UInt32.self), UInt32(truncatingIfNeeded: keyCount))
+    if let key = unsafe key {
+      unsafe pm_copy_bytes(place + ValueCell.headerSize, key, keyCount)
+    }
+    if let value = unsafe value {
+      unsafe pm_copy_bytes(place + ValueCell.headerSize + keyCount, value, valueCount)
+    }
+    return show(index, replacing: version)
+  }
+
+  /// Takes a buffer that nobody reads or writes; -1 and why if there is none.
+  @_noLocks
+  func take(_ version: UInt64?) -> (index: Int, failure: CellResult) {
+    while true {
+      let state = state
+      if let version, version != state.version { return (-1, .overtaken) }
+      let index = state.freeBuffer
+      if index < 0 {
+        if exchange(state, state.stale()) { return (-1, .noBuffer) }
+      } else if exchange(state, state.taking(index)) {
+        return (index, .done)
+      }
+    }
+  }
+
+  /// Makes a buffer that was taken and filled the value, or gives it back.
+  @_noLocks
+  func show(_ index: Int, replacing version: UInt64?) -> CellResult {
+    while true {
+      let state = state
+      if let version, version != state.version {
+        if exchange(state, state.giving(index)) { return .overtaken }
+      } else if exchange(state, state.showing(index)) {
+        return .done
+      }
+    }
+  }
+
+  /// Takes the value away.
+  ///
+  /// - Parameter version: the version that may be; nil for any.
+  @_noLocks
+  func clear(replacing version: UInt64? = nil) {
+    while true {
+      let state = state
+      if let version, version != state.version { return }
+      if exchange(state, state.cleared()) { return }
+    }
+  }
+
+  /// Whether the value has a key.
+  ///
+  /// The answer is for the state given: who acts on it does so for that version only.
+  @_noLocks
+  func hasKey(_ key: UnsafeRawPointer, count: Int, in state: CellState) -> Bool {
+    guard state.hasValue else { return false }
+    let place = unsafe buffer(state.current)
+    let found = unsafe pm_atomic_load((place + 4).assumingMemoryBound(to: UInt32.self))
+    guard Int(found) == count, count <= capacity else { return false }
+    return unsafe pm_bytes_equal(place + ValueCell.headerSize, key, count) != 0
+  }
+}
+
+extension CellState {
+  /// A buffer that nobody writes and that is not the value's; -1 if there is none.
+  ///
+  /// The value's last one is kept even where the value was cleared: somebody may be copying it.
+  var freeBuffer: Int {
+    @_noLocks get {
+      var index = 0
+      while index < ValueCell.bufferCount {
+        if index != current && word & bit(index) == 0 { return index }
+        index &+= 1
+      }
+      return -1
+    }
+  }
+
+  @_noLocks
+  func taking(_ buffer: Int) -> CellState { CellState(word: word | bit(buffer)) }
+
+  @_noLocks
+  func giving(_ buffer: Int) -> CellState { CellState(word: word & ~bit(buffer)) }
+
+  /// The state in which a buffer that was being written is the value.
+  @_noLocks
+  func showing(_ buffer: Int) -> CellState {
+    let writing = word & 0x0F & ~bit(buffer)
+    return CellState(
+      word: (version &+ 1) &<< 8 | 0x40 | UInt64(truncatingIfNeeded: buffer) &<< 4 | writing)
+  }
+
+  @_noLocks
+  func cleared() -> CellState {
+    CellState(word: (version &+ 1) &<< 8 | word & 0x3F)
+  }
+
+  @_noLocks
+  func stale() -> CellState { CellState(word: word | 0x80) }
+
+  private func bit(_ buffer: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: buffer) }
+}
+
+/// The outcome of setting a value.
+///
+/// RUNS-DURING-CRASH.
+struct CellResult: Equatable {
+  private let code: UInt8
+
+  private init(code: UInt8) { self.code = code }
+
+  static var done: CellResult { @_noLocks get { CellResult(code: 0) } }
+  /// The value is not the one any more that was to be replaced.
+  static var overtaken: CellResult { @_noLocks get { CellResult(code: 1) } }
+  /// Three threads are in the middle of writing it.
+  static var noBuffer: CellResult { @_noLocks get { CellResult(code: 2) } }
+  static var tooLong: CellResult { @_noLocks get { CellResult(code: 3) } }
+
+  @_noLocks
+  static func == (left: CellResult, right: CellResult) -> Bool { left.code == right.code }
+  @_noLocks
+  static func != (left: CellResult, right: CellResult) -> Bool { left.code != right.code }
+}

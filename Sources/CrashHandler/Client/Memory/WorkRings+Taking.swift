@@ -1,0 +1,53 @@
+internal import CSignalSafe
+
+/// What the program does to the rings; a crash only reads them.
+extension WorkRings {
+  private func index(of work: UInt64, from first: Int) -> Int? {
+    var index = first
+    while index < first &+ WorkRings.ways {
+      if unsafe pm_atomic_load_64(word(0, index)) == work { return index }
+      index &+= 1
+    }
+    return nil
+  }
+
+  /// The ring of a work, which takes one if it has none; nil if others took all meanwhile.
+  @_noLocks
+  func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
+    let first = bucket(work)
+    var attempts = 0
+    while attempts < 4 {
+      if let index = index(of: work, from: first) {
+        unsafe pm_atomic_store_64(word(WorkRings.usesOffset, index), uptime)
+        return ring(index)
+      }
+      let oldest = oldest(from: first)
+      let owner = unsafe word(0, oldest)
+      let old = unsafe pm_atomic_load_64(owner)
+      // Marked as used first, so that the next thread takes another one.
+      unsafe pm_atomic_store_64(word(WorkRings.usesOffset, oldest), uptime)
+      if unsafe pm_atomic_compare_exchange_64(owner, old, work) == old { return ring(oldest) }
+      attempts &+= 1
+    }
+    return nil
+  }
+
+  private func oldest(from first: Int) -> Int {
+    var oldest = first
+    var least = UInt64.max
+    var index = first
+    while index < first &+ WorkRings.ways {
+      let use = unsafe pm_atomic_load_64(word(WorkRings.usesOffset, index))
+      if use < least { (oldest, least) = (index, use) }
+      index &+= 1
+    }
+    return oldest
+  }
+
+  /// Lets the next work that needs one take a work's ring.
+  @_noLocks
+  func retire(_ work: UInt64) {
+    guard let index = index(of: work, from: bucket(work)) else { return }
+    unsafe pm_atomic_store_64(word(WorkRings.usesOffset, index), 0)
+  }
+}
