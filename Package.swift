@@ -319,7 +319,7 @@ let portableSources = [
   "IntermediateDump": [
     "DumpDigest.swift", "LittleEndian.swift", "Reader/ClampedArithmetic.swift",
     "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",
-    "SignalNames.swift",
+    "SignalTable.swift",
   ],
   "PendingDumps": ["OutcomeCounters.swift"],
   "Postmortem": [

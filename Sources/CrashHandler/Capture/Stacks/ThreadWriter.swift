@@ -70,7 +70,7 @@ struct ThreadWriter {
     return index > first ? index : first &+ 1
   }
 
-  /// Writes a thread of the table; `ThreadSnapshot.CaptureMethod` gives the numbers their meaning.
+  /// Writes a thread of the table.
   @_noLocks
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     output.startMap(key)
@@ -80,7 +80,8 @@ struct ThreadWriter {
     }
     if record.fields.isUnseen { describe(record) }
     if record.status.isStill {
-      writeIdentity(threadID: record.threadID, method: record.has(.stopped) ? 2 : 3)
+      writeIdentity(
+        threadID: record.threadID, method: record.has(.stopped) ? .stopped : .alsoCrashed)
       writeStatus(record)
       output.unsigned(.threadPointer, record.fields.threadPointer)
       if let context = record.fields.context {
@@ -115,7 +116,7 @@ struct ThreadWriter {
     if !record.fields.knowsAllSignals { status.readBlockedSignals(record) }
     var scanner = record.systemCall.text
     guard record.systemCall.count > 0 else {
-      writeIdentity(threadID: record.threadID, method: 5)
+      writeIdentity(threadID: record.threadID, method: .none)
       writeStatus(record)
       writeBlockedSignals(record)
       return
@@ -125,7 +126,7 @@ struct ThreadWriter {
     let stackPointer = scanner.hexadecimal()
     scanner.skipBlanks()
     let instructionPointer = scanner.hexadecimal()
-    writeIdentity(threadID: record.threadID, method: 4)
+    writeIdentity(threadID: record.threadID, method: .kernel)
     writeStatus(record)
     writeBlockedSignals(record)
     output.property(.systemCall, isSanitized ? record.systemCall.firstWord : record.systemCall)
@@ -136,9 +137,9 @@ struct ThreadWriter {
   }
 
   @_noLocks
-  func writeIdentity(threadID: Int32, method: UInt64) {
+  func writeIdentity(threadID: Int32, method: CaptureMethod) {
     output.identifier(.threadID, threadID)
-    output.unsigned(.captureMethod, method, width: 1)
+    output.unsigned(.captureMethod, method.code, width: 1)
   }
 
   /// Writes name, state and scheduling, as they were before the thread was asked to stop.
@@ -163,7 +164,8 @@ struct ThreadWriter {
     var text = unsafe TextBuffer(place, capacity: ThreadTable.systemCallCapacity)
     if isSanitized { call.writeNumber(to: &text) } else { call.write(context, to: &text) }
     output.finishProperty(count: text.count)
-    output.unsigned(.systemCallSource, call.isInferred ? 3 : 2, width: 1)
+    let source = call.isInferred ? SystemCallSource.code : .registers
+    output.unsigned(.systemCallSource, source.code, width: 1)
   }
 
   private func writeScheduling(_ policy: UInt8, _ niceValue: Int8) {
