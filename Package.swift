@@ -321,7 +321,7 @@ let portableSources = [
   "IntermediateDump": [
     "DumpDigest.swift", "LittleEndian.swift", "Reader/ClampedArithmetic.swift",
     "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",
-    "SignalNames+Text.swift", "SignalNames.swift",
+    "SignalNames.swift", "SignalTable.swift",
   ],
   "PendingDumps": ["OutcomeCounters.swift"],
   "Postmortem": [

@@ -190,6 +190,8 @@ static void find_library(void) {
 
 struct pm_transfer {
   _Atomic int is_cancelled;
+  // Signals that its thread leaves to the program's; bit n - 1 stands for signal n.
+  uint64_t blocked;
   // Of the transfers that run; guarded by the list's lock.
   pm_transfer *previous, *next;
   // Guards `multi` against its end.
@@ -292,9 +294,11 @@ static size_t take_answer(char *bytes, size_t one, size_t count, void *data) {
   return 0;
 }
 
-pm_transfer *pm_transfer_make(void) {
+pm_transfer *pm_transfer_make(uint64_t blocked) {
   pm_transfer *transfer = calloc(1, sizeof *transfer);
-  if (transfer) pthread_mutex_init(&transfer->lock, NULL);
+  if (!transfer) return NULL;
+  pthread_mutex_init(&transfer->lock, NULL);
+  transfer->blocked = blocked;
   return transfer;
 }
 
@@ -442,9 +446,9 @@ static pm_transfer_answer run(
   // The program's signals are for its own threads; a server that goes away must not end it.
   sigset_t signals, before;
   sigemptyset(&signals);
-  static const int blocked[] = {SIGHUP,  SIGINT,  SIGQUIT,   SIGUSR1,  SIGUSR2, SIGPIPE, SIGALRM,
-                                SIGTERM, SIGCHLD, SIGVTALRM, SIGWINCH, SIGIO,   SIGPWR,  SIGURG};
-  for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++) sigaddset(&signals, blocked[i]);
+  for (int signal = 1; signal <= 31; signal++) {
+    if (transfer->blocked >> (signal - 1) & 1) sigaddset(&signals, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &signals, &before);
   if (!enter()) {
     answer.result = PM_TRANSFER_CANCELLED;

@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// Signals that are crashes for the handler.
 ///
 /// ```swift
@@ -41,13 +43,14 @@ public struct HandledSignals: OptionSet, Sendable {
   ///
   /// Most servers ignore it, which this never undoes.
   public static let brokenPipe = HandledSignals(13)
+  /// SIGSTKFLT: no kernel sends it; a program may, as a mark of its own.
+  public static let stackFault = HandledSignals(16)
 
   /// Those that an instruction raises.
-  public static let faults: HandledSignals = [
-    .illegalInstruction, .trap, .busError, .arithmetic, .segmentationFault, .badSystemCall,
-  ]
-  /// All but `brokenPipe`.
-  public static let standard: HandledSignals = [
-    .faults, .abort, .processorTimeLimit, .fileSizeLimit, .quit,
-  ]
+  public static let faults: HandledSignals = .init(rawValue: SignalTable.mask(.fault))
+  /// All but `brokenPipe` and `stackFault`.
+  public static let standard: HandledSignals = .init(rawValue: SignalTable.mask(.captured))
+  /// Every signal that can be captured.
+  package static let all = standard.union(
+    HandledSignals(rawValue: SignalTable.mask(.capturedIfAsked)))
 }

@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// Notes that a signal has asked this process to end, in a program that handles it itself.
 ///
@@ -12,5 +13,5 @@ internal import CSignalSafe
 /// Source: systemd.kill(5), Kubernetes "Termination of Pods".
 public func noteTermination(signal: Int32 = 15) {
   guard let capture = Capture.ofHandler else { return }
-  RunNoteFile(capture).noteTermination(signal, reaction: 3)
+  RunNoteFile(capture).noteTermination(signal, reaction: .program)
 }

@@ -29,7 +29,7 @@ internal import IntermediateDump
   package func run(
     _ url: String, to descriptor: Int32, progress: @escaping (Int64) -> Void
   ) throws(UploadError) -> Int {
-    guard let transfer = unsafe pm_transfer_make() else {
+    guard let transfer = unsafe pm_transfer_make(SignalTable.mask(.programEvent)) else {
       throw UploadError(.noAnswer, "no memory")
     }
     defer { unsafe pm_transfer_free(transfer) }

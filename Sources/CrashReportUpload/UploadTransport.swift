@@ -88,7 +88,9 @@ package struct LibcurlTransport: UploadTransport {
   private let progress: @Sendable (Int64) -> Void
 
   init?(_ request: UploadRequest, _ progress: @escaping @Sendable (Int64) -> Void) {
-    guard let transfer = unsafe pm_transfer_make() else { return nil }
+    guard let transfer = unsafe pm_transfer_make(SignalTable.mask(.programEvent)) else {
+      return nil
+    }
     unsafe self.transfer = transfer
     self.request = request
     self.progress = progress

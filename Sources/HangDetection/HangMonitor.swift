@@ -1,6 +1,7 @@
 public import CrashHandler
 public import Dispatch
 internal import Glibc
+internal import IntermediateDump
 
 /// Watches whether a part of the program still answers, and takes a dump when it does not.
 ///
@@ -15,7 +16,7 @@ public final class HangMonitor: Sendable {
   let watch: Watch
 
   private init(
-    _ name: String, _ target: Watch.Target, _ options: Options, _ probe: Watch.Probe?
+    _ name: String, _ target: HangTarget, _ options: Options, _ probe: Watch.Probe?
   ) throws(CrashHandlerError) {
     guard Handler.current != nil else { throw CrashHandlerError.handlerNotStarted }
     watch = Watch(name: name, target: target, options: options, probe: probe)

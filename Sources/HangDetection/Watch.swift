@@ -7,14 +7,6 @@ internal import Synchronization
 
 /// The state of one monitor.
 final class Watch: Sendable {
-  /// The kind of watched part, as the dump's `hangTarget` numbers it.
-  enum Target: UInt8 {
-    case mainThread = 1
-    case queue = 2
-    case executor = 3
-    case heartbeat = 4
-  }
-
   /// The answer that the watched part gives by calling it.
   struct Answer: Sendable {
     let watch: Watch
@@ -47,7 +39,7 @@ final class Watch: Sendable {
   private static let minimumThreshold: UInt64 = 100_000_000
 
   let name: String
-  let target: Target
+  let target: HangTarget
   /// Nanoseconds.
   let threshold: UInt64
   private let keepsRecovered: Bool
@@ -57,7 +49,7 @@ final class Watch: Sendable {
   private let isPaused = Atomic<Bool>(false)
   private let state = Mutex(State())
 
-  init(name: String, target: Target, options: HangMonitor.Options, probe: Probe?) {
+  init(name: String, target: HangTarget, options: HangMonitor.Options, probe: Probe?) {
     self.name = name
     self.target = target
     threshold = max(
@@ -147,20 +139,19 @@ final class Watch: Sendable {
       // Without a dump there is one report less; the program goes on.
       state.dump = try? HangDump(
         taking: HangDump.Description(
-          name: name, target: target.rawValue, threadEvidence: evidence,
+          name: name, target: target, threadEvidence: evidence,
           threadID: activity == nil ? nil : thread, threshold: threshold, time: state.age,
           processorTime: cpuTime))
     }
   }
 
-  /// Returns the number of the dump's `hangThreadEvidence`.
-  private func evidence(of thread: Int32, isThere: Bool) -> UInt8 {
-    guard isThere else { return 3 }
+  private func evidence(of thread: Int32, isThere: Bool) -> HangThreadEvidence {
+    guard isThere else { return .none }
     switch target {
-    case .heartbeat: return 1
+    case .heartbeat: return .known
     // Only the main thread serves the main queue, unless it has called dispatchMain().
-    case .mainThread where thread == pm_getpid(): return 1
-    default: return 2
+    case .mainThread where thread == pm_getpid(): return .known
+    default: return .lastSeen
     }
   }
 

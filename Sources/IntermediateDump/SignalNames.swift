@@ -1,33 +1,40 @@
-/// The names of signals, of their codes and of errnos.
-///
-/// Written out, not taken from libc: a dump may come from another machine, and these numbers are
-/// part of the kernel's interface on both architectures. Source: signal(7); sigaction(2), "The
-/// si_code field"; Linux include/uapi/asm-generic/errno-base.h.
+/// The names of signals and of their codes, for ordinary code; the crash summary reads the table itself.
 package enum SignalNames {
-  /// Lines of a number and names, which are counted from 1.
-  ///
-  /// One text: a choice among texts would be compiled to a jump table. Line 0 has signals, that of a
-  /// signal its codes, `sentLine` the codes of sent ones from 0 downwards, `errnoLine` errnos.
-  package static var table: StaticString {
-    @_noLocks get {
-      """
-      0 SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 SIGSEGV SIGUSR2 \
-      SIGPIPE SIGALRM SIGTERM SIGSTKFLT SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGTTIN SIGTTOU SIGURG \
-      SIGXCPU SIGXFSZ SIGVTALRM SIGPROF SIGWINCH SIGIO SIGPWR SIGSYS
-      4 ILL_ILLOPC ILL_ILLOPN ILL_ILLADR ILL_ILLTRP ILL_PRVOPC ILL_PRVREG ILL_COPROC ILL_BADSTK
-      5 TRAP_BRKPT TRAP_TRACE TRAP_BRANCH TRAP_HWBKPT TRAP_UNK
-      7 BUS_ADRALN BUS_ADRERR BUS_OBJERR BUS_MCEERR_AR BUS_MCEERR_AO
-      8 FPE_INTDIV FPE_INTOVF FPE_FLTDIV FPE_FLTOVF FPE_FLTUND FPE_FLTRES FPE_FLTINV FPE_FLTSUB
-      11 SEGV_MAPERR SEGV_ACCERR SEGV_BNDERR SEGV_PKUERR SEGV_ACCADI SEGV_ADIDERR SEGV_ADIPERR \
-      SEGV_MTEAERR SEGV_MTESERR
-      31 SYS_SECCOMP SYS_USER_DISPATCH
-      98 SI_USER SI_QUEUE SI_TIMER SI_MESGQ SI_ASYNCIO SI_SIGIO SI_TKILL
-      99 EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT \
-      ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG \
-      ENOSPC ESPIPE EROFS EMLINK EPIPE
-      """
-    }
+  package static func name(_ signal: Int32) -> String? {
+    (1...31).contains(signal) ? word(0, ofLine: signal) : nil
   }
-  package static var sentLine: Int32 { @_noLocks get { 98 } }
-  package static var errnoLine: Int32 { @_noLocks get { 99 } }
+
+  /// The name, or such as "signal 40".
+  package static func text(_ signal: Int32) -> String { name(signal) ?? "signal \(signal)" }
+
+  package static func codeName(signal: Int32, code: Int32) -> String? {
+    if code == 0x80 { return "SI_KERNEL" }
+    if code <= 0 { return word(1 &- code, ofLine: SignalTable.sentLine) }
+    return (1...31).contains(signal) ? word(code, ofLine: signal) : nil
+  }
+
+  /// The name of a line (0), or one of its codes.
+  private static func word(_ number: Int32, ofLine line: Int32) -> String? {
+    // Bytes, since the means to split a text add kilobytes to each program.
+    let bytes = Array(SignalTable.text.description.utf8)
+    var (start, count, isWanted) = (0, Int32(0), false)
+    for place in 0...bytes.count {
+      let end = place < bytes.count ? bytes[place] : UInt8(ascii: "\n")
+      guard end == UInt8(ascii: " ") || end == UInt8(ascii: "\n") else { continue }
+      let word = bytes[start..<place]
+      if count == 0 {
+        isWanted = word.reduce(Int32(0)) { $0 &* 10 &+ Int32($1 & 0x0F) } == line
+      } else if isWanted, number >= 0, count == number &+ 2 {
+        return String(decoding: word, as: UTF8.self)
+      }
+      if end == UInt8(ascii: "\n") {
+        if isWanted { return nil }
+        count = 0
+      } else {
+        count &+= 1
+      }
+      start = place &+ 1
+    }
+    return nil
+  }
 }

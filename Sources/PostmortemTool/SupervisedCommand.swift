@@ -1,6 +1,7 @@
 internal import CrashConverter
 internal import Foundation
 @unsafe @preconcurrency internal import Glibc
+internal import IntermediateDump
 internal import PendingDumps
 
 /// A program that runs in this process's place: same terminal, descriptors, environment and process
@@ -8,9 +9,8 @@ internal import PendingDumps
 enum SupervisedCommand {
   /// Signals that are not passed on: those of a fault, which are this process's own; SIGPIPE, raised
   /// where its own reader has gone; and those of job control, which stop it as they stop the program.
-  private static let untouched = [
-    SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT,
-  ]
+  private static let untouched =
+    SignalTable.numbers(.fault) + SignalTable.numbers(.jobControl) + [SIGPIPE]
 
   /// Runs it to its end.
   ///

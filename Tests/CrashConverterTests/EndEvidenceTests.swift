@@ -1,3 +1,4 @@
+import IntermediateDump
 import PendingDumps
 import ProcessSnapshot
 import Testing

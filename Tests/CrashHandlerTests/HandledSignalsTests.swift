@@ -10,7 +10,7 @@ import Testing
       (HandledSignals.abort, SIGABRT), (.arithmetic, SIGFPE), (.badSystemCall, SIGSYS),
       (.brokenPipe, SIGPIPE), (.busError, SIGBUS), (.fileSizeLimit, SIGXFSZ),
       (.illegalInstruction, SIGILL), (.processorTimeLimit, SIGXCPU), (.quit, SIGQUIT),
-      (.segmentationFault, SIGSEGV), (.trap, SIGTRAP),
+      (.segmentationFault, SIGSEGV), (.stackFault, SIGSTKFLT), (.trap, SIGTRAP),
     ])
   func numbers(_ signals: HandledSignals, _ number: Int32) {
     #expect(signals.rawValue == 1 << UInt64(number - 1))

@@ -75,18 +75,18 @@ import Testing
       text { $0.appendName(number, ofLine: line, orElse: value) }.text
     }
     for signal: Int32 in 1...31 {
-      #expect(name(signal, ofLine: 0, orElse: signal) == " \(SignalNames.text(signal))")
+      #expect(name(0, ofLine: signal, orElse: signal) == " \(SignalNames.text(signal))")
     }
-    #expect(name(11, ofLine: 0, orElse: 11) == " SIGSEGV")
-    #expect(name(34, ofLine: 0, orElse: 34) == " 34")
-    #expect(name(7, ofLine: SignalNames.sentLine, orElse: -6) == " SI_TKILL")
-    #expect(name(1 &- .min, ofLine: SignalNames.sentLine, orElse: .min) == " \(Int32.min)")
+    #expect(name(0, ofLine: 11, orElse: 11) == " SIGSEGV")
+    #expect(name(0, ofLine: 34, orElse: 34) == " 34")
+    #expect(name(7, ofLine: SignalTable.sentLine, orElse: -6) == " SI_TKILL")
+    #expect(name(1 &- .min, ofLine: SignalTable.sentLine, orElse: .min) == " \(Int32.min)")
     #expect(name(2, ofLine: 31, orElse: 2) == " SYS_USER_DISPATCH")
     #expect(name(3, ofLine: 31, orElse: 3) == " 3")
     #expect(name(9, ofLine: 11, orElse: 9) == " SEGV_MTESERR")
-    #expect(name(28, ofLine: SignalNames.errnoLine, orElse: 28) == " ENOSPC")
-    #expect(name(122, ofLine: SignalNames.errnoLine, orElse: 122) == " 122")
-    #expect(name(0, ofLine: SignalNames.errnoLine, orElse: 0) == " 0")
+    #expect(name(28, ofLine: SignalTable.errnoLine, orElse: 28) == " ENOSPC")
+    #expect(name(122, ofLine: SignalTable.errnoLine, orElse: 122) == " 122")
+    #expect(name(0, ofLine: SignalTable.errnoLine, orElse: 0) == " 0")
   }
 
   @Test func reportsReadTheSameNames() {

@@ -1,4 +1,5 @@
 import Foundation
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 

@@ -1,3 +1,4 @@
+import IntermediateDump
 /// A minidump of an extreme process, put together byte by byte with none of the product's code.
 struct ExtremeMinidump {
   private var numbers: ExtremeNumbers

@@ -1,4 +1,5 @@
 import Foundation
+import IntermediateDump
 import Testing
 
 @testable import CrashReport

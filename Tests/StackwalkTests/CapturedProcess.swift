@@ -1,5 +1,6 @@
 import CrashTestSupport
 import Glibc
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 

@@ -1,4 +1,5 @@
 import CrashTestSupport
+import IntermediateDump
 import ProcessSnapshot
 
 /// A process made of bytes written by hand: one code mapping, one stack.

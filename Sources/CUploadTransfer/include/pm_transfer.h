@@ -41,7 +41,9 @@ typedef struct pm_transfer_answer {
 } pm_transfer_answer;
 
 // Makes a request; NULL without memory.
-pm_transfer *_Nullable pm_transfer_make(void);
+//
+// `blocked`: the signals that are for threads of the program alone, bit n - 1 for signal n.
+pm_transfer *_Nullable pm_transfer_make(uint64_t blocked);
 
 // Adds a header line, "Name: value".
 void pm_transfer_add_header(pm_transfer *_Nonnull transfer, const char *_Nonnull line);

@@ -6,17 +6,8 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH; decided in ordinary code.
 @safe
 struct DumpRequest {
-  /// The one that asked for it; the numbers are those of the dump's `requestKind`.
-  enum Kind: UInt8 {
-    /// Nothing did: a signal came.
-    case crash = 0
-    case program = 1
-    case hang = 2
-    /// A signal that `postmortem capture` queued.
-    case tool = 3
-  }
-
-  var kind = Kind.crash
+  /// The one that asked for it; nil for a crash.
+  var kind: RequestKind?
   /// The other threads that get a stop signal.
   var stops = StopChoice.all
   /// False for a file at a path of the program's own.
@@ -26,8 +17,8 @@ struct DumpRequest {
   var annotations: Bytes?
   /// The number by which the sender of a request knows its dump; 0 for none.
   var number: UInt32 = 0
-  /// The target that hung, as `hangTarget` numbers it; its name, in memory of the dump's own.
-  var target: UInt8 = 0
+  /// The target that hung; its name, in memory of the dump's own.
+  var target = HangTarget.mainThread
   var name: UnsafeRawPointer?
   var nameCount = 0
   /// Nanoseconds after which it counts as hung, and for which it has.
@@ -35,8 +26,7 @@ struct DumpRequest {
   var time: UInt64 = 0
   /// Nanoseconds of CPU time of the hung thread since; the largest number if it is not known.
   var processorTime = UInt64.max
-  /// The evidence for the thread, as `hangThreadEvidence` numbers it.
-  var threadEvidence: UInt8 = 0
+  var threadEvidence = HangThreadEvidence.none
   /// Offsets of the last two times in the file; 0 where they are not.
   var timeOffset: Int64 = 0
   var processorTimeOffset: Int64 = 0
@@ -46,19 +36,19 @@ struct DumpRequest {
 
   var isCrash: Bool {
     @_noLocks get {
-      if case .crash = kind { true } else { false }
+      if case .none = kind { true } else { false }
     }
   }
 
   var isHang: Bool {
     @_noLocks get {
-      if case .hang = kind { true } else { false }
+      if case .some(.hang) = kind { true } else { false }
     }
   }
 
   var isTools: Bool {
     @_noLocks get {
-      if case .tool = kind { true } else { false }
+      if case .some(.tool) = kind { true } else { false }
     }
   }
 
@@ -73,12 +63,12 @@ struct DumpRequest {
   /// - Parameter withTexts: whether the program's own words are written.
   @_noLocks
   mutating func write(withTexts: Bool, to writer: inout IntermediateDumpWriter) {
-    guard !isCrash else { return }
+    guard let kind else { return }
     writer.startMap(.dumpRequest)
-    writer.unsigned(.requestKind, UInt64(kind.rawValue), width: 1)
+    writer.unsigned(.requestKind, kind.code, width: 1)
     if withTexts, let details { writer.encoded(details) }
     if isHang {
-      writer.unsigned(.hangTarget, UInt64(target), width: 1)
+      writer.unsigned(.hangTarget, target.code, width: 1)
       if withTexts { unsafe writer.property(.hangName, name, count: nameCount) }
       writer.unsigned(.hangThreshold, threshold)
       writer.unsigned(.hangTime, time)
@@ -87,7 +77,7 @@ struct DumpRequest {
         writer.unsigned(.hangProcessorTime, processorTime)
         processorTimeOffset = Int64(truncatingIfNeeded: writer.size &- 8)
       }
-      writer.unsigned(.hangThreadEvidence, UInt64(threadEvidence), width: 1)
+      writer.unsigned(.hangThreadEvidence, threadEvidence.code, width: 1)
     }
     writer.end()
     if withTexts, let annotations { writer.encoded(annotations) }

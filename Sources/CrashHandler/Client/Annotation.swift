@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// A named value of the program's that every report of this process shows as it was then.
 ///
@@ -39,7 +40,7 @@ public struct Annotation<Value: Sendable>: Sendable {
       of: name, atMost: AnnotationList.maximumNameCount
     ) { name, count in
       unsafe list.offset(
-        name: name, nameCount: count, type: type.rawValue,
+        name: name, nameCount: count, type: UInt32(type.code),
         capacity: min(max(capacity, 1), AnnotationList.maximumCapacity))
     }
     numberOffset = type == .text ? 0 : list.numberOffset(offset)
@@ -114,13 +115,4 @@ extension Annotation where Value == Bool {
   }
 
   public func set(_ value: Bool) { number?.set(value ? 1 : 0) }
-}
-
-/// The type of an annotation's bytes, as the dump's `annotationType` numbers it.
-enum AnnotationType: UInt32 {
-  case text = 1
-  case signed = 2
-  case unsigned = 3
-  case double = 4
-  case bool = 5
 }

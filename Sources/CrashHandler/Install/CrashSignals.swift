@@ -32,7 +32,7 @@ struct CrashSignals {
 
   /// Decides; changes nothing yet.
   init(_ chosen: HandledSignals) {
-    var candidates = chosen.intersection([.standard, .brokenPipe]).rawValue
+    var candidates = chosen.intersection(.all).rawValue
     // At a terminal, QUIT is a key that users press.
     if isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
     var previous: [Previous] = []

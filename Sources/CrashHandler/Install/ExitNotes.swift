@@ -1,20 +1,17 @@
 internal import CSignalSafe
 internal import Glibc
-internal import PendingDumps
+internal import IntermediateDump
 
 /// Makes sure that the process's own ways to end are noted: exit, `_exit`, and the signals that ask
 /// it to end.
 ///
 /// Ordinary code, run once in a process.
 enum ExitNotes {
-  /// Those that end a process by default and that people and supervisors send, and the one that ends
-  /// `program | head`.
-  private static let signals = [SIGTERM, SIGINT, SIGHUP, SIGPIPE]
-
   /// Begins, after the handler's state is in place.
   static func follow() {
     let handler: pm_signal_handler = unsafe pm_handle_termination
-    for signal in signals where SignalAction.current(signal)?.handler == 0 {
+    for signal in SignalTable.numbers(.endRequest) where SignalAction.current(signal)?.handler == 0
+    {
       // Everything but faults waits until the default action has followed.
       _ = unsafe pm_install_handler(
         signal, pm_termination_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
@@ -33,7 +30,7 @@ enum ExitNotes {
         !capture.shared.process.isForkedChild || !capture.session.files.isMissing
       else { return }
       EndingThread(capture).waitForCapture()
-      RunNoteFile(capture).noteEnd(RunNotes.End.exit.rawValue)
+      RunNoteFile(capture).noteEnd(.exit)
       ExitNotes.removeFiles(capture)
     }
     _ = at_quick_exit { pm_note_process_end() }

@@ -12,9 +12,8 @@ package struct HangDump: Sendable {
   /// The thing that hung, and its hang.
   package struct Description: Sendable {
     package var name: String
-    /// As the dump's `hangTarget` and `hangThreadEvidence` number them.
-    package var target: UInt8
-    package var threadEvidence: UInt8
+    package var target: HangTarget
+    package var threadEvidence: HangThreadEvidence
     /// The hung thread; nil if it is not known.
     package var threadID: Int32?
     /// Nanoseconds.
@@ -24,7 +23,8 @@ package struct HangDump: Sendable {
     package var processorTime: UInt64?
 
     package init(
-      name: String, target: UInt8, threadEvidence: UInt8, threadID: Int32?, threshold: UInt64,
+      name: String, target: HangTarget, threadEvidence: HangThreadEvidence, threadID: Int32?,
+      threshold: UInt64,
       time: UInt64, processorTime: UInt64?
     ) {
       self.name = name
@@ -56,7 +56,7 @@ package struct HangDump: Sendable {
   package init(taking description: Description) throws(CrashHandlerError) {
     var request = DumpRequest()
     request.kind = .hang
-    request.stops = description.threadEvidence == 1 ? .hungIfRunning : .running
+    request.stops = description.threadEvidence == .known ? .hungIfRunning : .running
     request.target = description.target
     request.threshold = description.threshold
     request.time = description.time

@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// Ends a crash once the dump is taken: by the previous handler, or by the kernel's default action.
 ///
@@ -254,13 +255,13 @@ enum CrashFate {
   /// and follows if that handler goes back to the crash.
   case delegated
 
-  /// As a dump says it, see `SurvivalOutcome`.
+  /// As a dump says it.
   var outcome: UInt64 {
     @_noLocks get {
       switch self {
-      case .ends: 0
-      case .handled, .delegated: 1
-      case .discarded: 3
+      case .ends: SurvivalOutcome.endedCode
+      case .handled, .delegated: SurvivalOutcome.previousHandlerRan.code
+      case .discarded: SurvivalOutcome.discarded.code
       }
     }
   }
@@ -271,12 +272,6 @@ enum CrashFate {
     }
   }
 
-  /// Written in place of `handled` once the process is known to have gone on.
-  static var wentOn: UInt8 { @_noLocks get { 2 } }
-  /// Written in place of any of them once the process is known to end all the same.
-  static var ended: UInt8 { @_noLocks get { 0 } }
-  /// Written in place of `handled` once the previous handler ends the process by a signal of its own.
-  static var endedByHandler: UInt8 { @_noLocks get { 4 } }
 }
 
 /// Ends a process that lives on after its end: the faulting instruction ran again and its fault did

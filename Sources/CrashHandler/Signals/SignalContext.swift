@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// A thread as the kernel saved it when it called a handler: its `ucontext_t`.
 ///
@@ -172,7 +173,7 @@ struct DeliveredSignal {
   /// first process of a PID namespace it discards all of these under the default action. Source:
   /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
   private static func isSent(_ signal: Int32, code: Int32) -> Bool {
-    code <= 0 || signal == SIGXCPU || signal == SIGXFSZ || signal == SIGPIPE || signal == SIGQUIT
+    code <= 0 || SignalMask.has(SignalTable.mask(.kernelEvent), signal)
   }
 }
 

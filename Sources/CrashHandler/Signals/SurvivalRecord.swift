@@ -24,7 +24,7 @@ struct SurvivalRecord {
   @_noLocks
   func needsDump() -> Bool {
     if endsEarlierCrash() {
-      mark(CrashFate.endedByHandler)
+      mark(SurvivalOutcome.endedByHandler.code)
       capture.shared.survived.isOpen = false
       return false
     }
@@ -36,7 +36,7 @@ struct SurvivalRecord {
     let fate = capture.session.exception.fate
     if fate.isEnd {
       guard FirstProcess(capture).isLastResortOfAbort() else { return true }
-      mark(CrashFate.ended)
+      mark(SurvivalOutcome.endedCode)
       return false
     }
     if isRepeated { return false }
@@ -151,17 +151,17 @@ struct SurvivalRecord {
 
   /// Says in the preceding dump that the process went on, if that is not said yet.
   fileprivate func markWentOn() {
-    if capture.shared.survived.isOpen { mark(CrashFate.wentOn) }
+    if capture.shared.survived.isOpen { mark(SurvivalOutcome.wentOn.code) }
   }
 
   /// Writes the byte over that of the preceding dump; a report that was made of it already is not
   /// changed.
-  private func mark(_ outcome: UInt8) {
+  private func mark(_ outcome: UInt64) {
     let offset = capture.shared.survived.outcomeOffset
     guard offset > 0 else { return }
     let descriptor = unsafe DumpFile(capture).openAgain(capture.shared.survived.name)
     guard descriptor >= 0 else { return }
-    var outcome = outcome
+    var outcome = UInt8(truncatingIfNeeded: outcome)
     _ = unsafe pm_pwrite(descriptor, &outcome, 1, offset)
     _ = pm_close(descriptor)
   }

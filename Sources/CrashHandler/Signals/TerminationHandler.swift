@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// The handler of TERM, INT, HUP and PIPE where their action was the default: notes the time, then lets
 /// the default action follow.
@@ -26,7 +27,7 @@ private func pm_in_termination(
   let processID = pm_getpid()
   if let capture = Capture.ofHandler {
     let note = RunNoteFile(capture)
-    note.noteTermination(signal, reaction: processID == 1 ? 2 : 1)
+    note.noteTermination(signal, reaction: processID == 1 ? .discarded : .defaultAction)
   }
   if processID == 1 { return }
   // Kept from us, it would come back to this handler.

@@ -81,13 +81,13 @@ struct SummaryLines {
   mutating func append(_ signal: DeliveredSignal) {
     let (number, code) = (signal.number, signal.code)
     begin("signal ", decimal: Int(number))
-    text.appendName(number, ofLine: 0, orElse: number)
+    text.appendName(0, ofLine: number, orElse: number)
     if let information = signal.information {
       text.append(" code ", decimal: Int64(code))
       if code == SI_KERNEL {
         text.append(" SI_KERNEL")
       } else if code <= 0 {
-        text.appendName(1 &- code, ofLine: SignalNames.sentLine, orElse: code)
+        text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
       } else {
         text.appendName(code, ofLine: number, orElse: code)
         // Signals that were sent have none, and a breakpoint on x86_64, whose code is SI_KERNEL.
@@ -136,7 +136,7 @@ struct SummaryLines {
     if outcome.failure == 0 {
       text.append(" -")
     } else {
-      text.appendName(outcome.failure, ofLine: SignalNames.errnoLine, orElse: outcome.failure)
+      text.appendName(outcome.failure, ofLine: SignalTable.errnoLine, orElse: outcome.failure)
     }
     text.append(" ")
     unsafe text.append(escaping: directory, limit: SummaryLines.pathLimit)
@@ -157,16 +157,16 @@ struct SummaryLines {
 }
 
 extension TextBuffer {
-  /// Appends the `number`th name of a line of `SignalNames.table`, or a value where there is none.
+  /// Appends the name of a line of `SignalTable` (0) or one of its codes, or a value where there is none.
   @_noLocks
   mutating func appendName(_ number: Int32, ofLine line: Int32, orElse value: Int32) {
-    let table = SignalNames.table
+    let table = SignalTable.text
     var lines = unsafe TextScanner(
       UnsafeRawPointer(table.utf8Start), count: table.utf8CodeUnitCount)
     while !lines.isAtEnd, lines.decimal() != UInt64(truncatingIfNeeded: line) { lines.skipLine() }
-    lines.skipWords(Int(number))
+    lines.skipWords(Int(number) &+ 2)
     let name = lines.word()
-    if number > 0, name.count > 0 {
+    if number >= 0, name.count > 0 {
       append(" ", escaping: name, limit: SummaryLines.nameLimit)
     } else {
       append(" ", decimal: Int64(value))

@@ -234,7 +234,7 @@ private struct ThreadJSON: JSONConvertible {
       "id": known.id,
       "name": known.name,
       "crashed": thread.crashed,
-      "capturedBy": known.captureMethod?.name,
+      "capturedBy": known.captureMethod?.word,
       "state": known.state.map { String($0) },
       "systemCall": known.systemCallNumber.map { number -> JSONObject in
         [
@@ -337,7 +337,7 @@ private struct ModuleJSON: JSONConvertible {
       "size": isOfLog ? nil : module.size,
       "buildID": module.buildIDText,
       "deleted": module.isDeleted,
-      "source": module.source?.name,
+      "source": module.source?.word,
       "symbolNote": note,
       "annotations": module.annotations.simple.merging(objects) { first, _ in first },
       "messages": module.annotations.list,
@@ -405,7 +405,7 @@ extension DumpRequest {
 
 extension ClientAnnotation {
   fileprivate var json: JSONObject {
-    ["name": name, "type": value?.typeWord, "value": text, "state": state?.word]
+    ["name": name, "type": value?.type.word, "value": text, "state": state?.word]
   }
 }
 

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 // The process's place on its machine, in words.

@@ -16,7 +16,7 @@ extension CrashReport {
   private func notes(on thread: Thread) -> [String] {
     let known = thread.snapshot
     // Of a requested dump the first thread has the method of a crash, too.
-    let how = known.captureMethod == .crashed ? nil : known.captureMethod?.name
+    let how = known.captureMethod == .crashed ? nil : known.captureMethod?.word
     let state = known.state.map { "state \($0)" }
     let call = known.systemCallNumber.map { number in
       (known.systemCallSource == .code ? "probably in " : "in ")

@@ -105,12 +105,7 @@ private final class Work {
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)
-    for signal in [
-      SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGCHLD, SIGURG,
-      SIGVTALRM, SIGWINCH, SIGIO, SIGPWR,
-    ] {
-      unsafe sigaddset(&set, signal)
-    }
+    for signal in SignalTable.numbers(.programEvent) { unsafe sigaddset(&set, signal) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 }

@@ -1,4 +1,4 @@
-internal import IntermediateDump
+package import IntermediateDump
 
 /// The notes of a process about its own end, in the first bytes of its run record.
 ///
@@ -7,23 +7,8 @@ internal import IntermediateDump
 ///
 /// Layout, little-endian: end (4 bytes), padding (4), signal (4), reaction (4), time (8), padding (8).
 package struct RunNotes: Sendable {
-  /// The way in which the process ended by its own will.
-  package enum End: UInt32, Sendable {
-    /// exit(3), or the return from main.
-    case exit = 1
-    /// `_exit`, `_Exit`, quick_exit(3) or the parent of daemon(3), which run no exit handlers.
-    case immediateExit = 2
-  }
-
-  /// The reaction to a signal that asks the process to end.
-  package enum Reaction: UInt32, Sendable {
-    /// The default action, at once.
-    case defaultAction = 1
-    /// Nothing: the process was the first of its PID namespace.
-    case discarded = 2
-    /// The program's own: it called `noteTermination`.
-    case program = 3
-  }
+  package typealias End = NotedEnd
+  package typealias Reaction = NotedReaction
 
   package struct Termination: Sendable, Equatable {
     package var signal: UInt32

@@ -116,3 +116,17 @@ extension ReportID: FieldValue {
 }
 
 extension ReportPrivacy: FieldValue {}
+
+// The codes of dumps.
+extension AnnotationState: FieldValue {}
+extension AnnotationType: FieldValue {}
+extension CaptureMethod: FieldValue {}
+extension DescriptorKind: FieldValue {}
+extension HangTarget: FieldValue {}
+extension HangThreadEvidence: FieldValue {}
+extension ModuleSource: FieldValue {}
+extension RequestKind: FieldValue {}
+extension RunEndCertainty: FieldValue {}
+extension RunEndKind: FieldValue {}
+extension SurvivalOutcome: FieldValue {}
+extension SystemCallSource: FieldValue {}

@@ -207,5 +207,3 @@ private struct ProgramHeaders {
     return bytes
   }
 }
-
-extension ModuleSnapshot.Source: FieldValue {}

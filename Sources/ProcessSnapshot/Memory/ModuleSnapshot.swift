@@ -1,29 +1,8 @@
-internal import IntermediateDump
+public import IntermediateDump
 
 /// One ELF image in the address space: the executable, a shared library, the loader or the vDSO.
 public struct ModuleSnapshot: Sendable, Equatable {
-  /// The way in which the image is known.
-  public enum Source: UInt8, Sendable {
-    /// The kernel: it is the program.
-    case program = 1
-    /// The dynamic linker's list.
-    case linker = 2
-    /// The kernel: it is the vDSO.
-    case kernel = 3
-    /// Nothing but its program headers, at the start of a mapping: of another namespace of the linker, or
-    /// put there by other means.
-    case headers = 4
-
-    /// The word that reports print.
-    public var name: String {
-      switch self {
-      case .program: "program"
-      case .linker: "linker"
-      case .kernel: "kernel"
-      case .headers: "headers"
-      }
-    }
-  }
+  public typealias Source = ModuleSource
 
   /// A part of the image that is loaded, in whole pages.
   public struct Segment: Sendable, Equatable {

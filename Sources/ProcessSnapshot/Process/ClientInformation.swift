@@ -1,4 +1,4 @@
-internal import IntermediateDump
+public import IntermediateDump
 
 /// The annotations, breadcrumbs and attachments of a running program.
 ///
@@ -125,17 +125,19 @@ public struct ClientAnnotation: Sendable, Equatable {
     /// The bits of an IEEE 754 number of 64, so that every one is equal to itself.
     case double(UInt64)
     case bool(Bool)
+
+    package var type: AnnotationType {
+      switch self {
+      case .text: .text
+      case .signed: .signed
+      case .unsigned: .unsigned
+      case .double: .double
+      case .bool: .bool
+      }
+    }
   }
 
-  /// The state of a value that is not simply the last one.
-  public enum State: UInt8, Sendable {
-    /// A newer one was being written when the process crashed; this is the one before.
-    case beingReplaced = 1
-    /// A newer one was given up, because several threads were in the middle of writing.
-    case stale = 2
-    /// There was one, but it changed faster than it could be read, or was written over.
-    case unreadable = 3
-  }
+  public typealias State = AnnotationState
 
   /// Nil if it could not be read.
   public var name: String?
@@ -162,8 +164,6 @@ public struct ClientAnnotation: Sendable, Equatable {
     }
   }
 }
-
-extension ClientAnnotation.State: FieldValue {}
 
 extension ClientAnnotation {
   /// One set through `SimpleAnnotations`.
@@ -198,33 +198,30 @@ extension ClientAnnotation {
 extension ClientAnnotation.Value {
   /// Nil where there are no bytes, or too few, and for a type that is not known.
   fileprivate init?(reading map: IntermediateDumpMap) {
-    guard let type = map.unsigned(.annotationType) else { return nil }
-    if type == 1 {
+    guard let type: AnnotationType = map[.annotationType] else { return nil }
+    if type == .text {
       guard let text = map.text(.annotationData) else { return nil }
       self = .text(text)
       return
     }
     guard let word = map.data(.annotationData)?.littleEndian(at: 0, width: 8) else { return nil }
     switch type {
-    case 2: self = .signed(Int64(bitPattern: word))
-    case 3: self = .unsigned(word)
-    case 4: self = .double(word)
-    case 5: self = .bool(word != 0)
-    default: return nil
+    case .text: return nil
+    case .signed: self = .signed(Int64(bitPattern: word))
+    case .unsigned: self = .unsigned(word)
+    case .double: self = .double(word)
+    case .bool: self = .bool(word != 0)
     }
   }
 
   fileprivate func write(to writer: inout IntermediateDumpWriter) {
-    func write(_ type: UInt8, _ data: some FieldValue) {
-      writer.write(.annotationType, type)
-      writer.write(.annotationData, data)
-    }
+    writer.write(.annotationType, type)
     switch self {
-    case .text(let text): write(1, text)
-    case .signed(let number): write(2, number)
-    case .unsigned(let number): write(3, number)
-    case .double(let bits): write(4, bits)
-    case .bool(let isTrue): write(5, isTrue ? 1 : 0 as UInt64)
+    case .text(let text): writer.write(.annotationData, text)
+    case .signed(let number): writer.write(.annotationData, number)
+    case .unsigned(let number): writer.write(.annotationData, number)
+    case .double(let bits): writer.write(.annotationData, bits)
+    case .bool(let isTrue): writer.write(.annotationData, isTrue ? 1 : 0 as UInt64)
     }
   }
 }

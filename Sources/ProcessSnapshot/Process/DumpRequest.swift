@@ -1,36 +1,12 @@
-internal import IntermediateDump
+public import IntermediateDump
 
 /// The reason of a dump without a crash.
 ///
 /// Nil in the snapshot of a crash.
 public struct DumpRequest: Sendable, Equatable {
-  /// The origin of the request.
-  public enum Kind: UInt8, Sendable {
-    /// The program itself, by `dumpWithoutCrash`.
-    case program = 1
-    /// A hang monitor; the process ended before what it watches answered again.
-    case hang = 2
-    /// `postmortem capture`, which sent the process a signal.
-    case tool = 3
-  }
-
-  /// The kind of thing that hung.
-  public enum Target: UInt8, Sendable {
-    case mainThread = 1
-    case queue = 2
-    case executor = 3
-    case heartbeat = 4
-  }
-
-  /// The evidence that the first thread is the one that hung.
-  public enum ThreadEvidence: UInt8, Sendable {
-    /// It is the only one that can answer, or was at it when it hung.
-    case known = 1
-    /// It answered last; another one may have hung.
-    case lastSeen = 2
-    /// It is not known; the first thread is the monitor's own.
-    case none = 3
-  }
+  public typealias Kind = RequestKind
+  public typealias Target = HangTarget
+  public typealias ThreadEvidence = HangThreadEvidence
 
   /// Nil for one that this version does not know.
   public var kind: Kind?
@@ -67,12 +43,6 @@ public struct DumpRequest: Sendable, Equatable {
     return threadEvidence == .known ? false : nil
   }
 }
-
-extension DumpRequest.Kind: FieldValue {}
-
-extension DumpRequest.Target: FieldValue {}
-
-extension DumpRequest.ThreadEvidence: FieldValue {}
 
 extension DumpRequest {
   static let mapFields = MapFields(

@@ -1,24 +1,8 @@
-internal import IntermediateDump
+public import IntermediateDump
 
 /// An open file descriptor of the process.
 public struct OpenDescriptor: Sendable, Equatable {
-  /// The kind of file, by its link in `/proc/self/fd`.
-  public enum Kind: UInt8, Sendable, CaseIterable {
-    /// Opened by a path, and none of the others; a file or a named pipe.
-    case file = 1
-    /// Opened as a directory.
-    case directory = 2
-    /// Below `/dev`.
-    case device = 3
-    case socket = 4
-    /// Without a name.
-    case pipe = 5
-    /// Such as `eventfd` and `eventpoll`.
-    case anonymous = 6
-    /// Made by memfd_create(2).
-    case memory = 7
-    case other = 8
-  }
+  public typealias Kind = DescriptorKind
 
   public var number: UInt32 = 0
   /// Nil where the link could not be read, or for one that this version does not know.
@@ -42,8 +26,6 @@ public struct OpenDescriptor: Sendable, Equatable {
   }
 }
 
-extension OpenDescriptor.Kind: FieldValue {}
-
 extension OpenDescriptor {
   static let mapFields = MapFields(
     OpenDescriptor(),
@@ -57,7 +39,7 @@ extension OpenDescriptor {
 
   /// Leaves the path out; what has none keeps the kernel's text.
   mutating func leaveOutPath() {
-    guard kind != .socket && kind != .pipe && kind != .anonymous else { return }
+    if let kind, kind.hasKernelsName { return }
     path = nil
     isCut = false
   }

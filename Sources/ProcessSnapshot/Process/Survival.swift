@@ -4,20 +4,7 @@ public import IntermediateDump
 ///
 /// Nil in a snapshot whose crash ended the process and was its first.
 public struct Survival: Sendable, Equatable {
-  /// The event that followed the dump.
-  public enum Outcome: UInt8, Sendable {
-    /// A handler that the program had before ours ran, or one that it had installed later went on;
-    /// what came of it is not known.
-    case previousHandlerRan = 1
-    /// A handler that the program had before ours ran, and the process went on.
-    case wentOn = 2
-    /// The kernel discarded the signal, which was sent to the first process of a PID namespace, and
-    /// the process went on.
-    case discarded = 3
-    /// A handler that the program had before ours ran, and ended the process by abort(3) or another
-    /// signal of its own, which is no crash of its own.
-    case endedByHandler = 4
-  }
+  public typealias Outcome = SurvivalOutcome
 
   /// Nil where the process ended: by the signal's default action, after Swift's backtracer had run
   /// if there is a `previousHandler`, or, the first of a PID namespace, by abort(3).
@@ -31,8 +18,6 @@ public struct Survival: Sendable, Equatable {
 
   public init() {}
 }
-
-extension Survival.Outcome: FieldValue {}
 
 extension Survival {
   static let mapFields = MapFields(

@@ -1,43 +1,9 @@
-internal import IntermediateDump
+public import IntermediateDump
 
 /// One thread at the moment of the crash.
 public struct ThreadSnapshot: Sendable, Equatable {
-  /// The source of a thread's registers, best first.
-  public enum CaptureMethod: UInt8, Sendable {
-    /// The thread that took the signal: from the signal's own context.
-    case crashed = 1
-    /// Stopped by a signal of ours and read while it stood still.
-    case stopped = 2
-    /// Crashed too, at the same time, and was waiting in the handler: from its own signal's
-    /// context.
-    case alsoCrashed = 3
-    /// Did not stop; stack and instruction pointer from `/proc/self/task/<tid>/syscall`, true while
-    /// it stays blocked.
-    case kernel = 4
-    /// Did not stop and could not be read: name and state only.
-    case none = 5
-
-    /// The word that reports print.
-    public var name: String {
-      switch self {
-      case .crashed: "crash"
-      case .stopped: "stopped"
-      case .alsoCrashed: "also-crashed"
-      case .kernel: "kernel"
-      case .none: "none"
-      }
-    }
-  }
-
-  /// The evidence for the system call that a thread was blocked in; 1.0.0 wrote `registers` and `code`.
-  public enum SystemCallSource: UInt8, Sendable {
-    /// `/proc/self/task/<tid>/syscall`.
-    case kernel = 1
-    /// The registers of a thread that was stopped in it, and was about to make it again.
-    case registers = 2
-    /// Inferred: the code in front of the place where a thread was stopped makes this call.
-    case code = 3
-  }
+  public typealias CaptureMethod = IntermediateDump.CaptureMethod
+  public typealias SystemCallSource = IntermediateDump.SystemCallSource
 
   /// The kernel's thread ID.
   public var id: UInt32
@@ -170,9 +136,6 @@ extension ThreadSnapshot {
     name.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
   }
 }
-
-extension ThreadSnapshot.CaptureMethod: FieldValue {}
-extension ThreadSnapshot.SystemCallSource: FieldValue {}
 
 extension ThreadSnapshot {
   /// All but registers and stack.

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 public import ProcessSnapshot
 
 extension StoredSymbols {

@@ -1,5 +1,6 @@
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Stackwalk
 import Testing
 
@@ -58,8 +59,21 @@ import Testing
   /// The schema's words are the reader's.
   @Test func hasTheWordsOfTheCode() throws {
     let schema = try Self.schema()
-    let ways = (1...5).compactMap { ThreadSnapshot.CaptureMethod(rawValue: $0)?.name }
-    #expect(schema.words("capturedBy", of: "thread") == ways)
+    func expect<Code: DumpCode>(_ type: Code.Type, _ property: String, of definition: String) {
+      #expect(schema.words(property, of: definition) == Code.allCases.map(\.word), "\(type)")
+    }
+    expect(CaptureMethod.self, "capturedBy", of: "thread")
+    expect(SchedulingPolicy.self, "schedulingPolicy", of: "thread")
+    expect(ModuleSource.self, "source", of: "module")
+    expect(DescriptorKind.self, "kind", of: "descriptor")
+    expect(SurvivalOutcome.self, "outcome", of: "survival")
+    expect(RequestKind.self, "kind", of: "request")
+    expect(HangTarget.self, "target", of: "request")
+    expect(HangThreadEvidence.self, "threadEvidence", of: "request")
+    expect(AnnotationType.self, "type", of: "annotation")
+    expect(AnnotationState.self, "state", of: "annotation")
+    expect(RunEndKind.self, "kind", of: "end")
+    expect(RunEndCertainty.self, "certainty", of: "end")
     let ends = [StackTrace.End.bottom, .lost, .limit, .noContext].map(\.rawValue)
     #expect(schema.words("stackEnd", of: "thread") == ends)
   }

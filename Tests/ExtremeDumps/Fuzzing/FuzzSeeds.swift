@@ -1,4 +1,5 @@
 internal import Foundation
+import IntermediateDump
 internal import PendingDumps
 
 /// The inputs that a corpus begins with.

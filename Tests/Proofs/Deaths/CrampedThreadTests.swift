@@ -2,6 +2,7 @@ import CrashCatalogue
 import CrashReportDatabase
 import CrashTestSupport
 import Glibc
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 

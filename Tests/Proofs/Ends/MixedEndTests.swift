@@ -2,6 +2,7 @@ import CrashConverter
 import CrashTestSupport
 import Foundation
 import Glibc
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 

@@ -1,4 +1,5 @@
 import CrashTestSupport
+import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
 import Testing

@@ -4,6 +4,7 @@ import CrashConverter
 import CrashTestSupport
 import Foundation
 import Glibc
+import IntermediateDump
 import PendingDumps
 import ProcessSnapshot
 import Synchronization

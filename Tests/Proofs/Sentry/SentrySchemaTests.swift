@@ -1,5 +1,6 @@
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Testing
 
 /// Events of real crashes through the schema that Sentry itself applies.

@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 internal import PendingDumps
 
 /// Writes notes into the run record beside the handler's locked file: that the process ends by its
@@ -26,10 +27,10 @@ struct RunNoteFile {
   ///
   /// Removes the record where that cannot be written: without one the run has no verdict.
   @_noLocks
-  func noteEnd(_ end: UInt32) {
+  func noteEnd(_ end: NotedEnd) {
     removeHangDumps()
     guard isOurs else { return }
-    var value = end
+    var value = end.code
     if unsafe write(&value, 4, at: RunNotes.offset) { return }
     let directory = openDirectory()
     _ = unsafe pm_unlink(directory, capture.session.names.runRecord)
@@ -56,10 +57,10 @@ struct RunNoteFile {
 
   /// Notes the first signal that asks the process to end.
   @_noLocks
-  func noteTermination(_ signal: Int32, reaction: UInt32) {
+  func noteTermination(_ signal: Int32, reaction: NotedReaction) {
     guard isOurs && !capture.session.runRecord.hasTermination else { return }
     capture.session.runRecord.hasTermination = true
-    var note = (UInt32(bitPattern: signal), reaction, capture.wallClock)
+    var note = (UInt32(bitPattern: signal), reaction.code, capture.wallClock)
     _ = unsafe write(&note, 16, at: RunNotes.offset &+ RunNotes.terminationOffset)
   }
 
@@ -110,5 +111,5 @@ struct RunNoteFile {
 func pm_note_process_end() {
   guard let capture = Capture.ofHandler else { return }
   EndingThread(capture).waitForCapture()
-  RunNoteFile(capture).noteEnd(2)
+  RunNoteFile(capture).noteEnd(.immediateExit)
 }

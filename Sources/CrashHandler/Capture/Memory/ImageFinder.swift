@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// Finds the images of the process.
 ///
@@ -146,7 +147,7 @@ struct ImageFinder {
   }
 
   private func isListed(_ image: ModuleImage, _ entry: Image) -> Bool {
-    guard entry.source.isLinker else { return true }
+    guard entry.isLinked else { return true }
     return image.bias == entry.bias && image.dynamicSection == entry.dynamicSection
   }
 

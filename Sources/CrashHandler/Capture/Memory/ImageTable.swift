@@ -1,30 +1,11 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// One image of the process.
 ///
 /// RUNS-DURING-CRASH.
 struct Image {
-  /// The way in which it is known; the numbers stand in dumps.
-  enum Source: UInt8 {
-    /// The auxiliary vector: the program itself.
-    case program = 1
-    /// The dynamic linker's list.
-    case linker = 2
-    /// The auxiliary vector: the vDSO.
-    case kernel = 3
-    /// An ELF header at the start of a mapping.
-    case headers = 4
-
-    var number: UInt64 { @_noLocks get { UInt64(rawValue) } }
-
-    var isLinker: Bool {
-      @_noLocks get {
-        if case .linker = self { true } else { false }
-      }
-    }
-  }
-
-  let source: Source
+  let source: ModuleSource
   /// The file is gone, or there was none: nobody can read it after the crash.
   var isLost = false
   /// Bytes of the program headers; 0 until they are known.
@@ -39,8 +20,15 @@ struct Image {
   var dynamicSection: UInt64 = 0
   var name: UInt64 = 0
 
+  /// True for an image of the linker's list.
+  var isLinked: Bool {
+    @_noLocks get {
+      if case .linker = source { true } else { false }
+    }
+  }
+
   @_noLocks
-  init(_ source: Source) { self.source = source }
+  init(_ source: ModuleSource) { self.source = source }
 }
 
 /// The images of the process, in the order in which they were found.
@@ -115,7 +103,7 @@ struct ImageTable {
     var index = 0
     while index < count {
       let image = self[index]
-      if image.source.isLinker, image.end == 0, image.bias == bias,
+      if image.isLinked, image.end == 0, image.bias == bias,
         image.dynamicSection == dynamicSection
       {
         return index

@@ -130,7 +130,7 @@ struct ClientSection {
   }
 
   private func endAnnotation(_ reading: CellReading) {
-    if reading.stateCode != 0 { output.unsigned(.annotationState, reading.stateCode, width: 1) }
+    if let state = reading.state { output.unsigned(.annotationState, state.code, width: 1) }
     output.end()
   }
 }

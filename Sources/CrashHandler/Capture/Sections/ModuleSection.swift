@@ -18,7 +18,7 @@ func writeModules(_ images: ImageFinder, to output: DumpOutput) {
     table[index].isLost = !hasFile && !path.text.matches("[vdso]")
     output.startMap(.module)
     output.unsigned(.moduleAddress, image.start)
-    output.unsigned(.moduleSource, table[index].source.number, width: 1)
+    output.unsigned(.moduleSource, table[index].source.code, width: 1)
     if path.count > 0 { output.property(.modulePath, path) }
     output.property(.moduleProgramHeaders, image.programHeaders)
     let buildID = image.buildID()

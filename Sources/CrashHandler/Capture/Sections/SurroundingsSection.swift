@@ -125,10 +125,10 @@ struct SurroundingsSection {
     output.identifier(.descriptorNumber, number)
     if link.count > 0 {
       let kind = DescriptorKind(link, of: number)
-      output.unsigned(.descriptorKind, UInt64(kind.code), width: 1)
+      output.unsigned(.descriptorKind, kind.code, width: 1)
       let isDeleted = kind.isNamed && link.hasSuffix(" (deleted)")
       if isDeleted { output.unsigned(.descriptorIsDeleted, 1, width: 1) }
-      if !hidesNames || kind.isAnonymous {
+      if !hidesNames || kind.hasKernelsName {
         let path = isDeleted ? link.prefix(link.count &- 10) : link
         let kept = path.prefixOfCharacters(SurroundingsSection.pathLimit)
         output.property(.descriptorPath, kept)
@@ -139,38 +139,30 @@ struct SurroundingsSection {
   }
 }
 
-/// The kind of an open file, by the text of its link in `/proc/thread-self/fd`.
-///
-/// RUNS-DURING-CRASH. Source: proc_pid_fd(5); Linux fs/d_path.c.
-struct DescriptorKind {
-  /// That of `descriptorKind` in the schema.
-  let code: UInt8
-
+extension DescriptorKind {
+  /// The kind of an open file, by the text of its link in `/proc/thread-self/fd`.
+  ///
+  /// RUNS-DURING-CRASH. Source: proc_pid_fd(5); Linux fs/d_path.c.
+  ///
   /// - Parameter descriptor: asked for the flags that it was opened with.
   @_noLocks
   init(_ link: Bytes, of descriptor: Int32) {
     let text = link.text
     if text.matches("/memfd:") {
-      code = 7
+      self = .memory
     } else if text.current == 0x2F {
       let flags = pm_open_flags(descriptor)
       if flags >= 0, flags & Int(O_DIRECTORY) != 0 {
-        code = 2
+        self = .directory
       } else {
-        code = text.matches("/dev/") && !text.matches("/dev/shm/") ? 3 : 1
+        self = text.matches("/dev/") && !text.matches("/dev/shm/") ? .device : .file
       }
     } else if text.matches("socket:[") {
-      code = 4
+      self = .socket
     } else if text.matches("pipe:[") {
-      code = 5
+      self = .pipe
     } else {
-      code = text.matches("anon_inode:") ? 6 : 8
+      self = text.matches("anon_inode:") ? .anonymous : .other
     }
   }
-
-  /// True if the text is a path, which a deleted file has too.
-  var isNamed: Bool { @_noLocks get { code <= 3 || code == 7 } }
-
-  /// True if the text has nothing of the program's.
-  var isAnonymous: Bool { @_noLocks get { code >= 4 && code <= 6 } }
 }

@@ -25,7 +25,7 @@ struct CrashingThread {
 
   @_noLocks
   func writeRegisters() {
-    threads.writeIdentity(threadID: exception.threadID, method: 1)
+    threads.writeIdentity(threadID: exception.threadID, method: .crashed)
     if let context = exception.signal.context {
       output.unsigned(.blockedSignals, context.signalMask)
       threads.writeContext(context)

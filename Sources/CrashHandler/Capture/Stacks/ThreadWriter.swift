@@ -66,7 +66,7 @@ struct ThreadWriter {
     return index > first ? index : first &+ 1
   }
 
-  /// Writes a thread of the table; `ThreadSnapshot.CaptureMethod` gives the numbers their meaning.
+  /// Writes a thread of the table.
   @_noLocks
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     output.startMap(key)
@@ -75,7 +75,8 @@ struct ThreadWriter {
       record.setCrash(crash)
     }
     if record.status.isStill {
-      writeIdentity(threadID: record.threadID, method: record.has(.stopped) ? 2 : 3)
+      writeIdentity(
+        threadID: record.threadID, method: record.has(.stopped) ? .stopped : .alsoCrashed)
       writeStatus(record)
       output.unsigned(.threadPointer, record.fields.threadPointer)
       if let context = record.fields.context {
@@ -103,13 +104,13 @@ struct ThreadWriter {
     }
     if !record.fields.knowsAllSignals { status.readBlockedSignals(record) }
     guard record.systemCall.count > 0 else {
-      writeIdentity(threadID: record.threadID, method: 5)
+      writeIdentity(threadID: record.threadID, method: .none)
       writeStatus(record)
       writeBlockedSignals(record)
       return
     }
     let place = SystemCallPlace(record.systemCall.text)
-    writeIdentity(threadID: record.threadID, method: 4)
+    writeIdentity(threadID: record.threadID, method: .kernel)
     writeStatus(record)
     writeBlockedSignals(record)
     writeSystemCall(record)
@@ -120,9 +121,9 @@ struct ThreadWriter {
   }
 
   @_noLocks
-  func writeIdentity(threadID: Int32, method: UInt64) {
+  func writeIdentity(threadID: Int32, method: CaptureMethod) {
     output.identifier(.threadID, threadID)
-    output.unsigned(.captureMethod, method, width: 1)
+    output.unsigned(.captureMethod, method.code, width: 1)
   }
 
   /// Writes name, state and scheduling, as they were before the thread was asked to stop.

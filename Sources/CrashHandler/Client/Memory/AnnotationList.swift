@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// The program's annotations: a list that only grows, in memory that is handed out once.
 ///
@@ -68,7 +69,7 @@ struct AnnotationNode {
   }
 
   /// The type of a text, as `AnnotationType` has it.
-  private static var textType: UInt32 { 1 }
+  private static var textType: UInt32 { UInt32(truncatingIfNeeded: AnnotationType.text.code) }
 
   @_noLocks
   static func byteCount(nameCount: Int, cellByteCount: Int) -> Int {

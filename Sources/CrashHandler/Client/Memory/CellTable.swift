@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// A fixed number of keys with a value each, set and removed by any thread.
 ///
@@ -94,11 +95,11 @@ struct CellReading {
     self.isBeingWritten = isBeingWritten
   }
 
-  /// As the dump's `annotationState` numbers it; 0 for a value with nothing to be said of it.
-  var stateCode: UInt64 {
+  /// Nil for a value with nothing to be said of it.
+  var state: AnnotationState? {
     @_noLocks get {
-      if kind == .unreadable { return 3 }
-      return isStale ? 2 : isBeingWritten ? 1 : 0
+      if kind == .unreadable { return .unreadable }
+      return isStale ? .stale : isBeingWritten ? .beingReplaced : nil
     }
   }
 }

@@ -1,0 +1,110 @@
+/// The signals of Linux, one row each: the one place of their numbers, names, codes and classes.
+///
+/// Every list of signals is read from it: what the handler captures, what counts as a fault, what asks a
+/// process to end, what a thread of ours blocks, and the names in reports.
+///
+/// Written out, not taken from libc: a dump may come from another machine, and these numbers are
+/// part of the kernel's interface on both architectures. Source: signal(7); sigaction(2), "The
+/// si_code field"; Linux include/uapi/asm-generic/errno-base.h.
+package enum SignalTable {
+  /// A class of signals: its letter in a row.
+  package enum Class: UInt8, CaseIterable, Sendable {
+    /// An instruction raises it.
+    case fault = 0x66  // f
+    /// The handler captures it unless the program says otherwise.
+    case captured = 0x63  // c
+    /// The handler captures it if the program says so.
+    case capturedIfAsked = 0x61  // a
+    /// The kernel sends it for an event, with a code above 0 or as the process's own.
+    case kernelEvent = 0x6B  // k
+    /// People and supervisors end a process by it, or the end of a reader does.
+    case endRequest = 0x65  // e
+    /// An event that a program may handle, and that a thread of ours leaves to the program's threads.
+    case programEvent = 0x70  // p
+    /// Stops a process and lets it go on.
+    case jobControl = 0x6A  // j
+
+    package var letter: UInt8 { @_noLocks get { rawValue } }
+  }
+
+  /// Lines of a signal's number, the letters of its classes (`-` for none), its name, and the names of its
+  /// codes from 1 upwards.
+  ///
+  /// One text: a choice among texts would be compiled to a jump table. Two more lines have no signal:
+  /// `sentLine` the codes of sent ones from 0 downwards, `errnoLine` errnos.
+  package static var text: StaticString {
+    @_noLocks get {
+      """
+      1 ep SIGHUP
+      2 ep SIGINT
+      3 ckp SIGQUIT
+      4 fc SIGILL ILL_ILLOPC ILL_ILLOPN ILL_ILLADR ILL_ILLTRP ILL_PRVOPC ILL_PRVREG ILL_COPROC ILL_BADSTK
+      5 fc SIGTRAP TRAP_BRKPT TRAP_TRACE TRAP_BRANCH TRAP_HWBKPT TRAP_UNK
+      6 c SIGABRT
+      7 fc SIGBUS BUS_ADRALN BUS_ADRERR BUS_OBJERR BUS_MCEERR_AR BUS_MCEERR_AO
+      8 fc SIGFPE FPE_INTDIV FPE_INTOVF FPE_FLTDIV FPE_FLTOVF FPE_FLTUND FPE_FLTRES FPE_FLTINV FPE_FLTSUB
+      9 - SIGKILL
+      10 p SIGUSR1
+      11 fc SIGSEGV SEGV_MAPERR SEGV_ACCERR SEGV_BNDERR SEGV_PKUERR SEGV_ACCADI SEGV_ADIDERR SEGV_ADIPERR \
+      SEGV_MTEAERR SEGV_MTESERR
+      12 p SIGUSR2
+      13 akep SIGPIPE
+      14 p SIGALRM
+      15 ep SIGTERM
+      16 a SIGSTKFLT
+      17 p SIGCHLD
+      18 j SIGCONT
+      19 - SIGSTOP
+      20 j SIGTSTP
+      21 j SIGTTIN
+      22 j SIGTTOU
+      23 p SIGURG
+      24 ck SIGXCPU
+      25 ck SIGXFSZ
+      26 p SIGVTALRM
+      27 - SIGPROF
+      28 p SIGWINCH
+      29 p SIGIO
+      30 p SIGPWR
+      31 fc SIGSYS SYS_SECCOMP SYS_USER_DISPATCH
+      98 - 0 SI_USER SI_QUEUE SI_TIMER SI_MESGQ SI_ASYNCIO SI_SIGIO SI_TKILL
+      99 - 0 EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT \
+      ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG \
+      ENOSPC ESPIPE EROFS EMLINK EPIPE
+      """
+    }
+  }
+  package static var sentLine: Int32 { @_noLocks get { 98 } }
+  package static var errnoLine: Int32 { @_noLocks get { 99 } }
+
+  /// The signals of a class; bit n - 1 stands for signal n.
+  @_noLocks
+  package static func mask(_ wanted: Class) -> UInt64 {
+    let text = text
+    let base = unsafe text.utf8Start
+    var mask: UInt64 = 0
+    // 0 in the number of a line, 1 in the letters of its classes, 2 behind them.
+    var (part, number) = (0, UInt64(0))
+    var place = 0
+    while place < text.utf8CodeUnitCount {
+      let byte = unsafe base[place]
+      place &+= 1
+      if byte == 0x0A {
+        (part, number) = (0, 0)
+      } else if byte == 0x20 {
+        part &+= 1
+      } else if part == 0 {
+        number = number &* 10 &+ UInt64(byte & 0x0F)
+      } else if part == 1, byte == wanted.letter {
+        mask |= 1 &<< (number &- 1)
+      }
+    }
+    return mask
+  }
+
+  /// The same as numbers, lowest first.
+  package static func numbers(_ wanted: Class) -> [Int32] {
+    let mask = mask(wanted)
+    return (Int32(1)...31).filter { mask >> UInt64($0 - 1) & 1 == 1 }
+  }
+}
