@@ -213,7 +213,7 @@ import Testing
     guard let reading = list.node(offset).map({ unsafe $0.read(into: &place) }),
       reading.kind == .value
     else { return nil }
-    #expect(reading.count == 8 && reading.keyCount == 0 && reading.stateCode == 0)
+    #expect(reading.count == 8 && reading.keyCount == 0 && reading.state == nil)
     return UInt64(littleEndian: place)
   }
 
