@@ -1,4 +1,5 @@
 import Glibc
+import IntermediateDump
 import Synchronization
 import Testing
 
@@ -63,7 +64,7 @@ extension ValueCell {
     for text in ["one", "", "three", "sixteen bytes ok"] {
       #expect(cell.set(Array(text.utf8)) == .done)
       #expect(cell.value().map { String(decoding: $0.bytes, as: UTF8.self) } == text)
-      #expect(cell.value()?.reading.stateCode == 0)
+      #expect(cell.value()?.reading.state == nil)
     }
     #expect(cell.set(Array("seventeen bytes !".utf8)) == .tooLong)
     cell.clear()
@@ -97,15 +98,15 @@ extension ValueCell {
       unsafe cell.buffer(index).storeBytes(of: UInt64.max, toByteOffset: 8, as: UInt64.self)
     }
     let first = try #require(cell.value())
-    #expect(first.bytes == [1, 1, 1] && first.reading.stateCode == 1)
+    #expect(first.bytes == [1, 1, 1] && first.reading.state == .beingReplaced)
     // A fourth finds no buffer: the value is marked.
     #expect(cell.set([4]) == .noBuffer)
-    #expect(cell.value()?.bytes == [1, 1, 1] && cell.value()?.reading.stateCode == 2)
+    #expect(cell.value()?.bytes == [1, 1, 1] && cell.value()?.reading.state == .stale)
     // One goes on: its value counts, and the next one can be set again.
     unsafe cell.buffer(taken[1]).storeBytes(of: 2, as: UInt32.self)
     unsafe cell.buffer(taken[1]).storeBytes(of: 0, toByteOffset: 4, as: UInt32.self)
     #expect(cell.show(taken[1], replacing: nil) == .done)
-    #expect(cell.value()?.bytes == [255, 255] && cell.value()?.reading.stateCode == 1)
+    #expect(cell.value()?.bytes == [255, 255] && cell.value()?.reading.state == .beingReplaced)
     #expect(cell.set([5]) == .done)
     #expect(cell.value()?.bytes == [5])
   }
