@@ -306,9 +306,10 @@ let portableSources = [
     "History/RecentCrash.swift", "ProcessedDump.swift",
   ],
   "CrashHandler": [
-    "Capture/CallBit.swift", "CaptureLimits.swift", "CrashHandlerError.swift",
-    "HandledSignals.swift", "Handler.swift", "HandlerOptions.swift",
-    "Status/HandlerStatus.swift", "SystemCalls.swift",
+    "Handler.swift", "Interface/CaptureLimits.swift", "Interface/CrashHandlerError.swift",
+    "Interface/HandledSignals.swift", "Interface/HandlerOptions.swift",
+    "Interface/SystemCalls.swift",
+    "Status/HandlerStatus.swift", "Values/CallBit.swift",
   ],
   "CrashReportDatabase": [
     "CrashReportDatabaseError.swift", "PruneCondition.swift", "ReportMetadata.swift",

@@ -7,8 +7,9 @@ enum House {
 
   /// The directories whose code runs in a crash.
   static let crashTimeDirectories = [
-    "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads", "Sources/CrashHandler/Capture",
-    "Sources/CrashHandler/Summary", "Sources/CrashHandler/Client/Memory",
+    "Sources/CrashHandler/Signals", "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
+    "Sources/CrashHandler/Stopping", "Sources/CrashHandler/System", "Sources/CrashHandler/State",
+    "Sources/CrashHandler/Values",
     "Sources/IntermediateDump/Writer",
   ]
 

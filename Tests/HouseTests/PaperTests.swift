@@ -41,7 +41,8 @@ struct PaperTests {
   func options() throws {
     let document = try House.text("Docs/Options.md")
     let files = [
-      "Sources/CrashHandler/HandlerOptions.swift", "Sources/CrashHandler/CaptureLimits.swift",
+      "Sources/CrashHandler/Interface/HandlerOptions.swift",
+      "Sources/CrashHandler/Interface/CaptureLimits.swift",
       "Sources/CrashReportUpload/UploadOptions.swift",
       "Sources/HangDetection/HangMonitor+Options.swift",
     ]

@@ -133,7 +133,8 @@ extension Proof {
       summary: "of 100,000 requests at once each crash shows its own context and breadcrumbs",
       suites: ["WorkTests"],
       covers: [
-        "Sources/CrashHandler/Client", "Sources/CrashHandler/Capture/Sections",
+        "Sources/CrashHandler/Client", "Sources/CrashHandler/State/Client",
+        "Sources/CrashHandler/Capture/Sections",
         "Sources/CSignalSafe",
       ]),
     Proof(
@@ -221,7 +222,7 @@ extension Proof {
         "TickTests",
       ],
       covers: [
-        "Sources/HangDetection", "Sources/CrashHandler/LiveDumps", "Sources/CrashHandler/Threads",
+        "Sources/HangDetection", "Sources/CrashHandler/LiveDumps", "Sources/CrashHandler/Stopping",
         "Sources/CrashHandler/Capture", "Sources/CrashHandler/Signals",
         "Sources/PostmortemTool/Commands/CaptureCommand.swift",
       ],
@@ -230,7 +231,8 @@ extension Proof {
       name: "safety", summary: "crash code calls nothing unsafe: call graphs and poisoned runs",
       suites: ["CallGraphTests", "PlantedProgramTests", "PoisonedRunTests"],
       covers: [
-        "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads",
+        "Sources/CrashHandler/Signals", "Sources/CrashHandler/Stopping",
+        "Sources/CrashHandler/System", "Sources/CrashHandler/State", "Sources/CrashHandler/Values",
         "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
         "Sources/CrashHandler/Client", "Sources/CSignalSafe", "Sources/IntermediateDump/Writer",
       ]),
@@ -241,7 +243,8 @@ extension Proof {
         "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests", "TrappedCallTests",
       ],
       covers: [
-        "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads",
+        "Sources/CrashHandler/Signals", "Sources/CrashHandler/Stopping",
+        "Sources/CrashHandler/System", "Sources/CrashHandler/State", "Sources/CrashHandler/Values",
         "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary", "Sources/CSignalSafe",
         "Sources/IntermediateDump/Writer",
       ],
@@ -250,7 +253,8 @@ extension Proof {
       name: "system-calls", summary: "how many system calls a crash makes, by what it finds",
       suites: ["SystemCallTests"],
       covers: [
-        "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads",
+        "Sources/CrashHandler/Signals", "Sources/CrashHandler/Stopping",
+        "Sources/CrashHandler/System", "Sources/CrashHandler/State", "Sources/CrashHandler/Values",
         "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary", "Sources/CSignalSafe",
       ]),
     Proof(
@@ -271,7 +275,7 @@ extension Proof {
       suites: ["EndTests", "MixedEndTests"],
       covers: [
         "Sources/CrashConverter/Ends", "Sources/PendingDumps", "Sources/CProcessEnds",
-        "Sources/CrashHandler/Capture/Files",
+        "Sources/CrashHandler/System/Files",
       ],
       full: .environment(name: "POSTMORTEM_END_RUNS", value: "1100")),
     Proof(
