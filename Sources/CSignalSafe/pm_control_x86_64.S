@@ -112,7 +112,7 @@ pm_call_leaving_stack:
   .cfi_endproc
   .size pm_call_leaving_stack, .-pm_call_leaving_stack
 
-// int pm_run_section(struct pm_landing_pad *pad, void (*function)(void *), void *argument)
+// int pm_run_section(struct pm_recovery_point *point, void (*function)(void *), void *argument)
   .globl pm_run_section
   .hidden pm_run_section
   .type pm_run_section, @function
@@ -141,7 +141,7 @@ pm_run_section:
   movq $0, (%rdi)
   xorl %eax, %eax
   retq
-// Lands with the signal in eax, and the shadow stack pointer of before in rcx. A shadow stack still holds the return addresses of
+// Comes back with the signal in eax, and the shadow stack pointer of before in rcx. A shadow stack still holds the return addresses of
 // what was abandoned, which would raise a control protection fault. Swift programs are not marked for shadow stacks (note
 // GNU_PROPERTY_X86_FEATURE_1_SHSTK), but may ask the kernel for one. rdssp does nothing without one. Source:
 // Linux Documentation/arch/x86/shstk.rst; Intel SDM, RDSSP and INCSSP; glibc sysdeps/x86_64/__longjmp.S.

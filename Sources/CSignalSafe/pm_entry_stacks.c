@@ -64,19 +64,24 @@ PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *c
   return NULL;
 }
 
-PM_NOT_INSTRUMENTED static void pm_run_entry(void *argument) {
-  const struct entry *entry = argument;
+// Calls the handler with a readable control block; see pm_thread_base.h.
+static inline __attribute__((always_inline)) void call_handler(const struct entry *entry) {
+  struct pm_thread_stand_in block;
+  _Bool is_entered = pm_enter_thread_base(&block, entry->context);
   if (entry->crash_handler) {
     entry->crash_handler(entry->signal, entry->information, entry->context, entry->entry_stack_pointer);
   } else {
     entry->handler(entry->signal, entry->information, entry->context);
   }
+  if (is_entered) pm_leave_thread_base(&block);
 }
 
-PM_NOT_INSTRUMENTED static void pm_enter(struct entry *wanted) {
+PM_NOT_INSTRUMENTED static void pm_run_entry(void *argument) { call_handler(argument); }
+
+static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
   struct entry_stack *stack = pm_take_entry_stack(wanted->context);
   if (!stack) {
-    pm_run_entry(wanted);
+    call_handler(wanted);
     return;
   }
   uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
@@ -133,7 +138,7 @@ PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void 
   return 1;
 }
 
-// True once the handler's own code could not be read as often as all its sections together may land from that: it would be
+// True once the handler's own code could not be read as often as all its sections together may come back from that: it would be
 // entered for ever.
 PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *information, const void *context) {
   if ((signal != SIGBUS && signal != SIGSEGV) || !information || !context) return 0;
@@ -163,7 +168,7 @@ PM_ENTRY static void pm_run_crash_entry(int signal, void *information, void *con
   entry.context = context;
   entry.entry_stack_pointer = entry_stack_pointer;
   entry.signal = signal;
-  pm_enter(&entry);
+  enter(&entry);
 }
 
 static inline __attribute__((always_inline)) void enter_with(pm_signal_handler handler, int signal, void *information,
@@ -176,7 +181,7 @@ static inline __attribute__((always_inline)) void enter_with(pm_signal_handler h
   entry.context = context;
   entry.entry_stack_pointer = 0;
   entry.signal = signal;
-  pm_enter(&entry);
+  enter(&entry);
 }
 
 PM_ENTRY static void pm_run_stop_entry(int signal, void *information, void *context) {

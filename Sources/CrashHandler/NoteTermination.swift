@@ -13,5 +13,5 @@ internal import IntermediateDump
 /// Source: systemd.kill(5), Kubernetes "Termination of Pods".
 public func noteTermination(signal: Int32 = 15) {
   guard let capture = Capture.ofHandler else { return }
-  RunNoteFile(capture).noteTermination(signal, reaction: .program)
+  capture.noteTermination(signal, reaction: .program)
 }

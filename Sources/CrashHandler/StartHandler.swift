@@ -83,7 +83,7 @@ public func startHandler(
       DatabaseDirectory.share(with: group)
     }
     let standard = StandardDescriptors()
-    defer { withExtendedLifetime(standard) {} }
+    defer { standard.giveBack() }
     let signals = CrashSignals(options.signals)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,

@@ -36,7 +36,7 @@ import Testing
     let word = unsafe try FutexWord(memory.pages(64).bindMemory(to: UInt32.self, capacity: 1))
     _ = try memory.threads(capacity: 4096, countWord: word)
     _ = unsafe try memory.pages(4096 * StackOffers.stride)
-    _ = try memory.writer(to: -1, limits: CaptureLimits())
+    _ = unsafe try memory.writer(to: -1, limits: CaptureLimits(), asksFile: true)
     // Some thirty pieces of a page or a few.
     _ = unsafe try memory.pages(1 << 20)
   }

@@ -92,18 +92,18 @@ PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   if (reserved[0] != 0x46505853u || reserved[1] < 512 || reserved[1] > 16384) return 512;
   return reserved[1];
 }
-// Makes the handler return to the landing pad instead of the faulting instruction.
-PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, int signal) {
+// Makes the handler return to the recovery point instead of the faulting instruction.
+PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point *point, int signal) {
   uint64_t *registers = pm_context_registers(context);
-  registers[PM_RIP] = pad->resume;
-  registers[PM_RSP] = pad->stack_pointer;
-  registers[PM_RBX] = pad->saved[0];
-  registers[PM_RBP] = pad->saved[1];
-  registers[PM_R12] = pad->saved[2];
-  registers[PM_R13] = pad->saved[3];
-  registers[PM_R14] = pad->saved[4];
-  registers[PM_R15] = pad->saved[5];
-  registers[PM_RCX] = pad->saved[6];
+  registers[PM_RIP] = point->resume;
+  registers[PM_RSP] = point->stack_pointer;
+  registers[PM_RBX] = point->saved[0];
+  registers[PM_RBP] = point->saved[1];
+  registers[PM_R12] = point->saved[2];
+  registers[PM_R13] = point->saved[3];
+  registers[PM_R14] = point->saved[4];
+  registers[PM_R15] = point->saved[5];
+  registers[PM_RCX] = point->saved[6];
   registers[PM_RAX] = (uint64_t)signal;
   registers[PM_RFLAGS] &= ~UINT64_C(0x400);  // the ABI wants the direction flag clear on return
 }
@@ -145,11 +145,11 @@ PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *head = (const uint32_t *)area;
   return head[0] == 0x46508001u ? 528 : 0;
 }
-PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, int signal) {
+PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point *point, int signal) {
   uint64_t *registers = pm_context_registers(context);
-  for (int i = 0; i < 12; i++) registers[19 + i] = pad->saved[i];
-  registers[31] = pad->stack_pointer;
-  registers[32] = pad->resume;
+  for (int i = 0; i < 12; i++) registers[19 + i] = point->saved[i];
+  registers[31] = point->stack_pointer;
+  registers[32] = point->resume;
   registers[0] = (uint64_t)signal;
 }
 #endif

@@ -10,7 +10,7 @@
 
 // The state to come back to when a section faults. x86_64 saves rbx, rbp, r12 to r15 and the shadow stack pointer; arm64 x19
 // to x30.
-struct pm_landing_pad {
+struct pm_recovery_point {
   uint64_t armed;  // not 0 while the section runs
   uint64_t resume;
   uint64_t stack_pointer;
@@ -26,8 +26,8 @@ PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull fun
                                          void *_Nonnull argument, uint64_t *_Nonnull left);
 
 // Calls function(argument). Returns 0 if that returned, or the number of the signal that ended it: the handler, entered again
-// by that signal, passes the pad to pm_context_land. Nothing is undone, so the function may hold nothing.
-PM_CRASH_TIME int pm_run_section(struct pm_landing_pad *_Nonnull pad, void (*_Nonnull function)(void *_Nonnull),
+// by that signal, passes the point to pm_context_recover. Nothing is undone, so the function may hold nothing.
+PM_CRASH_TIME int pm_run_section(struct pm_recovery_point *_Nonnull point, void (*_Nonnull function)(void *_Nonnull),
                                  void *_Nonnull argument);
 
 // Fills a ucontext_t with the caller's registers as they are when this returns: the general ones, and the floating point and

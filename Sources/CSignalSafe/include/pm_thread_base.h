@@ -103,24 +103,4 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 
 #endif
 
-// Runs a handler with a readable control block. Has no canary itself.
-PM_OUTWARD __attribute__((no_stack_protector)) void pm_run_handler(
-    void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int signal, void *_Nullable information,
-    void *_Nullable context) {
-  struct pm_thread_stand_in block;
-  _Bool is_entered = pm_enter_thread_base(&block, context);
-  handler(signal, information, context);
-  if (is_entered) pm_leave_thread_base(&block);
-}
-
-// Does the same for the crash handler, with the stack pointer of its entry; see pm_enter_crash.
-PM_OUTWARD __attribute__((no_stack_protector)) void pm_run_crash_handler(
-    void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable, uint64_t), int signal, void *_Nullable information,
-    void *_Nullable context, uint64_t entry_stack_pointer) {
-  struct pm_thread_stand_in block;
-  _Bool is_entered = pm_enter_thread_base(&block, context);
-  handler(signal, information, context, entry_stack_pointer);
-  if (is_entered) pm_leave_thread_base(&block);
-}
-
 #endif

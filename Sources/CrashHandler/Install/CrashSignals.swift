@@ -20,10 +20,10 @@ struct CrashSignals {
   /// Signals raised by an instruction.
   ///
   /// Never blocked in a handler of ours: blocked, the kernel would end the process at the next one
-  /// instead of giving the landing pad a chance.
+  /// instead of giving the recovery point a chance.
   static var faults: UInt64 { HandledSignals.faults.rawValue }
 
-  /// The signals that must reach a thread of ours or one that takes a dump: a fault its landing pad,
+  /// The signals that must reach a thread of ours or one that takes a dump: a fault its recovery point,
   /// the stop signals one that dumps while another captures, the watchdog's the one that captures.
   var open: UInt64 {
     Self.faults | SignalMask.bit(SIGPROF) | SignalMask.bit(SIGSETXID)

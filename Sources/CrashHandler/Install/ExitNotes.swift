@@ -26,11 +26,11 @@ enum ExitNotes {
     _ = atexit {
       guard let capture = Capture.ofHandler else { return }
       // A child that made no files has the names of its parent's.
-      guard OwnProcess(capture).isCurrent,
+      guard capture.shared.isOwnProcess,
         !capture.shared.process.isForkedChild || !capture.session.files.isMissing
       else { return }
-      EndingThread(capture).waitForCapture()
-      RunNoteFile(capture).noteEnd(.exit)
+      capture.waitForCapture()
+      capture.noteRunEnd(.exit)
       ExitNotes.removeFiles(capture)
     }
     _ = at_quick_exit { pm_note_process_end() }
@@ -56,7 +56,6 @@ enum ExitNotes {
       _ = unsafe pm_unlink(directory, capture.session.names.fifo)
       _ = unsafe pm_unlink(directory, capture.session.names.runRecord)
     }
-    capture.shared.capturingThread.store(0)
-    CrashEnd(capture).wakeWaiting()
+    capture.shared.endTurn()
   }
 }

@@ -163,21 +163,22 @@ enum HandlerInstaller {
         locked: memory.text(files.lockedName.description), finished: memory.text(finished),
         runRecord: memory.text(files.lockedName.with(role: .runRecord).description),
         fifo: memory.text(files.lockedName.with(role: .fifo).description),
-        reportIDOffset: finished.utf8.count - ReportName.textLength, reportID: reportID),
+        reportIDOffset: finished.utf8.count - DumpNames.reportIDLength, reportID: reportID),
       files: SessionFiles(
         dump: HeldFile(files.descriptor), directory: HeldFile(files.directoryDescriptor),
         fifo: HeldFile(files.fifoDescriptor), proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
     // The next one's names; it shares the other memory, which one thread at a time uses.
-    unsafe shared.pointee.requestedDump = try memory.session(
+    let requested = unsafe try memory.session(
       sharing: capture,
       names: DumpNames(
         locked: memory.text(files.lockedName.description), finished: memory.text(finished),
         runRecord: memory.text(files.lockedName.with(role: .runRecord).description),
         fifo: memory.text(files.lockedName.with(role: .fifo).description),
-        reportIDOffset: finished.utf8.count - ReportName.textLength, reportID: memory.piece(16),
+        reportIDOffset: finished.utf8.count - DumpNames.reportIDLength, reportID: memory.piece(16),
         areNew: true))
+    unsafe shared.pointee.requestedDump = requested.argument
     if !options.forgoing.contains(.threads) {
       capture.session.time.timer = WatchdogTimer.make(signal: signals.watchdogSignal)
     }
@@ -201,7 +202,7 @@ enum HandlerInstaller {
     }
     let (markPage, wipesMark) = unsafe try memory.pageWipedInCopies()
     let mark = unsafe FutexWord(markPage.bindMemory(to: UInt32.self, capacity: 1))
-    mark.store(OwnProcess.whole)
+    mark.store(Shared.CopyMark.whole)
     let actions = unsafe try memory.piece(65 * MemoryLayout<pm_signal_action>.stride)
       .bindMemory(to: pm_signal_action.self, capacity: 65)
     unsafe signals.copyActions(to: actions)

@@ -36,23 +36,36 @@ extension HandlerMemory {
       images: ImageTable(base: try pages(ImageTable.byteCount)))
   }
 
-  /// Cuts off the three landing pads.
-  mutating func landingPads() throws(CrashHandlerError) -> LandingPads {
-    unsafe LandingPads(
-      try piece(3 * MemoryLayout<pm_landing_pad>.stride)
-        .bindMemory(to: pm_landing_pad.self, capacity: 3))
+  /// Cuts off the three recovery points.
+  mutating func recoveryPoints() throws(CrashHandlerError) -> RecoveryPoints {
+    unsafe RecoveryPoints(
+      try piece(3 * MemoryLayout<pm_recovery_point>.stride)
+        .bindMemory(to: pm_recovery_point.self, capacity: 3))
   }
 
   /// Makes a writer with a buffer of 256 KiB.
+  ///
+  /// - Parameter asksFile: see `IntermediateDumpWriter`.
   mutating func writer(
-    to descriptor: Int32, limits: CaptureLimits
-  ) throws(CrashHandlerError) -> IntermediateDumpWriter {
+    to descriptor: Int32, limits: CaptureLimits, asksFile: Bool
+  ) throws(CrashHandlerError) -> UnsafeMutablePointer<IntermediateDumpWriter> {
     let size = 256 << 10
     let buffer = unsafe try pages(size)
     unsafe hold(buffer, 64 << 10)
-    return unsafe IntermediateDumpWriter(
+    var writer = unsafe IntermediateDumpWriter(
       buffer: buffer, capacity: size, descriptor: descriptor,
       byteLimit: UInt64(max(limits.dump, 0)))
+    writer.asksFile = asksFile
+    return unsafe try place(writer)
+  }
+
+  private mutating func place(
+    _ writer: consuming IntermediateDumpWriter
+  ) throws(CrashHandlerError) -> UnsafeMutablePointer<IntermediateDumpWriter> {
+    let place = unsafe try piece(MemoryLayout<IntermediateDumpWriter>.size)
+      .bindMemory(to: IntermediateDumpWriter.self, capacity: 1)
+    unsafe place.initialize(to: writer)
+    return unsafe place
   }
 
   /// Cuts off a copy of a text's bytes; none for nil.
@@ -89,8 +102,9 @@ extension HandlerMemory {
         files: SessionFiles(
           dump: HeldFile(), directory: handlers.session.files.directory, fifo: HeldFile(),
           proc: handlers.session.files.proc),
-        writer: handlers.session.writer.sharingBuffer(), stackTop: handlers.session.stackTop,
-        landingPads: landingPads(), threads: handlers.session.threads,
+        writer: place(handlers.session.writer.sharingBuffer()),
+        stackTop: handlers.session.stackTop,
+        recoveryPoints: recoveryPoints(), threads: handlers.session.threads,
         mappings: handlers.session.mappings, scratch: handlers.session.scratch,
         pages: handlers.session.pages, resident: handlers.session.resident))
     return unsafe Capture(session)
@@ -115,14 +129,13 @@ extension HandlerMemory {
     unsafe session.initialize(
       to: try Session(
         installed: installed, shared: shared, names: names, files: files,
-        writer: writer(to: files.dump.descriptor, limits: limits),
+        writer: writer(to: files.dump.descriptor, limits: limits, asksFile: asksFile),
         stackTop: stackTop,
-        landingPads: landingPads(), threads: threads, mappings: mappings(),
+        recoveryPoints: recoveryPoints(), threads: threads, mappings: mappings(),
         scratch: Scratch(scratch, size: Self.scratchSize), pages: PageCache(base: cache),
         resident: ResidentPages(
           memory: Scratch(piece(ResidentPages.byteCount), size: ResidentPages.byteCount),
           pageSize: pageSize)))
-    unsafe session.pointee.writer.asksFile = asksFile
     return unsafe Capture(session)
   }
 }

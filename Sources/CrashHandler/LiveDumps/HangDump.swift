@@ -76,7 +76,7 @@ package struct HangDump: Sendable {
       dumps.close(index)
       throw error
     }
-    dumps.fill(index, from: dump.capture)
+    dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
     // The entry's from now on.
     dump.capture.session.files.dump.descriptor = -1
     dump.capture.session.files.fifo.descriptor = -1

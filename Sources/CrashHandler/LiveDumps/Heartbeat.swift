@@ -56,8 +56,7 @@ func startHeartbeats(every interval: Duration) throws(CrashHandlerError) {
 
 private func writeEvidence(_ hangReport: ReportID?) {
   guard let capture = Capture.ofHandler else { return }
-  let file = RunNoteFile(capture)
-  guard file.isOurs else { return }
+  guard capture.followsRun else { return }
   let cgroup = Cgroup.current()
   var evidence = RunEvidence.current(cgroup.memory)
   cgroup.close()
@@ -69,7 +68,7 @@ private func writeEvidence(_ hangReport: ReportID?) {
   guard let bytes = evidence.heartbeatBytes() else { return }
   unsafe bytes.withUnsafeBytes { buffer in
     if let base = buffer.baseAddress {
-      _ = unsafe file.write(base, buffer.count, at: RunEvidence.heartbeatOffset)
+      _ = unsafe capture.writeRunNote(base, buffer.count, at: RunEvidence.heartbeatOffset)
     }
   }
 }

@@ -32,7 +32,7 @@ struct LiveDump: ~Copyable {
     suffix: String = ""
   ) throws(CrashHandlerError) {
     guard let handlers = Capture.ofHandler else { throw CrashHandlerError.handlerNotStarted }
-    guard OwnProcess(handlers).become() else {
+    guard handlers.becomeOwnProcess() else {
       throw CrashHandlerError(
         .notStarted, "this process runs in another one's memory, and has its handler")
     }
@@ -42,7 +42,7 @@ struct LiveDump: ~Copyable {
     let bytes = Array(name.utf8.prefix(128))
     let capture = try Self.session(for: request, of: handlers, suffix, memory: &memory)
     if request.stopsThreads {
-      capture.session.time.timer = WatchdogTimer.make(beside: handlers, for: threadID)
+      capture.session.time.timer = handlers.makeTimer(for: threadID)
     }
     capture.session.request = request
     unsafe capture.session.request.name = try memory.bytes(bytes)
@@ -95,7 +95,7 @@ struct LiveDump: ~Copyable {
   deinit {
     let timer = capture.session.time.timer
     if timer >= 0 { _ = pm_timer_delete(timer) }
-    DumpFile(capture).close()
+    capture.closeDumpFile()
     capture.session.runRecord.mapping.remove()
     let files = capture.session.files
     if files.fifo.isThere() { close(files.fifo.descriptor) }
@@ -107,7 +107,7 @@ struct LiveDump: ~Copyable {
 
   /// Makes the dump go to an open file instead of the pending directory.
   func redirect(to descriptor: Int32) {
-    ReportName(capture).choose()
+    capture.chooseReportID()
     capture.session.files.isMissing = false
     capture.session.request.isRenamed = false
     capture.session.files.dump = HeldFile(descriptor)
@@ -127,27 +127,21 @@ struct LiveDump: ~Copyable {
     guard room.isEnough else {
       throw CrashHandlerError(.dumpFailed, "the memory cgroup has no room for a dump")
     }
-    let previous = SignalMask.exchange(~capture.installed.signals.open)
-    let pending = SignalMask.pending ?? 0
-    defer {
-      // XFSZ, of our own write.
-      if !SignalMask.has(pending, SIGXFSZ) && capture.session.outcome.failure == EFBIG {
-        SignalMask.take(SignalMask.bit(SIGXFSZ))
-      }
-      SignalMask.set(previous)
-    }
+    let open = capture.installed.signals.open
+    let writing = OwnWriting(raisesLimit: false, blocking: ~open, opening: open)
+    defer { writing.finish(hasFailed: capture.session.result.failure == EFBIG) }
     // Before the thread is known as one that dumps: a crash shows it by this context.
     unsafe pm_capture_context(context)
-    unsafe pm_context_set_signal_mask(context, previous)
+    unsafe pm_context_set_signal_mask(context, writing.previousMask)
     enter()
     defer { capture.shared.dumpingThreads.remove(threadID) }
     let stops = capture.session.request.stopsThreads
-    if stops { try becomeOwner() }
+    if stops { try becomeCapturing() }
     capture.session.exception.entryTime = pm_monotonic_clock()
     unsafe pm_call_on_stack(
       capture.session.stackTop, pm_capture_dump, capture.argument)
     if stops { leave() }
-    let reportID = try result()
+    let reportID = try reportID()
     OutcomeCounters.count(\.written)
     return reportID
   }
@@ -157,13 +151,13 @@ struct LiveDump: ~Copyable {
     let threads = capture.shared.dumpingThreads
     while true {
       let freed = threads.freed.value
-      if threads.add(threadID, capture) { return }
+      if unsafe threads.add(threadID, capture.argument) { return }
       threads.freed.wait(while: freed, milliseconds: 100)
     }
   }
 
   /// Makes sure that nobody else stops threads: a crash, or another dump.
-  private func becomeOwner() throws(CrashHandlerError) {
+  private func becomeCapturing() throws(CrashHandlerError) {
     let thread = UInt32(bitPattern: threadID)
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
@@ -184,19 +178,18 @@ struct LiveDump: ~Copyable {
 
   private func leave() {
     capture.shared.threads.removeAll()
-    capture.shared.capturingThread.store(0)
-    CrashEnd(capture).wakeWaiting()
+    capture.shared.endTurn()
   }
 
-  private func result() throws(CrashHandlerError) -> ReportID {
-    let (outcome, request) = (capture.session.outcome, capture.session.request)
+  private func reportID() throws(CrashHandlerError) -> ReportID {
+    let (result, request) = (capture.session.result, capture.session.request)
     // Under the name with `.locked` it is whole by its end mark: where it could not be renamed, it becomes a
     // report once this process has ended. One of a hang is written to later, by its name.
-    let isWhole = outcome.isComplete && (outcome.isRenamed || !request.isHang)
+    let isWhole = result.isComplete && (result.isRenamed || !request.isHang)
     guard isWhole else {
-      if outcome.hasFile { DumpFile(capture).discard() }
+      if result.hasFile { capture.discardDump() }
       throw CrashHandlerError(
-        .dumpFailed, "the dump could not be written", errno: outcome.failure)
+        .dumpFailed, "the dump could not be written", errno: result.failure)
     }
     let bytes = unsafe UnsafeRawBufferPointer(start: capture.session.names.reportID, count: 16)
     guard let reportID = unsafe ReportID(bytes: Array(bytes)) else {

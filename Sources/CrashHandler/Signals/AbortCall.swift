@@ -4,27 +4,17 @@ internal import CSignalSafe
 /// raise(SIGABRT), which does not.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: glibc stdlib/abort.c, nptl/pthread_kill.c.
-@safe
-struct AbortCall {
-  /// Words above the stack pointer among which raise() has its return address into abort(): behind
-  /// the signal mask of 16 words that pthread_kill() keeps.
-  private static var words: UInt64 { 64 }
-
-  private let capture: Capture
-
-  @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
-  }
-
+extension Capture {
   /// True only if it is certain: not where nobody tells where abort() lies.
   @_noLocks
-  func isUnderWay(_ signal: DeliveredSignal) -> Bool {
-    guard isOfThisProcess(signal), let context = signal.context else { return false }
-    let start = capture.installed.runtime.abortStart
-    let size = capture.installed.runtime.abortSize
+  func isAborting(_ signal: DeliveredSignal) -> Bool {
+    guard isAbortSignal(signal), let context = signal.context else { return false }
+    let start = installed.runtime.abortStart
+    let size = installed.runtime.abortSize
     var address = context.stackPointer
-    let end = address &+ AbortCall.words &* 8
+    // Among 64 words raise() has its return address into abort(): behind the signal mask of 16 words
+    // that pthread_kill() keeps.
+    let end = address &+ 64 &* 8
     while address < end {
       // Page by page: the stack may end before.
       if address == context.stackPointer || address & 4095 < 8, !pm_is_readable(address) {
@@ -38,15 +28,15 @@ struct AbortCall {
 
   /// False only if it is certain.
   @_noLocks
-  func mayBeUnderWay(_ signal: DeliveredSignal) -> Bool {
-    capture.installed.runtime.abortSize == 0 ? isOfThisProcess(signal) : isUnderWay(signal)
+  func mayBeAborting(_ signal: DeliveredSignal) -> Bool {
+    installed.runtime.abortSize == 0 ? isAbortSignal(signal) : isAborting(signal)
   }
 
-  private func isOfThisProcess(_ signal: DeliveredSignal) -> Bool {
+  private func isAbortSignal(_ signal: DeliveredSignal) -> Bool {
     guard signal.number == SIGABRT, let information = signal.information else { return false }
     let (code, sender) = (information.code, information.sender)
     // Or SI_USER of nobody: with RLIMIT_SIGPENDING used up the kernel drops what tgkill said.
     // Source: Linux kernel/signal.c, collect_signal.
-    return code == SI_TKILL && sender == capture.shared.process.id || code == SI_USER && sender == 0
+    return code == SI_TKILL && sender == shared.process.id || code == SI_USER && sender == 0
   }
 }

@@ -7,26 +7,18 @@ internal import CSignalSafe
 /// it for `sigwait`, a signalfd or `sigpending`, as without us.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: rt_sigqueueinfo(2).
-@safe
-struct BlockedSignal {
-  private let capture: Capture
-
-  @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
-  }
-
+extension Capture {
   /// Gives the signal back to the kernel; false for one that the thread must take.
   @_noLocks
-  func putBack(_ signal: DeliveredSignal) -> Bool {
+  func returnToKernel(_ signal: DeliveredSignal) -> Bool {
     let number = signal.number
-    guard signal.wasSent, let information = signal.information, let context = signal.context,
-      isAskedToBeBlocked(number, context), !AbortCall(capture).mayBeUnderWay(signal)
+    guard signal.isAsynchronous, let information = signal.information, let context = signal.context,
+      isAskedToBeBlocked(number, context), !mayBeAborting(signal)
     else { return false }
     context.block(number)
     // Our handlers leave faults open, and it would come back at once.
     SignalMask.block(SignalMask.bit(number))
-    let process = capture.shared.process.id
+    let process = shared.process.id
     if information.code == SI_TKILL {
       return information.queue(number, for: pm_gettid(), of: process)
         || pm_tgkill(process, pm_gettid(), number) == 0
@@ -39,12 +31,12 @@ struct BlockedSignal {
   ///
   /// A fault whose signal the thread has asked to block; abort(), where that does not open its signal.
   @_noLocks
-  func isForced(_ signal: DeliveredSignal) -> Bool {
+  func forcesDefaultAction(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, isAskedToBeBlocked(signal.number, context) else {
       return false
     }
     return signal.number == SIGABRT
-      ? !capture.installed.runtime.abortOpensItsSignal : !signal.wasSent
+      ? !installed.runtime.abortOpensItsSignal : !signal.isAsynchronous
   }
 
   /// False where the kernel blocks it too: then a mask that lasts for one call, of `ppoll` or

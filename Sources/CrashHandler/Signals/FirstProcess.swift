@@ -6,19 +6,11 @@ internal import CSignalSafe
 /// So some signals do not end it that end any other process; abort() and the handler go other ways.
 ///
 /// RUNS-DURING-CRASH. Source: pid_namespaces(7); Linux kernel/signal.c, sig_task_ignored.
-@safe
-struct FirstProcess {
-  private let capture: Capture
-
-  @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
-  }
-
+extension Capture {
   /// True if the kernel would have discarded the signal: of a process, or the kernel's own.
   @_noLocks
-  func discards(_ signal: DeliveredSignal) -> Bool {
-    capture.shared.process.id == 1 && signal.wasSent
+  func kernelDiscards(_ signal: DeliveredSignal) -> Bool {
+    shared.process.id == 1 && signal.isAsynchronous
   }
 
   // MARK: - Its end
@@ -28,12 +20,12 @@ struct FirstProcess {
   ///
   /// Signals that were sent are another matter: the kernel would have discarded those too.
   @_noLocks
-  func mustBeEnded(by signal: DeliveredSignal) -> Bool {
+  func mustEndFirstProcess(by signal: DeliveredSignal) -> Bool {
     let number = signal.number
     guard number == SIGTRAP || number == SIGSYS, signal.code > 0, pm_getpid() == 1 else {
       return false
     }
-    return capture.shared.previousActions[number].handler == SIG_DFL
+    return shared.previousActions[number].handler == SIG_DFL
   }
 
   /// Goes back to the instruction behind which the thread stands, to run into it again; false if
@@ -42,7 +34,7 @@ struct FirstProcess {
   /// At a system call that seccomp trapped, the kernel has put the registers back as they were
   /// before it. Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
   @_noLocks
-  func rewind(_ signal: DeliveredSignal) -> Bool {
+  func rewindToSignal(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context else { return false }
     #if arch(arm64)
       // svc #0; a breakpoint recurs as it is.
@@ -52,7 +44,7 @@ struct FirstProcess {
       let (size, expected): (Int, UInt32) = signal.number == SIGTRAP ? (1, 0xCC) : (2, 0x050F)
     #endif
     let address = context.instructionPointer &- UInt64(truncatingIfNeeded: size)
-    guard capture.memory.instruction(at: address, size: size) == expected else { return false }
+    guard memory.instruction(at: address, size: size) == expected else { return false }
     context.instructionPointer = address
     return true
   }
@@ -64,11 +56,11 @@ struct FirstProcess {
   /// too.
   @_noLocks
   func noteAbort() {
-    let exception = capture.session.exception
+    let exception = session.exception
     let isAbort =
-      exception.signal.number == SIGABRT && capture.shared.process.id == 1
+      exception.signal.number == SIGABRT && shared.process.id == 1
       && exception.signal.information?.sender == 1
-    capture.shared.abortingThread = isAbort ? exception.threadID : 0
+    shared.abortingThread = isAbort ? exception.threadID : 0
   }
 
   /// True where abort(), whose signal the kernel discarded, ends the process by an instruction that
@@ -77,8 +69,8 @@ struct FirstProcess {
   /// Source: glibc stdlib/abort.c, ABORT_INSTRUCTION.
   @_noLocks
   func isLastResortOfAbort() -> Bool {
-    let exception = capture.session.exception
-    guard exception.threadID == capture.shared.abortingThread,
+    let exception = session.exception
+    guard exception.threadID == shared.abortingThread,
       let context = exception.signal.context
     else { return false }
     #if arch(arm64)
@@ -87,6 +79,6 @@ struct FirstProcess {
       let (signal, instruction, size): (Int32, UInt32, Int) = (SIGSEGV, 0xF4, 1)  // hlt
     #endif
     return exception.signal.number == signal
-      && capture.memory.instruction(at: context.instructionPointer, size: size) == instruction
+      && memory.instruction(at: context.instructionPointer, size: size) == instruction
   }
 }

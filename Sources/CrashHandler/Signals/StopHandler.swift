@@ -10,28 +10,16 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on every thread but the capturing one.
 @c(pm_handle_stop) @_noLocks
 func pm_handle_stop(
-  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
-) {
-  unsafe pm_run_handler(pm_in_stop, signal, information, context)
-}
-
-/// The rest of it, where the thread's control block can be read.
-///
-/// RUNS-DURING-CRASH.
-@c(pm_in_stop) @_noLocks
-private func pm_in_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ address: UnsafeMutableRawPointer?
 ) {
-  pm_allow_unaligned_access()
   guard let capture = Capture.ofHandler else { return }
   let generation = capture.shared.stops.parking.value & ~1
   let context = unsafe SignalContext(address)
-  let process = OwnProcess(capture)
   guard generation != 0 else {
-    guard process.isCurrent else { return }
+    guard capture.shared.isOwnProcess else { return }
     let stop = unsafe DeliveredSignal(signal, information, address)
-    if let request = RequestedDump.request(of: stop) {
-      RequestedDump(capture, request).take(stop)
+    if let request = stop.captureRequest {
+      capture.takeRequestedDump(request, on: stop)
       return
     }
     if let context { capture.shared.stackOffers.answer(pm_gettid(), context) }
@@ -41,12 +29,14 @@ private func pm_in_stop(
   // One that is not known yet goes on until it is: once it stands still it could not be asked any more.
   guard let record = capture.shared.threads.find(threadID) else { return }
   // The process that sent the signal to a thread which it knows is this one.
-  guard process.hasSent(unsafe SignalInformation(information)) || process.isCurrent else { return }
+  guard
+    capture.shared.hasSent(unsafe SignalInformation(information)) || capture.shared.isOwnProcess
+  else { return }
   guard UInt32(bitPattern: threadID) != capture.shared.capturingThread.value else { return }
   record.fields.threadPointer = pm_thread_pointer()
   var place = context
   // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
-  if let dump = capture.shared.dumpingThreads.capture(of: threadID),
+  if let dump = capture.dump(takenBy: threadID),
     let caller = dump.session.exception.signal.context
   {
     place = caller
@@ -58,7 +48,7 @@ private func pm_in_stop(
     let parking = capture.shared.stops.parking.value
     guard parking & ~1 == generation else { return }
     if parking & 1 == 1 {
-      StandIn(capture).stay(context, while: capture.shared.stops.parking, is: parking)
+      capture.standIn(context, while: capture.shared.stops.parking, is: parking)
     } else {
       capture.shared.stops.parking.wait(while: parking, milliseconds: -1)
     }

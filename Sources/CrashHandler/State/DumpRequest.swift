@@ -1,4 +1,3 @@
-internal import CSignalSafe
 internal import IntermediateDump
 
 /// The reason of a dump without a crash.
@@ -82,39 +81,4 @@ struct DumpRequest {
     writer.end()
     if withTexts, let annotations { writer.encoded(annotations) }
   }
-}
-
-/// The threads that a dump stops; the others are read as they are.
-///
-/// RUNS-DURING-CRASH.
-enum StopChoice {
-  /// None: a program that goes on must not see EINTR that nobody asked for.
-  case none
-  case all
-  /// The thread that hangs, if it runs: it then is in no call that the signal could end, and the
-  /// kernel does not tell where it is.
-  case hungIfRunning
-  /// All that run, if it is not known which one hangs.
-  case running
-}
-
-/// The crash of a dump; of a dump without one, the thread in question and its call.
-///
-/// RUNS-DURING-CRASH.
-struct CapturedException {
-  var signal = DeliveredSignal(context: nil)
-  var threadID: Int32 = 0
-  var entryTime: UInt64 = 0
-  var fate = CrashFate.ends
-  /// Whether Swift's backtracer runs after this crash.
-  var isBacktraced = false
-  /// True for a fault that has come again.
-  var isRepetition = false
-  /// The number of the fault; 0 for none.
-  var faultNumber: UInt32 = 0
-  /// Offset in the dump of the byte that tells the end of the process; 0 where there is none.
-  var outcomeOffset: Int64 = 0
-
-  @_noLocks
-  init() {}
 }

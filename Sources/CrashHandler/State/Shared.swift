@@ -11,9 +11,9 @@ struct Shared: ~Copyable {
   let capturingThread: FutexWord
   /// Counts the crashes whose handling is over; threads that wait for their turn wait for the next.
   let turn: FutexWord
-  /// Not 0 once the dump is finished and the process is on its way out; see `CrashEnd`.
+  /// Not 0 once the dump is finished and the process is on its way out; see `Ending`.
   let ending: FutexWord
-  /// The mark that a copy of the process finds wiped; see `OwnProcess`.
+  /// The mark that a copy of the process finds wiped; see `CopyMark`.
   let copyMark: FutexWord
   /// Whether the kernel does that.
   let wipesMark: Bool
@@ -27,7 +27,9 @@ struct Shared: ~Copyable {
   let hangDumps: HangDumps
   /// The session of the dumps that `postmortem capture` requests, of which one thread takes one at a
   /// time; set at launch.
-  var requestedDump: Capture?
+  ///
+  /// The argument of its `Capture`.
+  var requestedDump: UnsafeMutableRawPointer?
   /// Alternate stacks for the threads that `startHandler` finds.
   let stackOffers: StackOffers
   var process: ProcessFacts
@@ -40,6 +42,55 @@ struct Shared: ~Copyable {
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
   var spares: SpareDescriptors
+
+  /// Whether the process is the one that the state speaks of: false in a copy that is not its own yet,
+  /// and in a process that runs in another one's memory.
+  var isOwnProcess: Bool {
+    @_noLocks get {
+      guard copyMark.value == CopyMark.whole else { return false }
+      // Under a filter that refuses the call nobody can be told apart.
+      let processID = pm_getpid()
+      return processID < 0 || processID == process.id
+    }
+  }
+
+  /// True for a signal that a thread of the process which the state speaks of has sent to one thread,
+  /// and that has not come to a copy.
+  @_noLocks
+  func hasSent(_ signal: SignalInformation?) -> Bool {
+    guard let signal, copyMark.value == CopyMark.whole else { return false }
+    return signal.code == SI_TKILL && signal.sender == process.id
+  }
+
+  /// Gives the capturing thread's place to the next one, which waits for it.
+  @_noLocks
+  func endTurn() {
+    capturingThread.store(0)
+    wakeWaiting()
+  }
+
+  /// Wakes the threads that wait for the capturing one.
+  @_noLocks
+  func wakeWaiting() {
+    turn.add(1)
+    turn.wakeAll()
+  }
+
+  // Values of `ending`; 0 as long as the process may live.
+  enum Ending {
+    /// Our handler is done, and the kernel ends the process.
+    static var now: UInt32 { @_noLocks get { 1 } }
+    /// A handler that was there before ours runs, and the process ends, or is ready for the next
+    /// crash, when it returns.
+    static var later: UInt32 { @_noLocks get { 2 } }
+  }
+
+  // Values of `copyMark`; while a thread makes the copy its own, that thread's ID with the last bit.
+  enum CopyMark {
+    static var wiped: UInt32 { @_noLocks get { 0 } }
+    static var whole: UInt32 { @_noLocks get { 1 } }
+    static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
+  }
 
   /// Stopping the threads, which one thread does at a time.
   struct Stops {
@@ -98,7 +149,7 @@ struct Shared: ~Copyable {
     }
   }
 
-  /// The process that installed the handler, or the copy of it that has it now; see `OwnProcess`.
+  /// The process that installed the handler, or the copy of it that has it now.
   struct ProcessFacts {
     var id: Int32
     /// True in a forked child, whose report and process IDs are not those encoded at launch.
@@ -145,30 +196,5 @@ struct Shared: ~Copyable {
       self.second = second
       self.third = third
     }
-  }
-}
-
-/// The actions of the crash signals before ours, one for each signal number.
-///
-/// RUNS-DURING-CRASH.
-@safe
-struct PreviousActions {
-  private let actions: UnsafeMutablePointer<pm_signal_action>
-
-  @_noLocks
-  init(_ actions: UnsafeMutablePointer<pm_signal_action>) {
-    unsafe self.actions = actions
-  }
-
-  @_noLocks
-  subscript(signal: Int32) -> pm_signal_action {
-    @_noLocks get { unsafe actions[Int(signal)] }
-    @_noLocks nonmutating set { unsafe actions[Int(signal)] = newValue }
-  }
-
-  /// Puts the action back that a signal had; false if the kernel refuses.
-  @_noLocks
-  func restore(_ signal: Int32) -> Bool {
-    unsafe pm_sigaction(signal, actions + Int(signal), nil) == 0
   }
 }

@@ -34,7 +34,7 @@ struct ThreadStopper {
     // Out of reach until it is known how many are waited for.
     capture.shared.stops.target.store(UInt32.max)
     // A number that no thread can still be waiting on since an earlier crash; its lowest bit is for
-    // `StandIn.call`.
+    // `callStandIns`.
     capture.shared.stops.number =
       capture.shared.stops.number >= UInt32.max &- 1
       ? 2 : capture.shared.stops.number &+ 2
@@ -49,15 +49,6 @@ struct ThreadStopper {
       pass &+= 1
     }
     markWaiting()
-  }
-
-  /// Lets the threads go, for a process that will live or a previous handler that needs them.
-  @_noLocks
-  func releaseAll() {
-    capture.shared.stops.parking.store(0)
-    capture.shared.stops.parking.wakeAll()
-    capture.shared.stops.profile.giveBack(SIGPROF)
-    capture.shared.stops.library.giveBack(SIGSETXID)
   }
 
   // MARK: - Finding
@@ -233,5 +224,16 @@ struct ThreadStopper {
   private func canProfile(_ record: ThreadRecord) -> Bool {
     !SignalMask.has(record.fields.blockedSignals, SIGPROF)
       && capture.shared.stops.profile.take(SIGPROF, for: capture.installed.signals)
+  }
+}
+
+extension Capture {
+  /// Lets the threads go, for a process that will live or a previous handler that needs them.
+  @_noLocks
+  func releaseThreads() {
+    shared.stops.parking.store(0)
+    shared.stops.parking.wakeAll()
+    shared.stops.profile.giveBack(SIGPROF)
+    shared.stops.library.giveBack(SIGSETXID)
   }
 }

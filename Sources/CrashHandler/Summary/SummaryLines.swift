@@ -124,10 +124,10 @@ struct SummaryLines {
   /// - Parameter isAlone: true for one line in place of the block.
   @_noLocks
   mutating func append(
-    _ outcome: DumpOutcome, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
+    _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
   ) {
     begin(isAlone ? "crash-report " : "report ")
-    unsafe text.append(names.finished + names.reportIDOffset, count: ReportName.textLength)
+    unsafe text.append(names.finished + names.reportIDOffset, count: DumpNames.reportIDLength)
     if !isAlone {
       end()
       begin("dump")

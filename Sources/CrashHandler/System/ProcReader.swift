@@ -167,43 +167,10 @@ struct ProcReader {
   }
 }
 
-/// The names in a directory of /proc, one after the other.
-///
-/// RUNS-DURING-CRASH. Source: getdents64(2).
-@safe
-struct DirectoryEntries {
-  private let descriptor: Int32
-  private let scratch: Scratch
-  private var filled = 0
-  private var offset = 0
-
-  /// True if it ended by an error: there may be more names.
-  var isBroken: Bool { @_noLocks get { filled < 0 } }
-
-  /// Reads from an open directory.
+extension MappingTable {
+  /// Reads the whole file and finds its lines.
   @_noLocks
-  init(_ descriptor: Int32, in scratch: Scratch) {
-    self.descriptor = descriptor
-    self.scratch = scratch
-  }
-
-  /// The next name, "." and ".." among them; nil at the end.
-  @_noLocks
-  mutating func next() -> TextScanner? {
-    // struct linux_dirent64: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.
-    if offset &+ 19 >= filled {
-      var attempts = 0
-      repeat {
-        filled = unsafe pm_getdents64(descriptor, scratch.address, scratch.size)
-        attempts &+= 1
-      } while filled < 0 && attempts < 3
-      offset = 0
-      guard filled > 19 else { return nil }
-    }
-    let length = Int(
-      unsafe scratch.address.loadUnaligned(fromByteOffset: offset &+ 16, as: UInt16.self))
-    guard length > 19, offset &+ length <= filled else { return nil }
-    defer { offset &+= length }
-    return scratch.bytes(offset &+ 19, count: length &- 19).text
+  func fill(from descriptor: Int32) {
+    findLines(unsafe ProcReader.fill(text, capacity: textCapacity, from: descriptor))
   }
 }

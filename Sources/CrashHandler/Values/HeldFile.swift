@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// A descriptor, and the file it was opened for.
 ///
 /// RUNS-DURING-CRASH.
@@ -23,46 +21,4 @@ struct HeldFile {
   /// True if the descriptor still is that of this file and, where `linked`, it still has a name.
   @_noLocks
   func isThere(linked: Bool = false) -> Bool { identity.isOf(descriptor, linked: linked) }
-}
-
-/// A file by device and inode.
-///
-/// RUNS-DURING-CRASH.
-struct FileIdentity {
-  private let device: UInt64
-  private let inode: UInt64
-
-  /// The identity of an open file; one that no file has if it cannot be had.
-  @_noLocks
-  init(of descriptor: Int32) {
-    var status = pm_file_status()
-    if unsafe descriptor >= 0 && pm_fstat(descriptor, &status) == 0 {
-      device = status.device
-      inode = status.inode
-    } else {
-      device = UInt64.max
-      inode = UInt64.max
-    }
-  }
-
-  /// True if a name in a directory stands for nothing, or for another file; false where the kernel does
-  /// not tell, as to a process that has given up its rights to the directory.
-  @_noLocks
-  func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {
-    var status = pm_file_status()
-    let result = unsafe pm_stat_at(directory, name, &status)
-    if result != 0 { return result == -Int(ENOENT) }
-    return status.device != device || status.inode != inode
-  }
-
-  /// True if a descriptor is that of this file and, where `linked`, it still has a name.
-  @_noLocks
-  func isOf(_ descriptor: Int32, linked: Bool) -> Bool {
-    var status = pm_file_status()
-    guard descriptor >= 0, unsafe pm_fstat(descriptor, &status) == 0,
-      status.device == device,
-      status.inode == inode
-    else { return false }
-    return !linked || status.links > 0
-  }
 }

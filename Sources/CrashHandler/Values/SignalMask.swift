@@ -50,6 +50,23 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_UNBLOCK, &mask, nil) == 0
   }
 
+  /// Lets signals through to a thread in our handler, in several attempts.
+  ///
+  /// The kernel adds a handler's mask to the thread's own, and libdispatch's workers block every
+  /// real-time signal. Returning from the handler restores the thread's mask.
+  @_noLocks
+  static func open(_ signals: UInt64) {
+    var attempts = 0
+    while attempts < 3 && !unblock(signals) { attempts &+= 1 }
+  }
+
+  /// Replaces the mask, in several attempts.
+  @_noLocks
+  static func replace(_ mask: UInt64) {
+    var attempts = 0
+    while attempts < 3 && !set(mask) { attempts &+= 1 }
+  }
+
   /// The signals that wait to be delivered; nil if the kernel does not tell.
   static var pending: UInt64? {
     @_noLocks get {
@@ -63,27 +80,5 @@ enum SignalMask {
   static func take(_ signals: UInt64) {
     var signals = signals
     _ = unsafe pm_take_signal(&signals)
-  }
-}
-
-/// Reads and changes what a signal does.
-///
-/// No extension of the kernel's structure: the audit knows the handler's functions by the name of
-/// their module, which such an extension does not begin with.
-///
-/// RUNS-DURING-CRASH. Source: sigaction(2).
-enum SignalAction {
-  /// A signal's present action; nil if the kernel does not tell.
-  @_noLocks
-  static func current(_ signal: Int32) -> pm_signal_action? {
-    var action = pm_signal_action()
-    return unsafe pm_sigaction(signal, nil, &action) == 0 ? action : nil
-  }
-
-  /// Makes an action a signal's; false if the kernel refuses.
-  @_noLocks @discardableResult
-  static func set(_ signal: Int32, _ action: pm_signal_action) -> Bool {
-    var action = action
-    return unsafe pm_sigaction(signal, &action, nil) == 0
   }
 }

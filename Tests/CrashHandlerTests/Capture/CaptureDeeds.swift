@@ -62,16 +62,16 @@ func hangInSection() throws {
     while true { pause() }
   }
   // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
-  unblock(capture.installed.signals.capture)
+  SignalMask.open(capture.installed.signals.capture)
   capture.session.hasFaultStack = true
   for _ in 0..<2 {
     capture.session.time.phase = .sections
-    arm(capture, milliseconds: 20)
-    let result = unsafe capture.session.landingPads.runSection(hanging, capture)
+    capture.armTimer(milliseconds: 20)
+    let result = unsafe capture.session.recoveryPoints.runSection(hanging, capture.argument)
     let expected = capture.installed.signals.watchdog
     #expect(result == expected)
   }
-  arm(capture, milliseconds: 0)
+  capture.disarmTimer()
   // Over, where this thread got no processor until the next tick, which ends the last part too.
   #expect(capture.session.time.isCut || capture.session.time.isOver)
 }
@@ -162,12 +162,12 @@ func runSections() throws {
     unsafe argument.storeBytes(of: 1, as: UInt64.self)
   }
   let faulting: @convention(c) (UnsafeMutableRawPointer) -> Void = { _ in writeTo(16) }
-  let pad = unsafe capture.session.landingPads.section
-  var result = unsafe pm_run_section(pad, good, &word)
+  let point = unsafe capture.session.recoveryPoints.section
+  var result = unsafe pm_run_section(point, good, &word)
   #expect(result == 0)
   #expect(word == 1)
   for _ in 0..<2 {
-    result = unsafe pm_run_section(pad, faulting, &word)
+    result = unsafe pm_run_section(point, faulting, &word)
     #expect(result == SIGSEGV)
   }
 }
@@ -197,7 +197,7 @@ func copyGuarded() throws {
 /// Reads pages that are in memory beside some that are not: never touched, without rights, and of a file.
 func readAbsentPages() throws {
   let capture = try #require(Capture.ofHandler)
-  capture.session.resident.open(capture)
+  capture.openResidentPages()
   try #require(capture.session.resident.isOpen)
   let size = 4 * 4096
   let pages = unsafe mmap(
@@ -238,6 +238,6 @@ func readAbsentPages() throws {
   #expect(!capture.session.resident.have(place, count: 4096))
   #expect(copied(place, 4) == Array("\u{7F}ELF".utf8))
   #expect(capture.memory.isAtHand(start, count: 4096))
-  capture.session.resident.close(capture)
+  capture.closeResidentPages()
   #expect(!capture.session.resident.isOpen)
 }

@@ -49,7 +49,7 @@ import Testing
     try body(
       unsafe SafeMemory(
         processID: getpid(), environmentStart: environment.lowerBound,
-        environmentEnd: environment.upperBound, landingPad: nil, pages: cache), cache)
+        environmentEnd: environment.upperBound, recoveryPoint: nil, pages: cache), cache)
   }
 
   private func copy(_ memory: SafeMemory, _ address: UInt64, count: Int) -> [UInt8] {

@@ -28,13 +28,13 @@ import Testing
   private func withMemory<Result>(
     environment: Range<UInt64> = 0..<0, _ body: (SafeMemory) throws -> Result
   ) rethrows -> Result {
-    let pad = UnsafeMutablePointer<pm_landing_pad>.allocate(capacity: 1)
-    unsafe pad.initialize(to: pm_landing_pad())
+    let pad = UnsafeMutablePointer<pm_recovery_point>.allocate(capacity: 1)
+    unsafe pad.initialize(to: pm_recovery_point())
     defer { unsafe pad.deallocate() }
     return try body(
       unsafe SafeMemory(
         processID: getpid(), environmentStart: environment.lowerBound,
-        environmentEnd: environment.upperBound, landingPad: pad))
+        environmentEnd: environment.upperBound, recoveryPoint: pad))
   }
 
   private func copy(_ memory: SafeMemory, _ address: UInt64, count: Int) -> [UInt8] {

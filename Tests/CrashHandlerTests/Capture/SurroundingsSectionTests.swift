@@ -121,7 +121,7 @@ struct SurroundingsSectionTests {
     let bytes = Array(text.utf8)
     return unsafe bytes.withUnsafeBytes { buffer in
       guard let base = buffer.baseAddress else { return "" }
-      let found = unsafe SurroundingsSection.containerMount(
+      let found = unsafe Surroundings.containerMount(
         in: TextScanner(base, count: buffer.count))
       return unsafe String(
         decoding: UnsafeRawBufferPointer(start: found.address, count: found.count), as: UTF8.self)

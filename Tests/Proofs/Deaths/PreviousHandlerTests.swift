@@ -96,7 +96,7 @@ struct PreviousHandlerTests {
     let sleepers = (1...Victim.sleepers).map { "sleeper-\($0)" }
     #expect(Set(stacks.keys) == Set(expected.keys).union(sleepers))
     for (thread, functions) in stacks {
-      let ours = ["pm_handle", "pm_enter", "StandIn", "FutexWord"]
+      let ours = ["pm_handle", "pm_enter", "pm_run", "standIn", "FutexWord"]
       #expect(!functions.contains { name in ours.contains { name.contains($0) } }, "\(functions)")
       // A thread may be on its way to sleep still; where it began is the same, but for what gave it
       // an alternate stack.

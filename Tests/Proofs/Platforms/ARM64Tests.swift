@@ -62,7 +62,7 @@ struct ARM64Tests {
     #expect(planted.end.exitCode == 1 && planted.standardError.contains("uc_mcontext.pc"))
   }
 
-  /// Entry by the kernel's frame, registers in it, landing pads, changes of stack, captured contexts.
+  /// Entry by the kernel's frame, registers in it, recovery points, changes of stack, captured contexts.
   @Test("The assembly and the signal frame do under qemu what they must")
   func emulated() async throws {
     let program = directory.path + "/entry"

@@ -12,7 +12,6 @@ import Testing
       "pm_run_termination_entry", "pm_run_entry",
       "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_fork",
       "pm_handle_termination", "pm_note_process_end", "pm_continue_run",
-      "pm_in_crash", "pm_in_stop", "pm_in_watchdog", "pm_in_termination",
       "pm_capture_crash", "pm_capture_dump", "pm_copy_guarded",
     ]
     let sections = Section.allCases.map(\.symbol)
@@ -74,10 +73,8 @@ import Testing
   func whatRunsFirstReadsNothingOfTheThread(_ configuration: BuildConfiguration) async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
     let names = [
-      "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_termination",
-      "pm_run_handler", "pm_run_crash_handler", "pm_enter_crash", "pm_run_crash_entry",
-      "pm_run_stop_entry", "pm_run_watchdog_entry", "pm_run_termination_entry", "pm_run_entry",
-      "pm_enter", "pm_take_entry_stack",
+      "pm_enter_crash", "pm_run_crash_entry", "pm_run_stop_entry", "pm_run_watchdog_entry",
+      "pm_run_termination_entry", "pm_run_entry", "pm_take_entry_stack",
     ]
     let functions = try Disassembly(of: program).functions(names)
     #expect(functions.count == names.count)

@@ -1,53 +1,42 @@
+internal import CSignalSafe
 internal import IntermediateDump
+
+extension SectionRow {
+  static var capture: SectionRow {
+    @_noLocks get { unsafe SectionRow(10, "capture", pm_write_capture) }
+  }
+}
 
 /// Writes the `capture` map: how complete the dump is.
 ///
 /// RUNS-DURING-CRASH.
-@safe
-struct CaptureSection {
-  private let counts: Session.Counts
-  private let abandoned: UInt64
-  private let clock: UInt64
-  private let entryTime: UInt64
-  private let output: DumpOutput
-
-  /// - Parameters:
-  ///   - abandoned: the sections that were, by bits.
-  ///   - clock: now, and `entryTime`: of the handler's entry, in nanoseconds; 0 if unknown.
-  @_noLocks
-  init(
-    _ counts: Session.Counts, abandoned: UInt64, clock: UInt64, entryTime: UInt64,
-    output: DumpOutput
-  ) {
-    self.counts = counts
-    self.abandoned = abandoned
-    self.clock = clock
-    self.entryTime = entryTime
-    self.output = output
+@c(pm_write_capture) @_noLocks
+func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  let (counts, threads) = (capture.session.counts, capture.session.threads)
+  var stopped: UInt64 = 0
+  // The capturing thread is not in the table, unless it captures another one's hang.
+  var found: UInt64 = capture.capturesItself ? 1 : 0
+  var index = 0
+  let count = threads.count
+  while index < count {
+    let status = threads[index].status
+    if status.isStill { stopped &+= 1 }
+    if !status.isGone { found &+= 1 }
+    index &+= 1
   }
-
-  /// - Parameter unlisted: threads found that are not in the table.
-  @_noLocks
-  func write(_ threads: ThreadTable, unlisted: UInt64) {
-    var stopped: UInt64 = 0
-    var found = unlisted
-    var index = 0
-    let count = threads.count
-    while index < count {
-      let status = threads[index].status
-      if status.isStill { stopped &+= 1 }
-      if !status.isGone { found &+= 1 }
-      index &+= 1
-    }
-    output.startMap(.capture)
-    if counts.notShown & NotShown.threads.bit == 0 { output.unsigned(.threadsFound, found) }
-    output.unsigned(.threadsStopped, stopped)
-    output.unsigned(.threadsReadFromKernel, counts.threadsReadFromKernel)
-    output.unsigned(.threadsOmitted, counts.threadsOmitted)
-    output.unsigned(.sectionsAbandoned, abandoned)
-    if counts.notShown != 0 { output.unsigned(.notShown, counts.notShown) }
-    output.unsigned(.bytesOmitted, output.bytesOmitted)
-    if clock != 0 && entryTime != 0 { output.unsigned(.captureTime, clock &- entryTime) }
-    output.end()
+  capture.writer.startMap(.capture)
+  if counts.notShown & NotShown.threads.bit == 0 {
+    capture.writer.unsigned(.threadsFound, found)
   }
+  capture.writer.unsigned(.threadsStopped, stopped)
+  capture.writer.unsigned(.threadsReadFromKernel, counts.threadsReadFromKernel)
+  capture.writer.unsigned(.threadsOmitted, counts.threadsOmitted)
+  capture.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
+  if counts.notShown != 0 { capture.writer.unsigned(.notShown, counts.notShown) }
+  let omitted = capture.writer.bytesOmitted
+  capture.writer.unsigned(.bytesOmitted, omitted)
+  let (clock, entryTime) = (capture.clock, capture.session.exception.entryTime)
+  if clock != 0 && entryTime != 0 { capture.writer.unsigned(.captureTime, clock &- entryTime) }
+  capture.writer.end()
 }

@@ -1,166 +1,138 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the tables of `ClientMemory`, each value by way of scratch memory.
+extension SectionRow {
+  static var client: SectionRow {
+    @_noLocks get { unsafe SectionRow(16, "client data", pm_write_client) }
+  }
+}
+
+/// Writes client data: annotations, breadcrumbs, and the paths of attachments, each value by way of
+/// scratch memory.
 ///
-/// Read as they lie there, whatever thread was changing them.
+/// Read as they lie in `ClientMemory`, whatever thread was changing them.
 ///
 /// RUNS-DURING-CRASH.
-@safe
-struct ClientSection {
-  private let memory = ClientMemory.ofProcess
-  private let scratch: Scratch
-  private let output: DumpOutput
+@c(pm_write_client) @_noLocks
+func pm_write_client(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard !capture.installed.isSanitized else { return }
+  capture.writeSimpleAnnotations()
+  capture.writeAnnotations()
+  capture.writeBreadcrumbs()
+  capture.writeAttachments()
+}
 
-  @_noLocks
-  init(scratch: Scratch, output: DumpOutput) {
-    self.scratch = scratch
-    self.output = output
-  }
-
-  @_noLocks
-  func writeSimpleAnnotations() {
-    let table = memory.simpleAnnotations
-    output.startArray(.simpleAnnotations)
+extension Capture {
+  fileprivate func writeSimpleAnnotations() {
+    let table = ClientMemory.ofProcess.simpleAnnotations
+    writer.startArray(.simpleAnnotations)
     var index = 0
     while index < table.count {
-      let reading = unsafe table.cell(index).read(into: scratch.address)
+      let reading = unsafe table.cell(index).read(into: session.scratch.address)
       index &+= 1
       guard reading.kind != .empty else { continue }
-      output.startMap(.annotation)
+      writer.startMap(.annotation)
       if reading.kind == .value {
-        output.property(.annotationName, scratch.bytes(count: reading.keyCount))
-        output.property(
+        writer.property(.annotationName, session.scratch.bytes(count: reading.keyCount))
+        writer.property(
           .annotationValue,
-          scratch.bytes(reading.keyCount, count: reading.count &- reading.keyCount))
+          session.scratch.bytes(reading.keyCount, count: reading.count &- reading.keyCount))
       }
       endAnnotation(reading)
     }
-    output.endArray(.simpleAnnotationsOmitted, UInt64(table.omittedCount))
+    endArray(.simpleAnnotationsOmitted, UInt64(table.omittedCount))
   }
 
-  @_noLocks
-  func writeAnnotations() {
-    let list = memory.annotations
-    output.startArray(.annotationObjects)
+  fileprivate func writeAnnotations() {
+    let list = ClientMemory.ofProcess.annotations
+    writer.startArray(.annotationObjects)
     var next = list.first
     var index = 0
     while index < AnnotationList.maximumCount, let node = list.node(next) {
-      let reading = unsafe node.read(into: scratch.address)
+      let reading = unsafe node.read(into: session.scratch.address)
       next = node.next
       index &+= 1
       guard reading.kind != .empty else { continue }
-      output.startMap(.annotationObject)
-      unsafe output.property(.annotationName, node.name, count: node.nameCount)
-      output.unsigned(.annotationType, UInt64(node.type), width: 1)
+      writer.startMap(.annotationObject)
+      unsafe writer.property(.annotationName, node.name, count: node.nameCount)
+      writer.unsigned(.annotationType, UInt64(node.type), width: 1)
       if reading.kind == .value {
-        output.property(.annotationData, scratch.bytes(count: reading.count))
+        writer.property(.annotationData, session.scratch.bytes(count: reading.count))
       }
       endAnnotation(reading)
     }
-    output.endArray(.annotationsOmitted, UInt64(list.omittedCount))
+    endArray(.annotationsOmitted, UInt64(list.omittedCount))
   }
 
   /// Writes the breadcrumbs, oldest first.
-  @_noLocks
-  func writeBreadcrumbs() {
-    let ring = memory.breadcrumbs
+  fileprivate func writeBreadcrumbs() {
+    let ring = ClientMemory.ofProcess.breadcrumbs
     let end = ring.leftCount
     let kept = UInt64(truncatingIfNeeded: ring.count)
     var number = end > kept ? end &- kept : 0
     var torn: UInt64 = 0
-    output.startArray(.breadcrumbs)
+    writer.startArray(.breadcrumbs)
     while number < end {
-      let count = unsafe ring.read(number, into: scratch.address)
+      let count = unsafe ring.read(number, into: session.scratch.address)
       number &+= 1
       guard count >= 0 else {
         torn &+= 1
         continue
       }
-      output.breadcrumb(scratch, count: count)
+      writeBreadcrumb(session.scratch, count: count)
     }
-    output.endArray(.breadcrumbsLeft, end)
-    output.count(.breadcrumbsOmitted, torn)
+    endArray(.breadcrumbsLeft, end)
+    writeCount(.breadcrumbsOmitted, torn)
   }
 
-  @_noLocks
-  func writeAttachments() {
-    let table = memory.attachments
-    output.startArray(.attachments)
+  fileprivate func writeAttachments() {
+    let table = ClientMemory.ofProcess.attachments
+    writer.startArray(.attachments)
     var index = 0
     while index < table.count {
-      let reading = unsafe table.cell(index).read(into: scratch.address)
+      let reading = unsafe table.cell(index).read(into: session.scratch.address)
       index &+= 1
       guard reading.kind == .value else { continue }
-      output.startMap(.attachment)
-      output.property(.attachmentPath, scratch.bytes(count: reading.count))
-      output.end()
+      writer.startMap(.attachment)
+      writer.property(.attachmentPath, session.scratch.bytes(count: reading.count))
+      writer.end()
     }
-    output.endArray(.attachmentsOmitted, UInt64(table.omittedCount))
-  }
-
-  /// Writes the memory ranges.
-  ///
-  /// - Parameter limit: bytes of all ranges together.
-  @_noLocks
-  func writeMemory(_ regions: MemoryWriter, limit: Int) {
-    let table = memory.memoryRanges
-    var left = limit > 0 ? UInt64(truncatingIfNeeded: limit) : 0
-    var omitted: UInt64 = 0
-    output.startArray(.extraMemory)
-    var index = 0
-    while index < table.count {
-      let reading = unsafe table.cell(index).read(into: scratch.address)
-      index &+= 1
-      guard reading.kind == .value && reading.count == ClientMemory.rangeCapacity else { continue }
-      let address = scratch.word(0)
-      let size = scratch.word(8)
-      let wanted = size < left ? size : left
-      let taken = regions.write(address, count: Int(truncatingIfNeeded: wanted))
-      left &-= UInt64(truncatingIfNeeded: taken)
-      omitted &+= size &- wanted
-    }
-    output.end()
-    let rangesOmitted = UInt64(table.omittedCount)
-    guard omitted | rangesOmitted != 0 else { return }
-    output.startMap(.client)
-    output.unsigned(.memoryRangesOmitted, rangesOmitted)
-    output.unsigned(.memoryBytesOmitted, omitted)
-    output.end()
+    endArray(.attachmentsOmitted, UInt64(table.omittedCount))
   }
 
   private func endAnnotation(_ reading: CellReading) {
-    if let state = reading.state { output.unsigned(.annotationState, state.code, width: 1) }
-    output.end()
+    if let state = reading.state { writer.unsigned(.annotationState, state.code, width: 1) }
+    writer.end()
   }
 }
 
-extension DumpOutput {
+extension Capture {
   /// Writes a breadcrumb that was read out of a ring.
   ///
   /// - Parameter count: bytes of its text.
   @_noLocks
-  func breadcrumb(_ slot: Scratch, count: Int) {
-    startMap(.breadcrumb)
-    property(.breadcrumbUptime, slot.bytes(16, count: 8))
-    property(.breadcrumbThreadID, slot.bytes(24, count: 4))
-    property(.breadcrumbText, slot.bytes(BreadcrumbRing.textOffset, count: count))
-    end()
+  func writeBreadcrumb(_ slot: Scratch, count: Int) {
+    writer.startMap(.breadcrumb)
+    writer.property(.breadcrumbUptime, slot.bytes(16, count: 8))
+    writer.property(.breadcrumbThreadID, slot.bytes(24, count: 4))
+    writer.property(.breadcrumbText, slot.bytes(BreadcrumbRing.textOffset, count: count))
+    writer.end()
   }
 
   /// Ends an array, and writes the count that goes with it.
   @_noLocks
   func endArray(_ key: IntermediateDumpKey, _ value: UInt64) {
-    end()
-    count(key, value)
+    writer.end()
+    writeCount(key, value)
   }
 
   /// Writes a count that is not 0.
   @_noLocks
-  func count(_ key: IntermediateDumpKey, _ value: UInt64) {
+  func writeCount(_ key: IntermediateDumpKey, _ value: UInt64) {
     guard value != 0 else { return }
-    startMap(.client)
-    unsigned(key, value)
-    end()
+    writer.startMap(.client)
+    writer.unsigned(key, value)
+    writer.end()
   }
 }

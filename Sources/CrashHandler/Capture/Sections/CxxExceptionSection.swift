@@ -1,34 +1,42 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
+extension SectionRow {
+  static var cxxException: SectionRow {
+    @_noLocks get { unsafe SectionRow(18, "C++ exception", pm_write_cxx_exception) }
+  }
+}
+
 /// Writes the C++ exception that the calling thread caught last: in a process that aborts, an
 /// exception that nobody catches counts as caught by std::terminate().
 ///
 /// Its text is read where the standard library keeps it; what() is the program's code and not
 /// called. Only libstdc++'s exceptions are known.
 ///
-/// - Parameter withMessage: whether the text is written, beside the type.
-///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
 /// libsupc++/unwind-cxx.h.
-@_noLocks
-func writeCxxException(
-  _ facts: pm_exception_facts, memory: SafeMemory, scratch: Scratch, text: MemoryWriter,
-  withMessage: Bool, to output: DumpOutput
-) {
+@c(pm_write_cxx_exception) @_noLocks
+func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard capture.session.request.isCrash, capture.session.exception.signal.number == SIGABRT else {
+    return
+  }
+  let facts = capture.installed.runtime.exceptions
+  let (memory, text) = (capture.cachedMemory, capture.cachedRegions)
   guard facts.globals_offset != 0 else { return }
   let globals = pm_thread_pointer() &+ UInt64(bitPattern: facts.globals_offset)
   guard let object = thrownObject(globals, memory),
     let type = memory.word(object &- ThrownException.headerSize),
     let name = memory.word(type &+ 8)
   else { return }
-  output.startMap(.cxxException)
+  capture.writer.startMap(.cxxException)
   text.writeText(.cxxTypeName, at: name, limit: 1024)
-  let exception = unsafe ThrownException(memory: memory, facts: facts, scratch: scratch.address)
-  if withMessage, let message = exception.message(of: object, type: type) {
+  let exception = unsafe ThrownException(
+    memory: memory, facts: facts, scratch: capture.session.scratch.address)
+  if !capture.installed.isSanitized, let message = exception.message(of: object, type: type) {
     text.writeText(.cxxMessage, at: message, limit: 4096)
   }
-  output.end()
+  capture.writer.end()
 }
 
 /// The object that was caught last; nil if none was, or another runtime threw it.

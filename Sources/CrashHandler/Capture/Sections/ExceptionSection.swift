@@ -1,86 +1,49 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
+extension SectionRow {
+  static var exception: SectionRow {
+    @_noLocks get { unsafe SectionRow(1, "exception", pm_write_exception) }
+  }
+}
+
 /// Writes the exception: thread, signal, and the last messages of the runtime and libc.
 ///
 /// RUNS-DURING-CRASH.
-@safe
-struct ExceptionSection {
-  /// Bytes of a message at most.
-  private static var messageLimit: Int { 16384 }
-
-  private let exception: CapturedException
-  private let processID: Int32
-  private let proc: ProcReader
-  private let isSanitized: Bool
-  private let output: DumpOutput
-
-  @_noLocks
-  init(
-    _ exception: CapturedException, processID: Int32, proc: ProcReader, isSanitized: Bool,
-    output: DumpOutput
-  ) {
-    self.isSanitized = isSanitized
-    self.exception = exception
-    self.processID = processID
-    self.proc = proc
-    self.output = output
+@c(pm_write_exception) @_noLocks
+func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  // The thread first: a dump torn anywhere behind it still names it.
+  capture.writer.startMap(.exception)
+  capture.writer.identifier(.exceptionThreadID, capture.session.exception.threadID)
+  // Else no signal came, and the runtime's last message is of something else.
+  if capture.session.request.isCrash {
+    capture.writeSignal()
+    if capture.mayMake(CallBit.proc) { capture.writeFaultPage() }
+    if !capture.installed.isSanitized { capture.writeMessages() }
   }
+  capture.writer.end()
+}
 
-  /// Opens the map with the thread: a dump torn anywhere behind it still names it.
-  @_noLocks
-  func begin() {
-    output.startMap(.exception)
-    output.identifier(.exceptionThreadID, exception.threadID)
-  }
-
-  @_noLocks
-  func end() { output.end() }
-
-  @_noLocks
-  func writeSignal() {
-    output.signed(.signalNumber, Int64(exception.signal.number), width: 4)
-    guard let information = exception.signal.information else { return }
-    output.signed(.signalCode, Int64(information.code), width: 4)
-    output.unsigned(.faultAddress, information.faultAddress)
+extension Capture {
+  fileprivate func writeSignal() {
+    let signal = session.exception.signal
+    writer.signed(.signalNumber, Int64(signal.number), width: 4)
+    guard let information = signal.information else { return }
+    writer.signed(.signalCode, Int64(information.code), width: 4)
+    writer.unsigned(.faultAddress, information.faultAddress)
     writeSignalInformation(information)
-    if !isSanitized { writeSenderName(information) }
-  }
-
-  /// Writes the kernel's word on the page of a fault in which nothing was mapped: a guard region may lie
-  /// within a mapping that is there.
-  ///
-  /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
-  @_noLocks
-  func writeFaultPage(pageSize: UInt64) {
-    guard exception.signal.number == SIGSEGV, exception.signal.code == SEGV_MAPERR,
-      let information = exception.signal.information
-    else { return }
-    let descriptor = proc.open(named: "thread-self/pagemap")
-    guard descriptor >= 0 else { return }
-    var word: UInt64 = 0
-    let offset = Int64(bitPattern: information.faultAddress / pageSize &* 8)
-    if unsafe pm_pread(descriptor, &word, 8, offset) == 8 { output.unsigned(.faultPage, word) }
-    _ = pm_close(descriptor)
+    if !installed.isSanitized { writeSenderName(information) }
   }
 
   /// Writes the siginfo_t, 128 bytes by the kernel's ABI, without the value that a sender may have added.
   private func writeSignalInformation(_ information: SignalInformation) {
-    guard let place = unsafe output.beginProperty(.signalInfo, capacity: 128) else { return }
+    guard let place = unsafe writer.beginProperty(.signalInfo, capacity: 128) else { return }
     unsafe pm_copy_bytes(place, information.address, 128)
-    if isSanitized, information.code <= 0 {
+    if installed.isSanitized, information.code <= 0 {
       unsafe place.storeBytes(of: 0, toByteOffset: 24, as: UInt64.self)
     }
-    output.finishProperty(count: 128)
-  }
-
-  /// Writes the texts that two pointers lead to; libc's begins behind its size, see
-  /// `pm_abort_message_pointer`.
-  @_noLocks
-  func writeMessages(_ text: MemoryWriter, fatal: UInt64, abort: UInt64) {
-    let limit = ExceptionSection.messageLimit
-    text.writeText(.fatalMessage, atPointer: fatal, skipping: 0, limit: limit)
-    text.writeText(.abortMessage, atPointer: abort, skipping: 4, limit: limit)
+    writer.finishProperty(count: 128)
   }
 
   /// Writes the name of the process that sent the signal, if it is still there.
@@ -88,10 +51,38 @@ struct ExceptionSection {
     let (code, sender) = (information.code, information.sender)
     // Only these have a sender, in si_pid.
     guard code == SI_USER || code == SI_QUEUE || code == SI_MESGQ || code == SI_TKILL,
-      sender > 0, sender != processID,
-      let place = unsafe output.beginProperty(.senderName, capacity: 64)
+      sender > 0, sender != shared.process.id,
+      let place = unsafe writer.beginProperty(.senderName, capacity: 64)
     else { return }
     let count = unsafe proc.readName(of: sender, into: place, capacity: 64)
-    if count > 0 { output.finishProperty(count: count) }
+    if count > 0 { writer.finishProperty(count: count) }
+  }
+
+  /// Writes the kernel's word on the page of a fault in which nothing was mapped: a guard region may lie
+  /// within a mapping that is there.
+  ///
+  /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
+  fileprivate func writeFaultPage() {
+    let signal = session.exception.signal
+    guard signal.number == SIGSEGV, signal.code == SEGV_MAPERR,
+      let information = signal.information
+    else { return }
+    let descriptor = proc.open(named: "thread-self/pagemap")
+    guard descriptor >= 0 else { return }
+    var word: UInt64 = 0
+    let offset = Int64(
+      bitPattern: information.faultAddress / installed.images.pageSize &* 8)
+    if unsafe pm_pread(descriptor, &word, 8, offset) == 8 { writer.unsigned(.faultPage, word) }
+    _ = pm_close(descriptor)
+  }
+
+  /// Writes the texts that two pointers lead to; libc's begins behind its size, see
+  /// `pm_abort_message_pointer`.
+  fileprivate func writeMessages() {
+    let (text, limit) = (regions, 16384)
+    text.writeText(
+      .fatalMessage, atPointer: installed.runtime.fatalMessageBuffer, skipping: 0, limit: limit)
+    text.writeText(
+      .abortMessage, atPointer: installed.runtime.abortMessagePointer, skipping: 4, limit: limit)
   }
 }

@@ -5,15 +5,15 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct StackWriter {
+  private let capture: Capture
   private let regions: MemoryWriter
   private let mappings: MappingTable
-  private let output: DumpOutput
 
   @_noLocks
-  init(regions: MemoryWriter, mappings: MappingTable, output: DumpOutput) {
-    self.regions = regions
-    self.mappings = mappings
-    self.output = output
+  init(_ capture: Capture) {
+    self.capture = capture
+    regions = capture.regions
+    mappings = capture.session.mappings
   }
 
   /// Writes a stack from just below its pointer to the end of its mapping, as far as the limit goes.
@@ -36,8 +36,8 @@ struct StackWriter {
       return
     }
     guard let place = place(from: wanted, threadPointer) else { return }
-    output.unsigned(.stackRegionStart, place.lowest)
-    output.unsigned(.stackRegionEnd, place.end)
+    capture.writer.unsigned(.stackRegionStart, place.lowest)
+    capture.writer.unsigned(.stackRegionEnd, place.end)
     var start = place.start
     var size = size(from: start, to: place.end)
     var (top, bottom) = StackWriter.parts(of: size, limit: limit)
@@ -48,12 +48,14 @@ struct StackWriter {
     }
     let topEnd = start &+ UInt64(truncatingIfNeeded: top)
     let bottomStart = start &+ UInt64(truncatingIfNeeded: size &- bottom)
-    output.startArray(.stack)
+    capture.writer.startArray(.stack)
     writePart(start, count: top, except: written, stage)
     if bottom > 0 { writePart(bottomStart, count: bottom, except: written, stage) }
-    output.end()
+    capture.writer.end()
     let omitted = size &- top &- bottom &- written.count(from: topEnd, to: bottomStart)
-    if omitted > 0 { output.unsigned(.stackBytesOmitted, UInt64(truncatingIfNeeded: omitted)) }
+    if omitted > 0 {
+      capture.writer.unsigned(.stackBytesOmitted, UInt64(truncatingIfNeeded: omitted))
+    }
   }
 
   /// Bytes of a stack that are captured at its top and at its bottom.
@@ -125,7 +127,7 @@ struct StackWriter {
 
   /// Writes as much as can be read: without /proc the end of the stack is not known.
   private func writeWithoutMappings(from address: UInt64, limit: Int, written: WrittenStack) {
-    output.startArray(.stack)
+    capture.writer.startArray(.stack)
     var done = Int(truncatingIfNeeded: written.end(around: address) &- address)
     while done < limit {
       let rest = limit &- done
@@ -135,7 +137,7 @@ struct StackWriter {
       guard allowed > 0, regions.writeReadable(start, count: allowed) == piece else { break }
       done &+= piece
     }
-    output.end()
+    capture.writer.end()
   }
 
   /// Writes a range but for what is written already.
@@ -151,70 +153,5 @@ struct StackWriter {
       regions.write(place, count: Int(truncatingIfNeeded: stop &- place))
       place = stop
     }
-  }
-}
-
-/// The part of a stack that is in the dump already: two runs of bytes.
-///
-/// RUNS-DURING-CRASH.
-struct WrittenStack {
-  var first = AddressRange()
-  var second = AddressRange()
-
-  @_noLocks
-  init() {}
-
-  /// The end of the run that holds an address; the address itself if none does.
-  @inline(never) @_noLocks
-  func end(around address: UInt64) -> UInt64 {
-    if first.contains(address) { return first.end }
-    return second.contains(address) ? second.end : address
-  }
-
-  /// The start of the next run above an address and below a limit; the limit if there is none.
-  @inline(never) @_noLocks
-  func start(above address: UInt64, below limit: UInt64) -> UInt64 {
-    var result = limit
-    if first.count > 0, first.start > address, first.start < result { result = first.start }
-    if second.count > 0, second.start > address, second.start < result { result = second.start }
-    return result
-  }
-
-  /// Bytes of the two that lie in a range.
-  @_noLocks
-  func count(from start: UInt64, to end: UInt64) -> Int {
-    var result = 0
-    var place = start
-    while place < end {
-      let next = self.end(around: place)
-      if next > place {
-        result &+= Int(truncatingIfNeeded: (next < end ? next : end) &- place)
-        place = next
-      } else {
-        place = self.start(above: place, below: end)
-      }
-    }
-    return result
-  }
-}
-
-/// A run of addresses.
-///
-/// RUNS-DURING-CRASH.
-struct AddressRange {
-  let start: UInt64
-  let count: Int
-
-  @_noLocks
-  init(start: UInt64 = 0, count: Int = 0) {
-    self.start = start
-    self.count = count
-  }
-
-  var end: UInt64 { @_noLocks get { start &+ UInt64(truncatingIfNeeded: count) } }
-
-  @_noLocks
-  func contains(_ address: UInt64) -> Bool {
-    address &- start < UInt64(truncatingIfNeeded: count)
   }
 }

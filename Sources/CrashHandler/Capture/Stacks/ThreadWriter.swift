@@ -6,31 +6,23 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadWriter {
+  private let capture: Capture
   private let stacks: StackWriter
   private let memory: SafeMemory
   private let status: ThreadStatus
   private let stage: MemoryStage
-  private let waiting: WaitingCrashes
-  private let readsAgain: Bool
   /// Replaces registers; nil for a dump that keeps them, and names.
   private let sanitizer: WordSanitizer?
-  private let output: DumpOutput
 
-  /// - Parameter readsAgain: whether threads may have gone on since they were found.
   @_noLocks
-  init(
-    stacks: StackWriter, memory: SafeMemory, status: ThreadStatus, stage: MemoryStage,
-    waiting: WaitingCrashes, readsAgain: Bool,
-    sanitizer: WordSanitizer?, output: DumpOutput
-  ) {
-    self.sanitizer = sanitizer
-    self.stacks = stacks
+  init(_ capture: Capture) {
+    let (memory, scratch) = (capture.memory, capture.session.scratch)
+    self.capture = capture
     self.memory = memory
-    self.status = status
-    self.stage = stage
-    self.waiting = waiting
-    self.readsAgain = readsAgain
-    self.output = output
+    stacks = capture.stacks
+    status = ThreadStatus(capture.proc, scratch: scratch)
+    stage = MemoryStage(memory, in: scratch.firstHalf)
+    sanitizer = capture.sanitizer
   }
 
   @_noLocks
@@ -69,18 +61,18 @@ struct ThreadWriter {
   /// Writes a thread of the table.
   @_noLocks
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
-    output.startMap(key)
+    capture.writer.startMap(key)
     // One that could not be stopped may have crashed since.
-    if !record.status.isStill, let crash = waiting.crash(of: record.threadID) {
+    if !record.status.isStill, let crash = capture.shared.waiting.crash(of: record.threadID) {
       record.setCrash(crash)
     }
     if record.status.isStill {
       writeIdentity(
         threadID: record.threadID, method: record.has(.stopped) ? .stopped : .alsoCrashed)
       writeStatus(record)
-      output.unsigned(.threadPointer, record.fields.threadPointer)
+      capture.writer.unsigned(.threadPointer, record.fields.threadPointer)
       if let context = record.fields.context {
-        output.unsigned(.blockedSignals, context.signalMask)
+        capture.writer.unsigned(.blockedSignals, context.signalMask)
         if record.isInSystemCall(context) { writeSystemCall(record) }
         writeContext(context, isExtended: false)
         stacks.write(
@@ -90,7 +82,7 @@ struct ThreadWriter {
     } else {
       writeUnstopped(record, limit: limit)
     }
-    output.end()
+    capture.writer.end()
   }
 
   /// Writes a thread that did not stop: the kernel tells where a blocked one stands, without waking
@@ -99,7 +91,10 @@ struct ThreadWriter {
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
-    if record.systemCall.count == 0 || readsAgain || record.has(.unresponsive) {
+    // Threads of a dump without a crash may have gone on since they were found.
+    if record.systemCall.count == 0 || !capture.session.request.isCrash
+      || record.has(.unresponsive)
+    {
       status.readSystemCall(record)
     }
     if !record.fields.knowsAllSignals { status.readBlockedSignals(record) }
@@ -114,49 +109,52 @@ struct ThreadWriter {
     writeStatus(record)
     writeBlockedSignals(record)
     writeSystemCall(record)
-    output.countThreadReadFromKernel()
-    output.unsigned(.threadStackPointer, place.stackPointer)
-    output.unsigned(.threadInstructionPointer, place.instructionPointer)
+    capture.session.counts.threadsReadFromKernel &+= 1
+    capture.writer.unsigned(.threadStackPointer, place.stackPointer)
+    capture.writer.unsigned(.threadInstructionPointer, place.instructionPointer)
     stacks.write(from: place.stackPointer, threadPointer: 0, limit: limit)
   }
 
   @_noLocks
   func writeIdentity(threadID: Int32, method: CaptureMethod) {
-    output.identifier(.threadID, threadID)
-    output.unsigned(.captureMethod, method.code, width: 1)
+    capture.writer.identifier(.threadID, threadID)
+    capture.writer.unsigned(.captureMethod, method.code, width: 1)
   }
 
   /// Writes name, state and scheduling, as they were before the thread was asked to stop.
   private func writeStatus(_ record: ThreadRecord) {
-    if !isSanitized { output.property(.threadName, record.name) }
+    if !isSanitized { capture.writer.property(.threadName, record.name) }
     guard record.fields.stateLetter != 0 else { return }
-    output.unsigned(.threadState, UInt64(record.fields.stateLetter), width: 1)
+    capture.writer.unsigned(.threadState, UInt64(record.fields.stateLetter), width: 1)
     writeScheduling(record.fields.schedulingPolicy, record.fields.niceValue)
   }
 
   private func writeBlockedSignals(_ record: ThreadRecord) {
     guard record.fields.knowsAllSignals else { return }
-    output.unsigned(.blockedSignals, record.fields.blockedSignals)
+    capture.writer.unsigned(.blockedSignals, record.fields.blockedSignals)
   }
 
   private func writeSystemCall(_ record: ThreadRecord) {
-    output.property(.systemCall, isSanitized ? record.systemCall.firstWord : record.systemCall)
+    capture.writer.property(
+      .systemCall, isSanitized ? record.systemCall.firstWord : record.systemCall)
   }
 
   private func writeScheduling(_ policy: UInt8, _ niceValue: Int8) {
-    output.unsigned(.schedulingPolicy, UInt64(policy), width: 1)
-    output.signed(.niceValue, Int64(niceValue), width: 4)
+    capture.writer.unsigned(.schedulingPolicy, UInt64(policy), width: 1)
+    capture.writer.signed(.niceValue, Int64(niceValue), width: 4)
   }
 
   /// Writes name and state of the capturing thread, which ran when it crashed; its mask is with its
   /// registers.
   @_noLocks
   func writeOwnStatus(_ threadID: Int32) {
-    output.unsigned(.threadState, 0x52, width: 1)  // "R"
+    capture.writer.unsigned(.threadState, 0x52, width: 1)  // "R"
     guard let line = status.line(of: threadID) else { return }
     let capacity = ThreadTable.nameCapacity
-    if !isSanitized, let place = unsafe output.beginProperty(.threadName, capacity: capacity) {
-      output.finishProperty(
+    if !isSanitized,
+      let place = unsafe capture.writer.beginProperty(.threadName, capacity: capacity)
+    {
+      capture.writer.finishProperty(
         count: unsafe ThreadLine.copyName(line.name, to: place, capacity: capacity))
     }
     writeScheduling(line.schedulingPolicy, line.niceValue)
@@ -171,7 +169,8 @@ struct ThreadWriter {
   /// Writes the general registers, those that may hold a secret sanitised.
   private func writeRegisters(_ context: SignalContext, _ sanitizer: WordSanitizer) {
     let registers = context.generalRegisters
-    guard let place = unsafe output.beginProperty(.generalRegisters, capacity: registers.count)
+    guard
+      let place = unsafe capture.writer.beginProperty(.generalRegisters, capacity: registers.count)
     else { return }
     var index = 0
     while index < registers.count / 8 {
@@ -181,7 +180,7 @@ struct ThreadWriter {
         toByteOffset: index &* 8, as: UInt64.self)
       index &+= 1
     }
-    output.finishProperty(count: registers.count / 8 &* 8)
+    capture.writer.finishProperty(count: registers.count / 8 &* 8)
   }
 
   /// True for instruction and stack pointer and what the processor keeps: of `gregset_t` flags,
@@ -217,16 +216,16 @@ struct ThreadWriter {
       writeRegisters(context, sanitizer)
       return
     }
-    output.property(.generalRegisters, context.generalRegisters)
+    capture.writer.property(.generalRegisters, context.generalRegisters)
     if let state = context.floatingPointInFrame {
       let kept = isExtended ? state : state.prefix(ThreadWriter.contextStateSize)
-      if kept.count > 0 { output.property(.floatingPointState, kept) }
+      if kept.count > 0 { capture.writer.property(.floatingPointState, kept) }
       return
     }
     let area = context.floatingPoint
     let capacity = 16384
     guard area != 0,
-      let place = unsafe output.beginProperty(.floatingPointState, capacity: capacity)
+      let place = unsafe capture.writer.beginProperty(.floatingPointState, capacity: capacity)
     else { return }
     guard unsafe memory.copy(area, to: place, count: 512) == 512 else { return }
     let whole = Int(truncatingIfNeeded: unsafe pm_floating_point_size(place))
@@ -234,6 +233,6 @@ struct ThreadWriter {
     let size = isExtended || whole < context ? whole : context
     guard size > 0, size <= capacity else { return }
     let copied = unsafe memory.copy(area, to: place, count: size)
-    if copied >= 512 { output.finishProperty(count: copied) }
+    if copied >= 512 { capture.writer.finishProperty(count: copied) }
   }
 }

@@ -41,12 +41,12 @@ struct HangDumps {
 
   /// Fills an entry from a finished dump, whose descriptors are the entry's now.
   @_noLocks
-  func fill(_ index: Int, from dump: Capture) {
-    unsafe entry(index).pointee.dump = dump.session.files.dump
-    unsafe entry(index).pointee.fifo = dump.session.files.fifo
-    unsafe copyName(dump.session.names.finished, to: name(index, 0))
-    unsafe copyName(dump.session.names.runRecord, to: name(index, 1))
-    unsafe copyName(dump.session.names.fifo, to: name(index, 2))
+  func fill(_ index: Int, _ files: SessionFiles, _ names: DumpNames) {
+    unsafe entry(index).pointee.dump = files.dump
+    unsafe entry(index).pointee.fifo = files.fifo
+    unsafe copyName(names.finished, to: name(index, 0))
+    unsafe copyName(names.runRecord, to: name(index, 1))
+    unsafe copyName(names.fifo, to: name(index, 2))
     word(index).store(2)
   }
 
@@ -68,7 +68,7 @@ struct HangDumps {
     word(index).store(0)
   }
 
-  /// Removes the dump, then its run record and FIFO; empties it first, as `DumpFile.discard`.
+  /// Removes the dump, then its run record and FIFO; empties it first, as `Capture.discardDump`.
   @_noLocks
   func removeFiles(_ index: Int, directory: Int32) {
     let dump = unsafe entry(index).pointee.dump

@@ -1,36 +1,3 @@
-internal import CSignalSafe
-internal import IntermediateDump
-
-/// One image of the process.
-///
-/// RUNS-DURING-CRASH.
-struct Image {
-  let source: ModuleSource
-  /// The file is gone, or there was none: nobody can read it after the crash.
-  var isLost = false
-  /// Bytes of the program headers; 0 until they are known.
-  var headersSize: UInt32 = 0
-  /// The address of the program headers.
-  var headers: UInt64 = 0
-  var bias: UInt64 = 0
-  /// As `ModuleImage`; the end is 0 for an image that was not found where it should be.
-  var start: UInt64 = 0
-  var end: UInt64 = 0
-  /// Of the linker's list: the address of the dynamic section, and that of the name.
-  var dynamicSection: UInt64 = 0
-  var name: UInt64 = 0
-
-  /// True for an image of the linker's list.
-  var isLinked: Bool {
-    @_noLocks get {
-      if case .linker = source { true } else { false }
-    }
-  }
-
-  @_noLocks
-  init(_ source: ModuleSource) { self.source = source }
-}
-
 /// The images of the process, in the order in which they were found.
 ///
 /// RUNS-DURING-CRASH.

@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// The last faults that were handled, one for a thread, and whether their handlers returned.
 ///
 /// A handler that returns without having removed the cause is called again for the same fault, at
@@ -97,46 +95,5 @@ struct KnownFaults {
   private func word(_ index: Int) -> FutexWord {
     unsafe FutexWord(
       (base + (index &* KnownFaults.stride &+ 40)).assumingMemoryBound(to: UInt32.self))
-  }
-}
-
-/// The identity of a fault: instruction, thread, depth and address.
-///
-/// RUNS-DURING-CRASH.
-struct FaultIdentity {
-  private var signal: Int32 = 0
-  private var threadID: Int32 = 0
-  private var instructionPointer: UInt64 = 0
-  private var stackPointer: UInt64 = 0
-  private var address: UInt64 = 0
-
-  /// None: equal to nothing.
-  @_noLocks
-  init() {}
-
-  /// The fault that is being captured; none for a signal that was sent, each of which is one of its
-  /// own.
-  @_noLocks
-  init(_ capture: Capture) {
-    let exception = capture.session.exception
-    guard exception.signal.isFault, let information = exception.signal.information,
-      let context = exception.signal.context
-    else { return }
-    signal = exception.signal.number
-    threadID = exception.threadID
-    instructionPointer = context.instructionPointer
-    stackPointer = context.stackPointer
-    address = information.faultAddress
-  }
-
-  fileprivate var isNone: Bool { signal == 0 }
-
-  fileprivate func isOfThread(of other: FaultIdentity) -> Bool { threadID == other.threadID }
-
-  @_noLocks
-  func isEqual(to other: FaultIdentity) -> Bool {
-    signal != 0 && signal == other.signal && threadID == other.threadID
-      && instructionPointer == other.instructionPointer && stackPointer == other.stackPointer
-      && address == other.address
   }
 }

@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// `/proc/thread-self/maps` in a crash: its text, read once, and a table of where each mapping begins and
 /// ends.
 ///
@@ -78,10 +76,11 @@ struct MappingTable {
   /// The text as the kernel gave it.
   var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
 
-  /// Reads the whole file and finds its lines; what does not fit is left out.
+  /// Finds the lines of the text; what does not fit is left out.
+  ///
+  /// - Parameter filled: its bytes.
   @_noLocks
-  func fill(from descriptor: Int32) {
-    let filled = unsafe ProcReader.fill(text, capacity: textCapacity, from: descriptor)
+  func findLines(_ filled: Int) {
     unsafe counts[0] = filled
     unsafe counts[1] = 0
     var scanner = unsafe TextScanner(text, count: filled)
@@ -165,45 +164,7 @@ struct MappingTable {
     }
   }
 
-  /// Marks the mappings that an image's segments lie in.
+  /// Marks a mapping that a segment of an image lies in.
   @_noLocks
-  func mark(_ image: ModuleImage) {
-    var index = index(endingAbove: image.start)
-    while index < count, self[index].start < image.end {
-      if self[index].start <= image.start || image.loaded(around: self[index].start) != nil {
-        unsafe entry(index).pointee.flags |= Mapping.isOfImage
-      }
-      index &+= 1
-    }
-  }
-}
-
-/// One mapping of the table.
-///
-/// RUNS-DURING-CRASH.
-struct Mapping {
-  static var isReadable: UInt8 { @_noLocks get { 1 } }
-  static var isWritable: UInt8 { @_noLocks get { 2 } }
-  static var isExecutable: UInt8 { @_noLocks get { 4 } }
-  /// Set where the mapping's file offset is 0.
-  static var startsFile: UInt8 { @_noLocks get { 8 } }
-  /// Set for private memory of no file.
-  static var isAnonymous: UInt8 { @_noLocks get { 16 } }
-  /// Set once an image is known to lie in it.
-  static var isOfImage: UInt8 { @_noLocks get { 32 } }
-
-  /// One without an address.
-  static var none: Mapping {
-    @_noLocks get { Mapping(start: 0, end: 0, pathOffset: 0, pathLength: 0, flags: 0) }
-  }
-
-  let start: UInt64
-  let end: UInt64
-  /// The path's place in the table's text.
-  let pathOffset: Int
-  let pathLength: Int
-  let flags: UInt8
-
-  @_noLocks
-  func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
+  func mark(_ index: Int) { unsafe entry(index).pointee.flags |= Mapping.isOfImage }
 }

@@ -23,7 +23,7 @@ struct ResidentPages {
   private let memory: Scratch
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
-  private var file = HeldFile()
+  private(set) var file = HeldFile()
 
   /// - Parameters:
   ///   - memory: of `byteCount` zeros.
@@ -37,18 +37,11 @@ struct ResidentPages {
   /// False where the kernel does not tell; then nothing is known of any page.
   var isOpen: Bool { @_noLocks get { file.descriptor >= 0 } }
 
+  /// Reads from a file from now on; from none for an empty one.
   @_noLocks
-  mutating func open(_ capture: Capture) {
-    close(capture)
-    guard capture.mayMake(CallBit.proc) else { return }
-    file = capture.calls.hold(capture.proc.open(named: "thread-self/pagemap"))
+  mutating func use(_ file: HeldFile) {
+    self.file = file
     forget()
-  }
-
-  @_noLocks
-  mutating func close(_ capture: Capture) {
-    if isOpen, capture.isSame(file) { _ = pm_close(file.descriptor) }
-    file = HeldFile()
   }
 
   /// Forgets what was read, for threads have run since.

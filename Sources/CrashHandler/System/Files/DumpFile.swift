@@ -1,6 +1,26 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
+/// How the files of a dump are opened and made.
+///
+/// RUNS-DURING-CRASH.
+enum DumpFile {
+  static var writeOnly: Int32 { @_noLocks get { O_WRONLY | O_CLOEXEC | O_NOFOLLOW } }
+  /// For reading too: a dump may have to be copied, and a run record is mapped.
+  fileprivate static var createNew: Int32 {
+    @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
+  }
+
+  /// Bytes that are preallocated for a dump: the crash, mappings, modules and some 20 threads.
+  ///
+  /// To give a whole megabyte back took 115 microseconds of a crash on tmpfs.
+  static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
+
+  /// Attempts at a call of a slow file system that signals interrupt: ticks of the handler's own
+  /// timer, most likely.
+  fileprivate static var interruptions: Int { 64 }
+}
+
 /// Makes sure, before the first byte, that the dump goes into a file of ours.
 ///
 /// The program may have closed our descriptors and opened others under their numbers, the file or
@@ -9,53 +29,39 @@ internal import IntermediateDump
 /// Makes also the next file of a process that lives on.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
-@safe
-struct DumpFile {
-  static var writeOnly: Int32 { @_noLocks get { O_WRONLY | O_CLOEXEC | O_NOFOLLOW } }
-  /// For reading too: a dump may have to be copied, and a run record is mapped.
-  private static var createNew: Int32 {
-    @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
-  }
-
-  private let capture: Capture
-
-  @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
-  }
-
+extension Capture {
   /// Leaves the writer with a file to write to.
   ///
   /// - Returns: false if there is no place for a dump at all.
   @_noLocks
-  func prepare() -> Bool {
+  func prepareDumpFile() -> Bool {
     prepareDirectories()
-    let opensFiles = capture.mayMake(CallBit.files)
-    if capture.session.files.isMissing { return opensFiles && (makeNew() || makeNew()) }
-    let isOpen = capture.isSame(capture.session.files.dump, linked: true)
+    let opensFiles = mayMake(CallBit.files)
+    if session.files.isMissing { return opensFiles && (makeNewDumpFile() || makeNewDumpFile()) }
+    let isOpen = isSame(session.files.dump, linked: true)
     // A dump to a path of the program's has no name in the directory, and no other place.
-    guard capture.session.request.isRenamed else { return isOpen }
-    if isOpen && !isTaken() { return true }
+    guard session.request.isRenamed else { return isOpen }
+    if isOpen && !isDumpTaken() { return true }
     guard opensFiles else { return isOpen }
     // Closed, but still there: the same file again.
-    let isBegunAgain = capture.session.progress.timesBegunAgain > 0
-    let descriptor = unsafe openAgain(capture.session.names.locked, truncating: isBegunAgain)
-    if descriptor >= 0, capture.session.files.dump.identity.isOf(descriptor, linked: true) {
+    let isBegunAgain = session.progress.timesBegunAgain > 0
+    let descriptor = unsafe openPendingFile(session.names.locked, truncating: isBegunAgain)
+    if descriptor >= 0, session.files.dump.identity.isOf(descriptor, linked: true) {
       use(descriptor)
       if isBegunAgain { _ = pm_preallocate(descriptor, DumpFile.preallocated) }
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
     // Taken away: whoever did it may have reported that this run has ended, under the old ID.
-    return makeNew() || makeNew() || isOpen
+    return makeNewDumpFile() || makeNewDumpFile() || isOpen
   }
 
   /// True if the file is known not to lie under its name any more: a converter that took this
   /// process for dead has renamed it, and removes it once it has a report.
-  private func isTaken() -> Bool {
-    guard capture.mayMake(CallBit.files) else { return false }
-    return unsafe capture.session.files.dump.identity.isGone(
-      from: capture.session.names.locked, in: capture.session.files.directory.descriptor)
+  private func isDumpTaken() -> Bool {
+    guard mayMake(CallBit.files) else { return false }
+    return unsafe session.files.dump.identity.isGone(
+      from: session.names.locked, in: session.files.directory.descriptor)
   }
 
   /// Makes a locked file with a report ID of its own and uses it; FIFO and run record first, so
@@ -63,33 +69,28 @@ struct DumpFile {
   ///
   /// - Returns: false if there is no file; a converter then removes FIFO and run record.
   @_noLocks
-  func makeNew() -> Bool {
-    ReportName(capture).choose()
-    capture.session.names.areNew = true
+  func makeNewDumpFile() -> Bool {
+    chooseReportID()
+    session.names.areNew = true
     makeFIFO()
     makeRunRecord()
     guard create() else { return false }
-    capture.session.files.isMissing = false
+    session.files.isMissing = false
     // Only makes sure that the next crash can be written too.
-    _ = pm_preallocate(capture.session.files.dump.descriptor, DumpFile.preallocated)
+    _ = pm_preallocate(session.files.dump.descriptor, DumpFile.preallocated)
     return true
   }
-
-  /// Bytes that are preallocated for a dump: the crash, mappings, modules and some 20 threads.
-  ///
-  /// To give a whole megabyte back took 115 microseconds of a crash on tmpfs.
-  static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
 
   /// Gives the preallocated blocks back that a complete dump did not need: the next start may be long
   /// off.
   @_noLocks
-  func releaseBlocks() {
-    let size = capture.session.writer.size
+  func releaseDumpBlocks() {
+    let size = session.writer.size
     // Looked at again: the rename before may have taken long, and the program's file is not to be cut.
-    guard capture.mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
-      capture.isSame(capture.session.files.dump)
+    guard mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
+      isSame(session.files.dump)
     else { return }
-    _ = pm_truncate(capture.session.files.dump.descriptor, size)
+    _ = pm_truncate(session.files.dump.descriptor, size)
   }
 
   /// Removes a dump that did not become whole.
@@ -97,11 +98,11 @@ struct DumpFile {
   /// Empties it first: a process that has changed its user since cannot take a name from the directory,
   /// and an empty file of a dump becomes no report.
   @_noLocks
-  func discard() {
-    let files = capture.session.files
-    if capture.isSame(files.dump) { _ = pm_truncate(files.dump.descriptor, 0) }
-    guard capture.session.request.isRenamed else { return }
-    let names = capture.session.names
+  func discardDump() {
+    let files = session.files
+    if isSame(files.dump) { _ = pm_truncate(files.dump.descriptor, 0) }
+    guard session.request.isRenamed else { return }
+    let names = session.names
     _ = unsafe pm_unlink(files.directory.descriptor, names.locked)
     _ = unsafe pm_unlink(files.directory.descriptor, names.runRecord)
     _ = unsafe pm_unlink(files.directory.descriptor, names.fifo)
@@ -114,38 +115,39 @@ struct DumpFile {
   ///
   /// - Returns: false if it keeps it, or lies under a converter's name.
   @_noLocks
-  func finish() -> Bool {
+  func finishDump() -> Bool {
     let result = takeLockAway()
-    guard result == -Int(ENOENT), copyToNew() else { return result == 0 }
+    guard result == -Int(ENOENT), copyDumpToNew() else { return result == 0 }
     return takeLockAway() == 0
   }
 
   /// Copies the dump into a new file, if its own was removed while it was written.
   ///
   /// One that was only renamed is left: a converter that has it looks again before it removes it.
-  private func copyToNew() -> Bool {
-    guard capture.mayMake(CallBit.files) else { return false }
-    let old = capture.session.files.dump.descriptor
-    let identity = capture.session.files.dump.identity
-    guard identity.isOf(old, linked: false), !identity.isOf(old, linked: true), makeNew() else {
+  private func copyDumpToNew() -> Bool {
+    guard mayMake(CallBit.files) else { return false }
+    let old = session.files.dump.descriptor
+    let identity = session.files.dump.identity
+    guard identity.isOf(old, linked: false), !identity.isOf(old, linked: true), makeNewDumpFile()
+    else {
       return false
     }
-    let isWhole = copy(from: old)
+    let isWhole = copyDump(from: old)
     _ = pm_close(old)
     return isWhole
   }
 
-  private func copy(from old: Int32) -> Bool {
-    let place = unsafe capture.session.scratch.address
+  private func copyDump(from old: Int32) -> Bool {
+    let place = unsafe session.scratch.address
     var offset: Int64 = 0
     while true {
-      let count = unsafe pm_pread(old, place, capture.session.scratch.size, offset)
+      let count = unsafe pm_pread(old, place, session.scratch.size, offset)
       if count == -Int(EINTR) { continue }
       guard count > 0 else { return count == 0 }
       var written = 0
       while written < count {
         let result = unsafe pm_write(
-          capture.session.files.dump.descriptor, place + written, count &- written)
+          session.files.dump.descriptor, place + written, count &- written)
         guard result > 0 || result == -Int(EINTR) else { return false }
         if result > 0 { written &+= result }
       }
@@ -155,83 +157,83 @@ struct DumpFile {
 
   /// Closes the file, unless its number is somebody else's by now.
   @_noLocks
-  func close() {
-    if capture.mayMake(CallBit.files)
-      && capture.isSame(capture.session.files.dump)
+  func closeDumpFile() {
+    if mayMake(CallBit.files)
+      && isSame(session.files.dump)
     {
-      _ = pm_close(capture.session.files.dump.descriptor)
+      _ = pm_close(session.files.dump.descriptor)
     }
-    capture.session.files.dump.descriptor = -1
+    session.files.dump.descriptor = -1
   }
 
   /// Opens a file of the pending directory for writing; negative if it is not there.
   ///
   /// - Parameter truncating: whether its contents are dropped.
   @_noLocks
-  func openAgain(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
-    guard capture.mayMake(CallBit.files) else { return -1 }
+  func openPendingFile(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
+    guard mayMake(CallBit.files) else { return -1 }
     let flags = truncating ? DumpFile.writeOnly | O_TRUNC : DumpFile.writeOnly
-    return unsafe open(capture.session.files.directory.descriptor, name, flags)
+    return unsafe open(session.files.directory.descriptor, name, flags)
   }
 
   /// Makes the run record, and keeps it open where the run is followed.
   private func makeRunRecord() {
     var record = createRunRecord()
-    if record.isWhole && capture.session.runRecord.isFollowed {
-      capture.session.runRecord.file = capture.calls.hold(record.descriptor)
+    if record.isWhole && session.runRecord.isFollowed {
+      session.runRecord.file = calls.hold(record.descriptor)
       return
     }
     if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
-    guard capture.session.runRecord.isFollowed else { return }
-    capture.session.runRecord.isFollowed = false
+    guard session.runRecord.isFollowed else { return }
+    session.runRecord.isFollowed = false
     guard record.descriptor >= 0 else { return }
     // Too large for the disk; who the owner is fits into a few hundred bytes.
     _ = unsafe pm_unlink(
-      capture.session.files.directory.descriptor, capture.session.names.runRecord)
+      session.files.directory.descriptor, session.names.runRecord)
     record = createRunRecord()
     if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
   }
 
   /// Creates, maps and writes one; the descriptor is negative if it cannot be made.
   private func createRunRecord() -> (descriptor: Int32, isWhole: Bool) {
-    let record = unsafe create(capture.session.names.runRecord)
+    let record = unsafe create(session.names.runRecord)
     guard record >= 0 else { return (record, false) }
-    capture.session.runRecord.mapping.remove()
-    capture.session.runRecord.mapping =
-      capture.installed.mapsRecords ? RecordMapping(of: record) : RecordMapping()
-    let isMapped = capture.session.runRecord.mapping.isMapped
-    return (record, RunRecordFile(capture).write(to: record, isMapped: isMapped))
+    session.runRecord.mapping.remove()
+    session.runRecord.mapping =
+      installed.mapsRecords ? RecordMapping(of: record) : RecordMapping()
+    let isMapped = session.runRecord.mapping.isMapped
+    return (record, writeRunRecord(to: record, isMapped: isMapped))
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.
   private func makeFIFO() {
-    if capture.isSame(capture.session.files.fifo) {
-      _ = pm_close(capture.session.files.fifo.descriptor)
+    if isSame(session.files.fifo) {
+      _ = pm_close(session.files.fifo.descriptor)
     }
-    let name = unsafe capture.session.names.fifo
-    _ = unsafe pm_mkfifo(capture.session.files.directory.descriptor, name)
-    capture.session.files.fifo = unsafe capture.calls.hold(
+    let name = unsafe session.names.fifo
+    _ = unsafe pm_mkfifo(session.files.directory.descriptor, name)
+    session.files.fifo = unsafe calls.hold(
       Int32(
         truncatingIfNeeded: pm_openat(
-          capture.session.files.directory.descriptor, name,
+          session.files.directory.descriptor, name,
           O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)))
-    give(capture.session.files.fifo.descriptor)
+    give(session.files.fifo.descriptor)
   }
 
   /// Opens the directories again whose descriptors are not ours any more; a removed pending directory is
   /// made again.
   private func prepareDirectories() {
-    guard capture.mayMake(CallBit.files) else { return }
-    if capture.mayMake(CallBit.proc), !capture.isSame(capture.session.files.proc) {
-      unsafe capture.session.files.proc.descriptor = openDirectory(ProcReader.characters("/proc"))
+    guard mayMake(CallBit.files) else { return }
+    if mayMake(CallBit.proc), !isSame(session.files.proc) {
+      unsafe session.files.proc.descriptor = openDirectory(ProcReader.characters("/proc"))
     }
-    if capture.isSame(capture.session.files.directory, linked: true) {
+    if isSame(session.files.directory, linked: true) {
       return
     }
-    _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.database)
-    _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.directory)
-    capture.session.files.directory = unsafe capture.calls.hold(
-      openDirectory(capture.installed.paths.directory))
+    _ = unsafe pm_mkdir(AT_FDCWD, installed.paths.database)
+    _ = unsafe pm_mkdir(AT_FDCWD, installed.paths.directory)
+    session.files.directory = unsafe calls.hold(
+      openDirectory(installed.paths.directory))
   }
 
   @_noLocks
@@ -245,16 +247,12 @@ struct DumpFile {
     var attempts = 0
     while result == -Int(EINTR), attempts < DumpFile.interruptions {
       result = unsafe pm_rename(
-        capture.session.files.directory.descriptor, capture.session.names.locked,
-        capture.session.names.finished)
+        session.files.directory.descriptor, session.names.locked,
+        session.names.finished)
       attempts &+= 1
     }
     return result
   }
-
-  /// Attempts at a call of a slow file system that signals interrupt: ticks of the handler's own
-  /// timer, most likely.
-  private static var interruptions: Int { 64 }
 
   private func open(
     _ directory: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
@@ -270,11 +268,11 @@ struct DumpFile {
 
   /// Makes the locked file under the name that it has now, and uses it.
   private func create() -> Bool {
-    let descriptor = unsafe create(capture.session.names.locked)
+    let descriptor = unsafe create(session.names.locked)
     guard descriptor >= 0 else {
       // A directory that cannot be opened is the cause; its "descriptor" is the errno.
-      let directory = capture.session.files.directory.descriptor
-      capture.session.outcome.failure = 0 &- (directory < 0 ? directory : descriptor)
+      let directory = session.files.directory.descriptor
+      session.result.failure = 0 &- (directory < 0 ? directory : descriptor)
       return false
     }
     use(descriptor)
@@ -284,7 +282,7 @@ struct DumpFile {
   /// Makes a file that must not exist; negative if it cannot be made.
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
     let descriptor = unsafe open(
-      capture.session.files.directory.descriptor, name, DumpFile.createNew)
+      session.files.directory.descriptor, name, DumpFile.createNew)
     give(descriptor)
     return descriptor
   }
@@ -293,12 +291,12 @@ struct DumpFile {
   ///
   /// Refused once the process has become that user.
   private func give(_ descriptor: Int32) {
-    let owner = capture.installed.filesOwner
+    let owner = installed.filesOwner
     if descriptor >= 0, owner.0 != 0 { _ = pm_fchown(descriptor, owner.0, owner.1) }
   }
 
   private func use(_ descriptor: Int32) {
-    capture.session.files.dump = capture.calls.hold(descriptor)
-    capture.session.writer.redirect(to: descriptor)
+    session.files.dump = calls.hold(descriptor)
+    session.writer.redirect(to: descriptor)
   }
 }

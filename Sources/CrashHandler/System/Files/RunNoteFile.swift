@@ -9,47 +9,39 @@ internal import PendingDumps
 /// record is its parent's.
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` call it, the latter also in children of vfork.
-@safe
-struct RunNoteFile {
-  private let capture: Capture
-
-  @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
-  }
-
+extension Capture {
   /// True in the process whose run is followed.
-  var isOurs: Bool {
-    @_noLocks get { capture.session.runRecord.isFollowed && OwnProcess(capture).isCurrent }
+  var followsRun: Bool {
+    @_noLocks get { session.runRecord.isFollowed && shared.isOwnProcess }
   }
 
   /// Notes that the process ends by its own will.
   ///
   /// Removes the record where that cannot be written: without one the run has no verdict.
   @_noLocks
-  func noteEnd(_ end: NotedEnd) {
-    removeHangDumps()
-    guard isOurs else { return }
+  func noteRunEnd(_ end: NotedEnd) {
+    removeExpectedHangDumps()
+    guard followsRun else { return }
     var value = end.code
-    if unsafe write(&value, 4, at: RunNotes.offset) { return }
-    let directory = openDirectory()
-    _ = unsafe pm_unlink(directory, capture.session.names.runRecord)
-    close(directory)
+    if unsafe writeRunNote(&value, 4, at: RunNotes.offset) { return }
+    let directory = openRunDirectory()
+    _ = unsafe pm_unlink(directory, session.names.runRecord)
+    closeRunDirectory(directory)
   }
 
   /// The watch of these hangs was stopped: an end by the process's own will leaves no report of them.
-  private func removeHangDumps() {
+  private func removeExpectedHangDumps() {
     guard
-      !capture.shared.process.isForkedChild && pm_getpid() == capture.shared.process.id
-        && capture.mayMake(CallBit.files)
+      !shared.process.isForkedChild && pm_getpid() == shared.process.id
+        && mayMake(CallBit.files)
     else { return }
-    let dumps = capture.shared.hangDumps
+    let dumps = shared.hangDumps
     var index = 0
     while index < HangDumps.capacity {
       if dumps.expectsExit(index) {
-        let directory = openDirectory()
+        let directory = openRunDirectory()
         dumps.removeFiles(index, directory: directory)
-        close(directory)
+        closeRunDirectory(directory)
       }
       index &+= 1
     }
@@ -58,58 +50,50 @@ struct RunNoteFile {
   /// Notes the first signal that asks the process to end.
   @_noLocks
   func noteTermination(_ signal: Int32, reaction: NotedReaction) {
-    guard isOurs && !capture.session.runRecord.hasTermination else { return }
-    capture.session.runRecord.hasTermination = true
-    var note = (UInt32(bitPattern: signal), reaction.code, capture.wallClock)
-    _ = unsafe write(&note, 16, at: RunNotes.offset &+ RunNotes.terminationOffset)
+    guard followsRun && !session.runRecord.hasTermination else { return }
+    session.runRecord.hasTermination = true
+    var note = (UInt32(bitPattern: signal), reaction.code, wallClock)
+    _ = unsafe writeRunNote(&note, 16, at: RunNotes.offset &+ RunNotes.terminationOffset)
   }
 
   /// Writes to the record, also where the program has closed our descriptor, lowered the limit of
   /// file sizes, or used up its descriptors.
   @_noLocks
-  func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64) -> Bool {
-    let writing = OwnWriting(capture, blocking: OwnWriting.fileSizeSignal)
+  func writeRunNote(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64) -> Bool {
+    let writing = OwnWriting(raisesLimit: mayMake(CallBit.files))
     var result = -1
-    if capture.isSame(capture.session.runRecord.file) {
-      result = unsafe pm_pwrite(capture.session.runRecord.file.descriptor, bytes, count, offset)
+    if isSame(session.runRecord.file) {
+      result = unsafe pm_pwrite(session.runRecord.file.descriptor, bytes, count, offset)
     } else {
-      let directory = openDirectory()
+      let directory = openRunDirectory()
       let descriptor = unsafe Int32(
         truncatingIfNeeded: pm_openat(
-          directory, capture.session.names.runRecord, DumpFile.writeOnly))
+          directory, session.names.runRecord, DumpFile.writeOnly))
       if descriptor >= 0 {
         result = unsafe pm_pwrite(descriptor, bytes, count, offset)
         _ = pm_close(descriptor)
       }
-      close(directory)
+      closeRunDirectory(directory)
     }
     writing.finish(hasFailed: result == -Int(EFBIG))
     return result == count
   }
 
   /// The pending directory's descriptor, opened again where the program has closed ours.
-  private func openDirectory() -> Int32 {
-    let directory = capture.session.files.directory
-    if capture.isSame(directory, linked: true) { return directory.descriptor }
+  private func openRunDirectory() -> Int32 {
+    let directory = session.files.directory
+    if isSame(directory, linked: true) { return directory.descriptor }
     let opened = unsafe HeldFile(
-      DumpFile(capture).openDirectory(capture.installed.paths.directory),
+      openDirectory(installed.paths.directory),
       identity: directory.identity)
-    if capture.isSame(opened, linked: true) { return opened.descriptor }
+    if isSame(opened, linked: true) { return opened.descriptor }
     if opened.descriptor >= 0 { _ = pm_close(opened.descriptor) }
     return -1
   }
 
-  private func close(_ directory: Int32) {
-    if directory >= 0 && directory != capture.session.files.directory.descriptor {
+  private func closeRunDirectory(_ directory: Int32) {
+    if directory >= 0 && directory != session.files.directory.descriptor {
       _ = pm_close(directory)
     }
   }
-}
-
-/// Called first by `_exit`; see `pm_process_end.h`.
-@c(pm_note_process_end) @_noLocks
-func pm_note_process_end() {
-  guard let capture = Capture.ofHandler else { return }
-  EndingThread(capture).waitForCapture()
-  RunNoteFile(capture).noteEnd(.immediateExit)
 }

@@ -197,3 +197,17 @@ struct ModuleImage {
     return unsafe Bytes(notes, count: 0)
   }
 }
+
+extension MappingTable {
+  /// Marks the mappings that an image's segments lie in.
+  @_noLocks
+  func mark(_ image: ModuleImage) {
+    var index = index(endingAbove: image.start)
+    while index < count, self[index].start < image.end {
+      if self[index].start <= image.start || image.loaded(around: self[index].start) != nil {
+        mark(index)
+      }
+      index &+= 1
+    }
+  }
+}

@@ -20,7 +20,7 @@ struct SafeMemory {
   private let usesSystemCall: Bool
   /// For copies where a seccomp profile denies the system call; nil if a fault would not be
   /// survived.
-  private let landingPad: UnsafeMutablePointer<pm_landing_pad>?
+  private let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
   /// The pages that were read lately; nil to read anew each time.
   private let pages: PageCache?
   /// Reads what is not in memory; nil where that is not told apart.
@@ -29,14 +29,14 @@ struct SafeMemory {
   @_noLocks
   init(
     processID: Int32, environmentStart: UInt64, environmentEnd: UInt64,
-    landingPad: UnsafeMutablePointer<pm_landing_pad>?, usesSystemCall: Bool = true,
+    recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?, usesSystemCall: Bool = true,
     pages: PageCache? = nil, absent: AbsentPages? = nil
   ) {
     self.pages = pages
     self.absent = absent
     self.processID = processID
     self.usesSystemCall = usesSystemCall
-    unsafe self.landingPad = landingPad
+    unsafe self.recoveryPoint = recoveryPoint
     self.environmentStart = environmentStart
     self.environmentEnd = environmentEnd
   }
@@ -66,7 +66,7 @@ struct SafeMemory {
     @_noLocks get {
       unsafe SafeMemory(
         processID: processID, environmentStart: environmentStart, environmentEnd: environmentEnd,
-        landingPad: landingPad, usesSystemCall: usesSystemCall, absent: absent)
+        recoveryPoint: recoveryPoint, usesSystemCall: usesSystemCall, absent: absent)
     }
   }
 
@@ -144,7 +144,7 @@ struct SafeMemory {
     return unsafe copyGuarded(source, to: place, count: count)
   }
 
-  /// Copies page by page with plain loads, each on a landing pad that our own fault handler returns
+  /// Copies page by page with plain loads, each on a recovery point that our own fault handler returns
   /// to.
   ///
   /// Some seccomp profiles answer process_vm_readv with ENOSYS (getsentry/sentry-native#1655).
@@ -152,14 +152,14 @@ struct SafeMemory {
   func copyGuarded(
     _ source: UnsafeRawPointer, to place: UnsafeMutableRawPointer, count: Int
   ) -> Int {
-    guard let landingPad = unsafe landingPad else { return 0 }
+    guard let recoveryPoint = unsafe recoveryPoint else { return 0 }
     var done = 0
     while done < count {
       let offsetInPage = unsafe Int(bitPattern: source + done) & 4095
       let rest = count &- done
       let piece = 4096 &- offsetInPage < rest ? 4096 &- offsetInPage : rest
       var request = unsafe CopyRequest(source: source + done, place: place + done, count: piece)
-      if unsafe pm_run_section(landingPad, pm_copy_guarded, &request) != 0 { break }
+      if unsafe pm_run_section(recoveryPoint, pm_copy_guarded, &request) != 0 { break }
       done &+= piece
     }
     return done

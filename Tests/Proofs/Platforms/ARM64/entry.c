@@ -21,7 +21,7 @@ static int failures;
     }                                                           \
   } while (0)
 
-static struct pm_landing_pad pad;
+static struct pm_recovery_point pad;
 static char stack[64 << 10] __attribute__((aligned(16)));
 static char alternate[64 << 10] __attribute__((aligned(16)));
 
@@ -85,7 +85,7 @@ static void handle(int number, void *information, void *context, uint64_t entry)
     pm_context_block_signal(context, SIGUSR2);
     return;
   }
-  pm_context_land(context, &pad, number);
+  pm_context_recover(context, &pad, number);
 }
 
 static void install(int number) {

@@ -1,0 +1,35 @@
+internal import IntermediateDump
+
+/// What several sections use.
+///
+/// RUNS-DURING-CRASH.
+extension Capture {
+  /// False for the exception's thread where it hangs: another one captures then.
+  var capturesItself: Bool { @_noLocks get { !session.request.isHang } }
+
+  /// Nil where everything is kept.
+  var sanitizer: WordSanitizer? {
+    @_noLocks get { installed.isSanitized ? WordSanitizer(session.mappings) : nil }
+  }
+
+  var regions: MemoryWriter {
+    @_noLocks get { MemoryWriter(self, memory: memory, sanitizer: sanitizer) }
+  }
+
+  /// The same through the page cache: for small regions that lie close together.
+  var cachedRegions: MemoryWriter {
+    @_noLocks get { MemoryWriter(self, memory: cachedMemory, sanitizer: sanitizer) }
+  }
+
+  var stacks: StackWriter { @_noLocks get { StackWriter(self) } }
+
+  var threads: ThreadWriter { @_noLocks get { ThreadWriter(self) } }
+
+  var images: ImageFinder {
+    @_noLocks get {
+      ImageFinder(
+        places: installed.images, mappings: session.mappings, memory: cachedMemory,
+        scratch: session.scratch)
+    }
+  }
+}

@@ -1,0 +1,142 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Writes the dump, of a crash or without one, section by section.
+///
+/// RUNS-DURING-CRASH, on the thread that takes it.
+extension Capture {
+  /// Writes it, and goes on after a fault between two sections, or a call that hangs there: each time at
+  /// least one more section is behind us.
+  @_noLocks
+  func writeDump() {
+    var attempts = 0
+    while attempts < 16 && !session.time.isOver {
+      if unsafe session.recoveryPoints.runDump(pm_write_dump, argument) != 0 {
+        session.progress.abandoned |= session.progress.current
+      } else if !beginDumpAgain(keeping: Section.stopThreads.bit | Section.readMappings.bit) {
+        break
+      }
+      attempts &+= 1
+    }
+    // Without a file it says already why there is none.
+    if session.result.hasFile { session.result.failure = writer.failure }
+    // The sections that follow write elsewhere.
+    session.progress.file = .none
+  }
+}
+
+/// Writes the dump, or goes on with it.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_dump) @_noLocks
+private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard capture.isReadyToWrite() else { return }
+  var next = Section.first
+  while let section = next, section.isOfDump {
+    switch section {
+    case .stopThreads: capture.makeRoom()
+    case .writeCapture: capture.beginFinish()
+    default: break
+    }
+    capture.run(section)
+    next = section.next
+  }
+  capture.finish()
+}
+
+extension Capture {
+  /// Leaves the writer with a file that has the tokens before all sections.
+  fileprivate func isReadyToWrite() -> Bool {
+    switch session.progress.file {
+    case .lost: return false
+    case .none:
+      // A file that could not be checked is not written to, and a call that hung would hang again.
+      guard !session.time.isCut else { return false }
+      let isReady = prepareDumpFile()
+      // Not before: /proc was opened again if its descriptor was closed.
+      openResidentPages()
+      guard isReady else { return false }
+      session.progress.file = .open
+      session.result.hasFile = true
+      writeBeginning()
+    case .open:
+      closeOpenMaps()
+      writeBeginning()
+    case .begun: closeOpenMaps()
+    }
+    return true
+  }
+
+  private func closeOpenMaps() {
+    writer.recover()
+    writer.close(toDepth: 0)
+  }
+
+  /// Writes the tokens before all sections: the process, the time, and the crashes before.
+  private func writeBeginning() {
+    if writer.size == 0 { writer.header() }
+    writer.encoded(installed.encoded.process)
+    if shared.process.isForkedChild || session.names.areNew { writeIdentity() }
+    writeCrashTime()
+    session.request.write(withTexts: !installed.isSanitized, to: &writer)
+    writeSurvival()
+    session.progress.file = .begun
+  }
+
+  /// Writes report ID and process ID, in place of those encoded at launch: of another crash, or of a
+  /// forked child.
+  private func writeIdentity() {
+    writer.startMap(.process)
+    unsafe writer.property(.reportID, session.names.reportID, count: 16)
+    writer.identifier(.processID, shared.process.id)
+    writer.end()
+  }
+
+  /// Writes the time of the crash and of the process's start, in a map of its own at the dump's
+  /// beginning: a torn dump has it too.
+  private func writeCrashTime() {
+    guard mayMake(CallBit.proc) else { return }
+    let (time, uptime) = (pm_wall_clock(), pm_boot_clock())
+    let processStart = shared.process.run.startTime
+    writer.startMap(.process)
+    if time != 0 { writer.signed(.crashTime, Int64(bitPattern: time)) }
+    if uptime != 0 { writer.unsigned(.crashUptime, uptime) }
+    if processStart != 0 { writer.unsigned(.processStart, processStart) }
+    writer.end()
+  }
+
+  /// Finds how many threads there is memory for; where that is little, writes first by what frames have
+  /// names.
+  fileprivate func makeRoom() {
+    let room = MemoryRoom(installed.cgroup, calls, session.scratch)
+    session.counts.threadLimit = room.threads
+    guard room.isShort else { return }
+    run(.readMappings)
+    run(.writeModules)
+  }
+
+  /// Begins the last part, which has a time of its own: a few system calls, and it says that the time
+  /// was over.
+  fileprivate func beginFinish() {
+    switch session.time.phase {
+    case .sections:
+      session.time.phase = .finish
+      armTimer(milliseconds: session.time.division.finish)
+    // It began with the tick that ended the sections' time.
+    case .cut: session.time.phase = .finish
+    case .finish, .over: break
+    }
+  }
+
+  /// Writes the end mark, and takes `.locked` out of the file's name.
+  fileprivate func finish() {
+    guard holdsDumpFile() && writer.endDocument(), holdsDumpFile() else { return }
+    session.result.isComplete = true
+    if session.request.isRenamed && mayMake(CallBit.files) {
+      session.result.isRenamed = finishDump()
+    }
+    // Last: ext4 mounted with `discard` and without a journal waits here for the disk.
+    releaseDumpBlocks()
+  }
+}

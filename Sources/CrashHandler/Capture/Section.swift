@@ -1,0 +1,87 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The steps of a capture, in order: most write a part of the dump.
+///
+/// The process may be killed during any of them. So first comes the crash itself, then the crashing thread, with the
+/// mappings and modules that its frames are read by, then the rest of the process; the comments
+/// below give other reasons. A fault in a section ends that section and no other (`Capture.run`).
+/// The end of the time ends the one that runs; those that follow are left out, but for `writeCapture`.
+///
+/// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply,
+/// `dumpRequest` and `survival` before the first section, and the end mark after `writeCapture`. A raw value is a place in this order and can
+/// change; dumps name a section by its `SectionRow.number`. Each has a file in `Capture/Sections`, with
+/// its row, its function and what it writes. `SectionTests` compares order, numbers and
+/// names with `Docs/IntermediateDumpFormat.md`.
+///
+/// RUNS-DURING-CRASH: under the rules of `Docs/AsyncSignalSafety.md`. `@_noLocks` has the compiler
+/// refuse allocations and locks; the audit of the linked program checks what it cannot see.
+package enum Section: UInt8, CaseIterable, Sendable {
+  // Before the threads are stopped, which takes up to 250 ms: the process may be killed meanwhile.
+  // The exception has the last messages of the Swift runtime and glibc.
+  case writeException, writeCrashingThreadTop
+  // Write nothing. Threads that run change the mappings, which all that follows needs.
+  case stopThreads, readMappings
+  case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
+  // Small. Tasks and threads can reach the dump's size limit; the crashing thread's task is first.
+  case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient
+  case writeTasks, writeThreads
+  // Needed for few crashes: memory that the program named, resource counts, the linker's list.
+  case writeExtraMemory, writeResources, writeLinkMap
+  // Behind all else: a call for each descriptor.
+  case writeSurroundings
+  // Has time of its own, and names the sections that ran out of time.
+  case writeCapture
+  // After the end mark, in a crash only.
+  case removeHangDumps, writeSummary, writeStandardError
+
+  // Never inlined: the audit follows the switch's jump table only inside this function.
+  package var entry: SectionRow {
+    @inline(never) @_noLocks get {
+      switch self {
+      case .writeException: .exception
+      case .writeCrashingThreadTop: .crashingThreadTop
+      case .stopThreads: .stopThreads
+      case .readMappings: .readMappings
+      case .writeProcess: .process
+      case .writeMappings: .mappings
+      case .writeModules: .modules
+      case .writeCrashingThread: .crashingThread
+      case .writeCxxException: .cxxException
+      case .writeSystemAndAnnotations: .systemAndAnnotations
+      case .writeContexts: .contexts
+      case .writeThrows: .throwRecords
+      case .writeClient: .client
+      case .writeTasks: .tasks
+      case .writeThreads: .threads
+      case .writeExtraMemory: .extraMemory
+      case .writeResources: .resources
+      case .writeLinkMap: .linkMap
+      case .writeSurroundings: .surroundings
+      case .writeCapture: .capture
+      case .removeHangDumps: .removeHangDumps
+      case .writeSummary: .summary
+      case .writeStandardError: .standardError
+      }
+    }
+  }
+
+  var bit: UInt64 { @_noLocks get { entry.bit } }
+
+  /// False for a section whose bytes wait for those of the next one, and for one behind the end mark.
+  ///
+  /// The exception stays in the buffer until the crashing thread's registers follow, so that one write
+  /// takes both to the file. The rest of a dump that was given up belongs in no file.
+  var isFlushed: Bool {
+    @_noLocks get {
+      if case .writeException = self { false } else { isOfDump }
+    }
+  }
+
+  static var first: Section? { @_noLocks get { .writeException } }
+  /// The next one; nil after the last.
+  var next: Section? { @_noLocks get { Section(rawValue: rawValue &+ 1) } }
+
+  /// True if it runs before the end mark.
+  package var isOfDump: Bool { @_noLocks get { rawValue <= Section.writeCapture.rawValue } }
+}

@@ -1,0 +1,174 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var contexts: SectionRow {
+    @_noLocks get { unsafe SectionRow(21, "contexts", pm_write_contexts) }
+  }
+}
+
+/// Writes what threads work on: contexts, and the crashing thread's breadcrumbs.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_contexts) @_noLocks
+func pm_write_contexts(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  if !capture.installed.isSanitized { ContextReader(capture).write() }
+}
+
+/// Finds the contexts of `withContext`, and the breadcrumbs of the crashing thread's work.
+///
+/// A value that is found but does not validate is left out with all behind it, which other values
+/// have taken the place of.
+///
+/// RUNS-DURING-CRASH. Source: swift include/swift/ABI/TaskLocal.h, class Item; of a thread without a
+/// task stdlib/public/Concurrency/TaskLocal.cpp, class FallbackTaskLocalStorage.
+@safe
+private struct ContextReader {
+  /// Values of all kinds that are passed of one list.
+  private static var walkLimit: Int { 256 }
+  /// Offsets in scratch memory, which `TaskFinder` leaves alone.
+  private static var itemOffset: Int { 12288 }
+  private static var valueOffset: Int { 12544 }
+  private static var breadcrumbOffset: Int { 13056 }
+
+  private let places: pm_work_places
+  private let finder: TaskFinder
+  private let memory: SafeMemory
+  private let scratch: Scratch
+  private let capture: Capture
+
+  fileprivate init(_ capture: Capture) {
+    let (memory, scratch) = (capture.cachedMemory, capture.session.scratch)
+    self.capture = capture
+    self.memory = memory
+    self.scratch = scratch
+    places = pm_work_places()
+    finder = TaskFinder(capture.installed.runtime.tasks, memory: memory, scratch: scratch)
+  }
+
+  fileprivate func write() {
+    let (thread, others) = (capture.session.exception.threadID, capture.session.threads)
+    var pointer: UInt64 = 0
+    if capture.capturesItself {
+      pointer = pm_thread_pointer()
+    } else if let record = others.find(thread), record.status.isStill {
+      pointer = record.fields.threadPointer
+    }
+    let task = finder.task(at: pointer)
+    var omitted: UInt64 = 0
+    var work: UInt64 = 0
+    capture.writer.startArray(.contexts)
+    if let context = context(task: task, threadPointer: pointer) {
+      work = context.work
+      omitted = write(context, of: thread)
+    }
+    if places.type != 0 { omitted &+= writeAll(others, except: thread) }
+    capture.endArray(.contextsOmitted, omitted)
+    capture.writer.startArray(.workBreadcrumbs)
+    if work != 0 { writeBreadcrumbs(of: work) }
+    if let task {
+      if let id = id(of: task) { writeBreadcrumbs(of: WorkKey.task(id)) }
+    } else {
+      writeBreadcrumbs(of: WorkKey.thread(thread))
+    }
+    capture.writer.end()
+  }
+
+  /// Writes the contexts of the other threads; returns how many had found no room.
+  private func writeAll(_ threads: ThreadTable, except first: Int32) -> UInt64 {
+    var omitted: UInt64 = 0
+    var index = 0
+    var read = 0
+    let count = threads.count
+    while index < count {
+      if index >= read { read = finder.readBlocks(of: threads, from: index) }
+      let record = threads[index]
+      index &+= 1
+      guard record.status.isStill, record.threadID != first else { continue }
+      let pointer = record.fields.threadPointer
+      if let context = context(task: finder.task(at: pointer), threadPointer: pointer) {
+        omitted &+= write(context, of: record.threadID)
+      }
+    }
+    return omitted
+  }
+
+  /// Writes what is around one thread; returns how many contexts had found no room.
+  private func write(_ context: ContextValue, of thread: Int32) -> UInt64 {
+    var offset = 0
+    while let entry = context.entry(offset) {
+      capture.writer.startMap(.context)
+      capture.writer.identifier(.contextThreadID, thread)
+      capture.writer.property(.contextName, entry.name)
+      capture.writer.property(.contextValue, entry.value)
+      if entry.isCut { capture.writer.unsigned(.contextIsCut, 1, width: 1) }
+      capture.writer.end()
+      offset = entry.next
+    }
+    return context.omittedCount
+  }
+
+  /// The value in force in a task, or in a thread that runs none.
+  private func context(task: UInt64?, threadPointer: UInt64) -> ContextValue? {
+    let place = task == nil ? places.thread_head : places.task_head
+    guard place != 0, place & 7 == 0, threadPointer != 0 else { return nil }
+    var head = (task ?? threadPointer) &+ UInt64(bitPattern: place)
+    if task == nil {
+      guard let storage = memory.word(head), storage != 0 else { return nil }
+      head = storage
+    }
+    guard let first = memory.word(head) else { return nil }
+    return context(in: first)
+  }
+
+  /// The first of our values in a list.
+  private func context(in first: UInt64) -> ContextValue? {
+    let item = scratch.dropFirst(ContextReader.itemOffset)
+    let headSize = Int(PM_WORK_VALUE_OFFSET)
+    var address = first & ~7
+    var steps = 0
+    while address != 0, steps < ContextReader.walkLimit {
+      guard memory.copy(address, to: item, count: headSize) >= 8 else { return nil }
+      let link = item.word(0)
+      let isValue = link & 4 == 0
+      guard isValue || link & 2 == 0 else { return nil }
+      if isValue, item.word(8) == places.key, item.word(16) == places.type {
+        return value(at: address &+ UInt64(truncatingIfNeeded: headSize))
+      }
+      address = link & ~7
+      steps &+= 1
+    }
+    return nil
+  }
+
+  private func value(at address: UInt64) -> ContextValue? {
+    let place = scratch.dropFirst(ContextReader.valueOffset)
+    let size = ContextValue.byteCount
+    guard place.size >= size, memory.copy(address, to: place, count: size) == size else {
+      return nil
+    }
+    let value = unsafe ContextValue(place.address)
+    return value.isValid ? value : nil
+  }
+
+  /// The runtime's number of a task; see `TaskSnapshot` for the layout.
+  private func id(of task: UInt64) -> UInt64? {
+    guard finder.facts.layout_version == 1, let low = memory.word(task &+ 0x20),
+      let high = memory.word(task &+ 0x90)
+    else { return nil }
+    return low &>> 32 | high &<< 32
+  }
+
+  private func writeBreadcrumbs(of work: UInt64) {
+    let place = scratch.dropFirst(ContextReader.breadcrumbOffset)
+    guard place.size >= BreadcrumbRing.stride else { return }
+    let rings = WorkRings.ofProcess
+    var next = 0
+    var count = unsafe rings.read(work, next: &next, into: place.address)
+    while count >= 0 {
+      capture.writeBreadcrumb(place, count: count)
+      count = unsafe rings.read(work, next: &next, into: place.address)
+    }
+  }
+}

@@ -1,0 +1,124 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var crashingThreadTop: SectionRow {
+    @_noLocks get {
+      unsafe SectionRow(
+        20, "registers and top of the stack of the crashing thread", pm_write_crashing_thread_top)
+    }
+  }
+
+  static var crashingThread: SectionRow {
+    @_noLocks get {
+      unsafe SectionRow(4, "the rest of the crashing thread", pm_write_crashing_thread)
+    }
+  }
+}
+
+/// Writes the registers and the top of the stack of the thread that crashed; a hung thread is
+/// written once it stands still.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_crashing_thread_top) @_noLocks
+func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard capture.capturesItself else { return }
+  // To tell addresses by; read again once nothing changes them any more. That may take long: the
+  // exception goes to the file first.
+  if capture.installed.isSanitized {
+    capture.flush()
+    unsafe pm_read_mappings(argument)
+  }
+  capture.writer.startMap(.crashingThread)
+  capture.writeRegisters()
+  if let context = capture.session.exception.signal.context {
+    capture.session.progress.writtenStack = StackTop(capture).write(context)
+  }
+  capture.writer.end()
+}
+
+/// Writes what is left of the crashing thread: what the kernel tells of it, the rest of its stack, and
+/// the memory around its registers.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_crashing_thread) @_noLocks
+func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard capture.capturesItself else {
+    if let context = capture.writeHungThread() { capture.writeMemory(around: context) }
+    return
+  }
+  let exception = capture.session.exception
+  capture.writer.startMap(.crashingThread)
+  // Again, where the section that writes them was broken off.
+  if capture.session.progress.abandoned & SectionRow.crashingThreadTop.bit != 0 {
+    capture.writeRegisters()
+  }
+  capture.threads.writeOwnStatus(exception.threadID)
+  if let context = exception.signal.context {
+    let stack = CrashedStack(
+      mappings: capture.session.mappings, environmentStart: capture.installed.environment.start)
+    capture.stacks.write(
+      from: stack.lowestAddress(context), threadPointer: pm_thread_pointer(),
+      limit: capture.installed.limits.crashingThreadStack,
+      written: capture.session.progress.writtenStack)
+  }
+  capture.writer.end()
+  if let context = exception.signal.context { capture.writeMemory(around: context) }
+}
+
+extension Capture {
+  fileprivate func writeRegisters() {
+    let threads = threads
+    threads.writeIdentity(threadID: session.exception.threadID, method: .crashed)
+    if let context = session.exception.signal.context {
+      writer.unsigned(.blockedSignals, context.signalMask)
+      threads.writeContext(context)
+    }
+    writer.unsigned(.threadPointer, pm_thread_pointer())
+  }
+
+  /// Writes the thread that hangs, which is not the one that captures.
+  ///
+  /// - Returns: its context, if it was stopped.
+  fileprivate func writeHungThread() -> SignalContext? {
+    guard let record = session.threads.find(session.exception.threadID), !record.status.isGone
+    else { return nil }
+    threads.write(record, limit: installed.limits.crashingThreadStack, as: .crashingThread)
+    return record.has(.stopped) ? record.fields.context : nil
+  }
+
+  /// Writes the memory that the registers point at, the instructions alone where secrets are left out, and
+  /// unwind tables that no file will have.
+  fileprivate func writeMemory(around context: SignalContext) {
+    let plain = MemoryWriter(self, memory: cachedMemory)
+    writer.startArray(.memory)
+    if installed.isSanitized {
+      writeCode(at: context, plain)
+    } else {
+      // The instructions on both sides of the current one, at most in two pages.
+      cachedRegions.writeRegion(context.instructionPointer &- 256, count: 512)
+      RegisterMemory(cachedRegions, scratch: session.scratch).write(context.generalRegisters)
+    }
+    writer.end()
+    writer.startArray(.memory)
+    LostTables(images, memory: cachedMemory, regions: plain).write(context)
+    writer.end()
+  }
+
+  /// Writes the instructions alone, as far as they are a file's code.
+  private func writeCode(at context: SignalContext, _ regions: MemoryWriter) {
+    let mappings = session.mappings
+    let address = context.instructionPointer
+    let index = mappings.index(endingAbove: address)
+    guard index < mappings.count else { return }
+    let mapping = mappings[index]
+    guard mapping.start <= address, mapping.has(Mapping.isExecutable),
+      !mapping.has(Mapping.isWritable), mappings.path(of: mapping)[0] == 0x2F  // "/"
+    else { return }
+    let start = address &- mapping.start < 256 ? mapping.start : address &- 256
+    let end = mapping.end &- address < 256 ? mapping.end : address &+ 256
+    regions.writeRegion(start, count: Int(truncatingIfNeeded: end &- start))
+  }
+}

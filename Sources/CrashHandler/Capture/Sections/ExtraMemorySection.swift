@@ -1,0 +1,42 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var extraMemory: SectionRow {
+    @_noLocks get { unsafe SectionRow(17, "extra memory", pm_write_extra_memory) }
+  }
+}
+
+/// Writes the memory ranges that the program asked for; after the threads, which matter more.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_extra_memory) @_noLocks
+func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard !capture.installed.isSanitized else { return }
+  let (table, scratch) = (ClientMemory.ofProcess.memoryRanges, capture.session.scratch)
+  // Of all ranges together.
+  let limit = capture.installed.limits.extraMemory
+  var left = limit > 0 ? UInt64(truncatingIfNeeded: limit) : 0
+  var omitted: UInt64 = 0
+  capture.writer.startArray(.extraMemory)
+  var index = 0
+  while index < table.count {
+    let reading = unsafe table.cell(index).read(into: scratch.address)
+    index &+= 1
+    guard reading.kind == .value && reading.count == ClientMemory.rangeCapacity else { continue }
+    let address = scratch.word(0)
+    let size = scratch.word(8)
+    let wanted = size < left ? size : left
+    let taken = capture.regions.write(address, count: Int(truncatingIfNeeded: wanted))
+    left &-= UInt64(truncatingIfNeeded: taken)
+    omitted &+= size &- wanted
+  }
+  capture.writer.end()
+  let rangesOmitted = UInt64(table.omittedCount)
+  guard omitted | rangesOmitted != 0 else { return }
+  capture.writer.startMap(.client)
+  capture.writer.unsigned(.memoryRangesOmitted, rangesOmitted)
+  capture.writer.unsigned(.memoryBytesOmitted, omitted)
+  capture.writer.end()
+}

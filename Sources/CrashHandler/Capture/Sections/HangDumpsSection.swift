@@ -1,0 +1,17 @@
+internal import CSignalSafe
+
+extension SectionRow {
+  static var removeHangDumps: SectionRow {
+    @_noLocks get { unsafe SectionRow(15, "removing the dumps of hangs", pm_remove_hang_dumps) }
+  }
+}
+
+/// Removes the dumps of hangs that a finished crash dump has overtaken; behind the dump, where a fault
+/// costs nothing of it.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_remove_hang_dumps) @_noLocks
+func pm_remove_hang_dumps(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  capture.shared.hangDumps.removeAllFiles(in: capture.session.files.directory.descriptor)
+}

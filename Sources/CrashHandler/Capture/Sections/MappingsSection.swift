@@ -1,0 +1,48 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var readMappings: SectionRow {
+    @_noLocks get { unsafe SectionRow(3, "reading the mappings", pm_read_mappings) }
+  }
+
+  static var mappings: SectionRow {
+    @_noLocks get { unsafe SectionRow(6, "mappings", pm_write_mappings) }
+  }
+}
+
+/// Reads `/proc/thread-self/maps` into the table.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_read_mappings) @_noLocks
+func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  // Their text may have been used for lists since an earlier reading.
+  capture.session.mappings.removeAll()
+  let descriptor = capture.proc.open(named: "thread-self/maps")
+  if descriptor >= 0 {
+    capture.session.mappings.fill(from: descriptor)
+    _ = pm_close(descriptor)
+  }
+  capture.session.counts.set(.mappings, isShown: capture.session.mappings.count > 0)
+}
+
+/// Writes all mappings as the kernel's text, which the converter parses.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_mappings) @_noLocks
+func pm_write_mappings(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  let mappings = capture.session.mappings
+  capture.writer.startArray(.mappings)
+  var offset = 0
+  while offset < mappings.textCount {
+    let rest = mappings.textCount &- offset
+    let piece = rest < 65536 ? rest : 65536
+    capture.writer.startMap(.mappingsChunk)
+    capture.writer.property(.mappingsText, mappings.wholeText.bytes(offset, count: piece))
+    capture.writer.end()
+    offset &+= piece
+  }
+  capture.writer.end()
+}

@@ -1,0 +1,36 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var modules: SectionRow {
+    @_noLocks get { unsafe SectionRow(7, "modules", pm_write_modules) }
+  }
+}
+
+/// Writes every ELF image: its address, its file, its build ID.
+///
+/// RUNS-DURING-CRASH. Source: elf(5).
+@c(pm_write_modules) @_noLocks
+func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  var finder = capture.images
+  capture.writer.startArray(.modules)
+  finder.begin()
+  while let image = finder.next() {
+    let table = finder.images
+    let index = finder.current
+    let path = finder.path(of: index, image)
+    // The vDSO has no file from the first.
+    let hasFile = path[0] == 0x2F && !path.hasSuffix(" (deleted)")  // "/"
+    table[index].isLost = !hasFile && !path.text.matches("[vdso]")
+    capture.writer.startMap(.module)
+    capture.writer.unsigned(.moduleAddress, image.start)
+    capture.writer.unsigned(.moduleSource, table[index].source.code, width: 1)
+    if path.count > 0 { capture.writer.property(.modulePath, path) }
+    capture.writer.property(.moduleProgramHeaders, image.programHeaders)
+    let buildID = image.buildID()
+    if buildID.count > 0 { capture.writer.property(.moduleBuildID, buildID) }
+    capture.writer.end()
+  }
+  capture.writer.end()
+}

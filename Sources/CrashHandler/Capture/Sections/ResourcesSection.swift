@@ -1,0 +1,70 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var resources: SectionRow {
+    @_noLocks get { unsafe SectionRow(11, "resources", pm_write_resources) }
+  }
+}
+
+/// Writes what the process used of what it may use: limits, descriptors, mappings, its cgroup, and
+/// the machine's load.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_resources) @_noLocks
+func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  capture.writer.startMap(.process)
+  capture.writeText(.limitsText, "self/limits", capacity: 8192)
+  let showsDescriptors = capture.writeDescriptorCount()
+  capture.session.counts.set(.descriptors, isShown: showsDescriptors)
+  let mappingCount = capture.session.mappings.count
+  if mappingCount > 0 {
+    capture.writer.unsigned(.mappingCount, UInt64(truncatingIfNeeded: mappingCount), width: 4)
+  }
+  let cgroup = capture.installed.cgroup
+  capture.writeNumber(.memoryUsed, cgroup.memoryUsed)
+  capture.writeNumber(.memoryLimit, cgroup.memoryLimit)
+  capture.writeNumber(.tasksUsed, cgroup.tasksUsed)
+  capture.writeNumber(.tasksLimit, cgroup.tasksLimit)
+  capture.writer.end()
+  capture.writer.startMap(.system)
+  capture.writeText(.loadAverage, "loadavg", capacity: 256)
+  capture.writer.end()
+}
+
+extension Capture {
+  /// Writes a small file of /proc without its last line feed.
+  fileprivate func writeText(_ key: IntermediateDumpKey, _ name: StaticString, capacity: Int) {
+    guard let place = unsafe writer.beginProperty(key, capacity: capacity) else { return }
+    var count = unsafe proc.read(named: name, into: place, capacity: capacity)
+    if count > 0,
+      unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
+    {
+      count &-= 1
+    }
+    if count > 0 { writer.finishProperty(count: count) }
+  }
+
+  /// Writes the number of open descriptors, by the names in /proc/thread-self/fd; false if they could not
+  /// be counted.
+  fileprivate func writeDescriptorCount() -> Bool {
+    let directory = proc.open(named: "thread-self/fd", directory: true)
+    guard directory >= 0 else { return false }
+    var entries = DirectoryEntries(directory, in: session.scratch)
+    var count: UInt64 = 0
+    while count < 65536, let name = entries.next() {
+      // Not "." and "..".
+      if name.current != 0x2E { count &+= 1 }
+    }
+    _ = pm_close(directory)
+    guard !entries.isBroken else { return false }
+    writer.unsigned(.descriptorCount, count, width: 4)
+    return true
+  }
+
+  /// Writes the number in a file of the cgroup, held open since install; nothing for "max".
+  fileprivate func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
+    if let value = calls.number(in: file, session.scratch) { writer.unsigned(key, value) }
+  }
+}

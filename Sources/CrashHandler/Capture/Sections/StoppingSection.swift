@@ -1,0 +1,17 @@
+internal import CSignalSafe
+
+extension SectionRow {
+  static var stopThreads: SectionRow {
+    @_noLocks get { unsafe SectionRow(2, "stopping the threads", pm_stop_threads) }
+  }
+}
+
+/// Stops all threads; nothing is written.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_stop_threads) @_noLocks
+func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  ThreadStopper(capture).stopAll()
+  capture.session.resident.forget()
+}

@@ -1,0 +1,65 @@
+internal import CSignalSafe
+
+extension SectionRow {
+  static var summary: SectionRow {
+    @_noLocks get { unsafe SectionRow(13, "crash summary", pm_write_summary) }
+  }
+
+  static var standardError: SectionRow {
+    @_noLocks get {
+      unsafe SectionRow(14, "crash summary on standard error", pm_write_standard_error)
+    }
+  }
+}
+
+/// Puts the lines of the crash summary together.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_summary) @_noLocks
+func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  let (result, names) = (capture.session.result, capture.session.names)
+  let directory = unsafe capture.installed.paths.directory
+  var lines = SummaryLines(capture.installed.summary, processID: capture.shared.process.id)
+  // Swift's backtracer prints the rest.
+  if capture.session.exception.isBacktraced {
+    return unsafe lines.append(result, names, in: directory, isAlone: true)
+  }
+  // Without a dump nobody has read them yet, or not for this crash.
+  if !result.hasFile || capture.session.mappings.count == 0 { unsafe pm_read_mappings(argument) }
+  let (memory, scratch) = (capture.memory, capture.session.scratch)
+  lines.appendHead()
+  lines.append(capture.session.exception.signal)
+  let isSanitized = capture.installed.isSanitized
+  if !isSanitized {
+    let runtime = capture.installed.runtime
+    lines.appendMessage(
+      "message ", at: runtime.fatalMessageBuffer, skipping: 0, memory: memory, scratch: scratch)
+    // Behind its size, see pm_abort_message_pointer.
+    lines.appendMessage(
+      "abort-message ", at: runtime.abortMessagePointer, skipping: 4, memory: memory,
+      scratch: scratch)
+  }
+  lines.appendThread(
+    capture.session.exception.threadID, withName: !isSanitized, proc: capture.proc,
+    scratch: scratch)
+  unsafe lines.append(result, names, in: directory, isAlone: false)
+  if let context = capture.session.exception.signal.context {
+    var images = capture.images
+    images.findAll()
+    lines.appendStack(
+      context, mappings: capture.session.mappings, images: images, memory: capture.cachedMemory,
+      scratch: scratch)
+  }
+  lines.appendEnd()
+}
+
+/// Writes them to descriptor 2, if it is what it was at launch.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_standard_error) @_noLocks
+func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  let summary = capture.installed.summary
+  if capture.isSame(summary.standardError) { summary.write() }
+}

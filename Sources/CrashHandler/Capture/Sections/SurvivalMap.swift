@@ -1,0 +1,45 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// What a dump says of the crashes before it, and of what becomes of the process.
+///
+/// RUNS-DURING-CRASH, on the capturing thread.
+extension Capture {
+  /// Writes the survival map, if there is anything to say.
+  @_noLocks
+  func writeSurvival() {
+    let outcome = session.exception.outcome
+    let hasPreceding = session.request.isCrash && shared.survived.count > 0
+    let isBacktraced = session.exception.isBacktraced
+    guard !outcome.isEnd || hasPreceding || isBacktraced else { return }
+    if hasPreceding, isEarlierCrashOver() { markWentOn() }
+    writer.startMap(.survival)
+    if !outcome.isEnd {
+      writer.unsigned(.survivalOutcome, outcome.number, width: 1)
+      session.exception.outcomeOffset = Int64(truncatingIfNeeded: writer.size &- 1)
+    }
+    var hasHandler = isBacktraced
+    if case .handled = outcome { hasHandler = true }
+    if hasHandler {
+      let action = shared.previousActions[session.exception.signal.number]
+      writer.unsigned(.previousHandler, action.handler)
+    }
+    if hasPreceding {
+      writer.unsigned(.survivedCrashes, UInt64(shared.survived.count), width: 4)
+      unsafe writer.property(.precedingReport, shared.survived.report, count: 16)
+    }
+    writer.end()
+  }
+
+  /// True if the previous handler of the earlier crash is known to have been left: it returned, or
+  /// its thread runs elsewhere than in a signal handler.
+  ///
+  /// A thread that crashed while another one's previous handler ran proves nothing.
+  private func isEarlierCrashOver() -> Bool {
+    if shared.survived.handlerHasReturned { return true }
+    guard session.exception.threadID == shared.survived.thread,
+      let context = session.exception.signal.context, context.signalStackSize > 0
+    else { return false }
+    return !context.isOnSignalStack
+  }
+}

@@ -1,0 +1,18 @@
+internal import CSignalSafe
+
+extension SectionRow {
+  static var systemAndAnnotations: SectionRow {
+    @_noLocks get {
+      unsafe SectionRow(8, "system and annotations", pm_write_system_and_annotations)
+    }
+  }
+}
+
+/// Writes what was decided at install: the system's facts and the program's annotations.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_system_and_annotations) @_noLocks
+func pm_write_system_and_annotations(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  capture.writer.encoded(capture.installed.encoded.system)
+}

@@ -1,0 +1,149 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var tasks: SectionRow {
+    @_noLocks get { unsafe SectionRow(19, "tasks", pm_write_tasks) }
+  }
+}
+
+/// RUNS-DURING-CRASH.
+@c(pm_write_tasks) @_noLocks
+func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
+  unsafe TaskWriter(Capture(argument)).write()
+}
+
+/// Writes the tasks that threads run, and the memory that their names and calls can be read from.
+///
+/// Only a task's memory must be found here: its function frames lie in slabs of its own, which are
+/// copied whole. The addresses are kept in scratch memory until then.
+///
+/// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
+@safe
+private struct TaskWriter {
+  /// Tasks taken at most.
+  private static var limit: Int { 256 }
+  /// Offset in scratch memory of the addresses, behind their count.
+  private static var addressesOffset: Int { 16 }
+  /// Slabs of the first task that are kept, and of each other: a slab is 1 KiB unless a function
+  /// needs more.
+  private static var slabLimit: Int { 64 }
+  private static var otherSlabLimit: Int { 8 }
+  private static var slabSizeLimit: UInt64 { 16384 }
+  /// Slabs that are walked of the first task, of all others together, and of each of them at least.
+  private static var walkLimit: Int { 4096 }
+  private static var otherWalkLimit: Int { 4096 }
+  private static var leastWalkLimit: Int { 64 }
+  /// Bytes of a task itself: its fields, its result and its first function frames.
+  private static var taskSize: Int { 512 }
+
+  private let finder: TaskFinder
+  private let memory: SafeMemory
+  private let scratch: Scratch
+  private let regions: MemoryWriter
+  private let capture: Capture
+
+  fileprivate init(_ capture: Capture) {
+    let (memory, scratch) = (capture.cachedMemory, capture.session.scratch)
+    self.capture = capture
+    self.memory = memory
+    self.scratch = scratch
+    regions = capture.cachedRegions
+    finder = TaskFinder(capture.installed.runtime.tasks, memory: memory, scratch: scratch)
+    scratch.setWord(0, 0)
+  }
+
+  fileprivate func write() {
+    let others = capture.session.threads
+    guard finder.facts.task_metadata != 0 else { return }
+    capture.writer.startArray(.tasks)
+    if capture.capturesItself {
+      add(thread: capture.session.exception.threadID, threadPointer: pm_thread_pointer())
+    }
+    var index = 0
+    var read = 0
+    let count = others.count
+    while index < count, self.count < TaskWriter.limit {
+      if index >= read { read = finder.readBlocks(of: others, from: index) }
+      let record = others[index]
+      if record.status.isStill {
+        add(thread: record.threadID, threadPointer: record.fields.threadPointer)
+      }
+      index &+= 1
+    }
+    capture.writer.end()
+    writeMemory()
+  }
+
+  private var count: Int {
+    @_noLocks get { Int(truncatingIfNeeded: scratch.word(0)) }
+  }
+
+  /// Writes the task that a thread runs, if it runs one.
+  private func add(thread: Int32, threadPointer: UInt64) {
+    guard let task = finder.task(at: threadPointer) else { return }
+    let index = count
+    scratch.setWord(TaskWriter.addressesOffset &+ index &* 8, task)
+    scratch.setWord(0, UInt64(truncatingIfNeeded: index &+ 1))
+    capture.writer.startMap(.task)
+    capture.writer.identifier(.taskThreadID, thread)
+    capture.writer.unsigned(.taskAddress, task)
+    capture.writer.unsigned(.taskLayoutVersion, UInt64(finder.facts.layout_version), width: 4)
+    capture.writer.end()
+  }
+
+  private func writeMemory() {
+    let count = self.count
+    capture.writer.startArray(.memory)
+    var index = 0
+    var walks = TaskWriter.otherWalkLimit
+    while index < count {
+      let task = scratch.word(TaskWriter.addressesOffset &+ index &* 8)
+      regions.writeRegion(task, count: TaskWriter.taskSize)
+      if index == 0 {
+        _ = writeSlabs(of: task, limit: TaskWriter.slabLimit, walkLimit: TaskWriter.walkLimit)
+      } else {
+        if walks < TaskWriter.leastWalkLimit { walks = TaskWriter.leastWalkLimit }
+        walks &-= writeSlabs(of: task, limit: TaskWriter.otherSlabLimit, walkLimit: walks)
+      }
+      index &+= 1
+    }
+    capture.writer.end()
+  }
+
+  /// Writes the slabs of the task's function frames; of many the last ones, which hold the
+  /// innermost.
+  ///
+  /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x70 the last allocation,
+  /// then the first slab; in a slab its metadata, the next one, its capacity, and how much of it is
+  /// used.
+  ///
+  /// - Returns: slabs that were walked.
+  private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) -> Int {
+    guard let first = memory.word(task &+ 0x78) else { return 0 }
+    var slab = first
+    var total = 0
+    while total < walkLimit, let next = next(slab) {
+      total &+= 1
+      slab = next
+    }
+    slab = first
+    var index = 0
+    while index < total, let next = next(slab), let sizes = memory.word(slab &+ 16) {
+      let used = sizes &>> 32
+      if index >= total &- limit, used > 0 {
+        let kept = used < TaskWriter.slabSizeLimit ? used : TaskWriter.slabSizeLimit
+        regions.writeRegion(slab, count: Int(truncatingIfNeeded: kept &+ 32))
+      }
+      index &+= 1
+      slab = next
+    }
+    return total
+  }
+
+  /// The slab behind one, 0 behind the last; nil for what is no slab.
+  private func next(_ slab: UInt64) -> UInt64? {
+    guard slab != 0, memory.word(slab) == finder.facts.slab_metadata else { return nil }
+    return memory.word(slab &+ 8)
+  }
+}

@@ -1,0 +1,30 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var threads: SectionRow {
+    @_noLocks get { unsafe SectionRow(9, "other threads", pm_write_threads) }
+  }
+}
+
+/// Writes every other thread.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_threads) @_noLocks
+func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  let threads = capture.session.threads
+  capture.writer.startArray(.threads)
+  // A hung thread is written already.
+  capture.threads.writeAll(
+    of: threads, except: capture.session.exception.threadID,
+    limit: stackShare(capture.installed.limits, threads: threads.count))
+  capture.writer.end()
+}
+
+/// The most bytes of one other thread's stack.
+private func stackShare(_ limits: CaptureLimits, threads: Int) -> Int {
+  var share = limits.otherThreadStacks.dividedReportingOverflow(by: threads).partialValue
+  if share < 1024 { share = 1024 }
+  return share < limits.otherThreadStack ? share & ~15 : limits.otherThreadStack
+}

@@ -1,0 +1,74 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var throwRecords: SectionRow {
+    @_noLocks get { unsafe SectionRow(22, "throws", pm_write_throws) }
+  }
+}
+
+/// Writes where errors were thrown, if the program has that recorded: by the crashing thread, then by
+/// others, the newest first.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_throws) @_noLocks
+func pm_write_throws(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard capture.installed.recordsThrows else { return }
+  let thread = UInt32(bitPattern: capture.session.exception.threadID)
+  capture.writer.startArray(.throwRecords)
+  capture.writeNewestThrows(of: thread, limit: Int(PM_THROW_COUNT), isOwn: true)
+  capture.writeNewestThrows(of: thread, limit: 16, isOwn: false)
+  capture.writer.end()
+}
+
+extension Capture {
+  /// Writes the newest throws of a thread, or of all others.
+  ///
+  /// - Parameter isOwn: true for the throws of the thread, false for all others.
+  fileprivate func writeNewestThrows(of thread: UInt32, limit: Int, isOwn: Bool) {
+    // The one written last, by its time and its place in the table; of one time the first comes first.
+    var (lastTime, lastOrder) = (UInt64.max, Int32.max)
+    var written = 0
+    var record = pm_throw()
+    let count = pm_thrower_count() &* PM_THROW_COUNT
+    while written < limit {
+      var newest = pm_throw()
+      var (newestThread, newestOrder) = (UInt32(0), Int32(0))
+      var order: Int32 = 0
+      while order < count {
+        let (thrower, index) = (order / PM_THROW_COUNT, order % PM_THROW_COUNT)
+        let uptime = pm_throw_uptime(thrower, index)
+        let isOlder = uptime < lastTime || (uptime == lastTime && order > lastOrder)
+        if isOlder, uptime > newest.uptime {
+          let found = unsafe pm_copy_throw(thrower, index, &record)
+          if found != 0, (found == thread) == isOwn, record.uptime == uptime {
+            (newest, newestThread, newestOrder) = (record, found, order)
+          }
+        }
+        order &+= 1
+      }
+      guard newestThread != 0 else { return }
+      writeThrow(newest, of: newestThread)
+      (lastTime, lastOrder) = (newest.uptime, newestOrder)
+      written &+= 1
+    }
+  }
+
+  private func writeThrow(_ record: pm_throw, of thread: UInt32) {
+    writer.startMap(.throwRecord)
+    writer.identifier(.throwThreadID, Int32(bitPattern: thread))
+    writer.unsigned(.throwUptime, record.uptime)
+    if record.error != 0, !installed.isSanitized { writer.unsigned(.throwError, record.error) }
+    var record = record
+    var count: Int32 = 0
+    // A function without a frame pointer ends the walk with any word.
+    while count < PM_THROW_ADDRESS_COUNT,
+      session.mappings.isExecutable(unsafe pm_throw_address(&record, count))
+    {
+      count &+= 1
+    }
+    unsafe writer.property(.throwAddresses, &record.addresses, count: Int(count) &* 8)
+    writer.end()
+  }
+}

@@ -1,0 +1,45 @@
+internal import CSignalSafe
+
+/// Finds the crashing thread's stack where its stack pointer has left it.
+///
+/// One frame larger than the guard takes the stack pointer past it, into memory of anybody else or
+/// into none: what is mapped next is then not the stack. The frame pointer, which is set before the
+/// frame is made, is still in it.
+///
+/// RUNS-DURING-CRASH, on the capturing thread.
+@safe
+struct CrashedStack {
+  private let mappings: MappingTable
+  private let environmentStart: UInt64
+
+  @_noLocks
+  init(mappings: MappingTable, environmentStart: UInt64) {
+    self.mappings = mappings
+    self.environmentStart = environmentStart
+  }
+
+  /// The address to capture from: the stack pointer, or the beginning of the thread's own stack if
+  /// that lies above and the frame pointer is in it.
+  @_noLocks
+  func lowestAddress(_ context: SignalContext) -> UInt64 {
+    let stackPointer = context.stackPointer
+    let framePointer = context.framePointer
+    guard stackPointer < framePointer else { return stackPointer }
+    let index = mappings.index(endingAbove: framePointer)
+    guard index < mappings.count, mappings[index].start <= framePointer,
+      mappings[index].start > stackPointer, mappings[index].has(Mapping.isReadable)
+    else { return stackPointer }
+    // libc keeps a thread's control block at the top of its stack; the main thread's is elsewhere,
+    // and its arguments are at the top.
+    guard
+      contains(mappings[index], pm_thread_pointer())
+        || contains(mappings[index], environmentStart)
+    else { return stackPointer }
+    // Less the red zone, which the writer adds, that is where it starts.
+    return mappings[index].start &+ 128
+  }
+
+  private func contains(_ mapping: Mapping, _ address: UInt64) -> Bool {
+    mapping.start <= address && address < mapping.end
+  }
+}

@@ -1,0 +1,65 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// What becomes of the process by a crash, and whether the crash gets a dump.
+///
+/// RUNS-DURING-CRASH, on the capturing thread.
+extension Capture {
+  /// Notes the crash, and decides its outcome.
+  @_noLocks
+  func decideOutcome(of call: HandlerCall) {
+    session.exception.signal = call.signal
+    session.exception.threadID = pm_gettid()
+    session.exception.entryTime = call.entryTime
+    session.exception.outcomeOffset = 0
+    let isForced = call.isKernels && forcesDefaultAction(call.signal)
+    let isBacktraced = !isForced && goesToBacktracer(call.signal)
+    session.exception.isBacktraced = isBacktraced
+    let isEnd = isBacktraced && call.isKernels && endsAfterBacktrace(call.signal)
+    session.exception.outcome =
+      isEnd ? .ends : outcome(call.signal, isKernels: call.isKernels, isForced: isForced)
+  }
+
+  /// - Parameter isForced: as `forcesDefaultAction` says.
+  private func outcome(
+    _ signal: DeliveredSignal, isKernels: Bool, isForced: Bool
+  ) -> CrashOutcome {
+    if !isForced, shared.previousActions[signal.number].handler > SIG_IGN { return .handled }
+    if kernelDiscards(signal) { return .discarded }
+    return isKernels ? .ends : .delegated
+  }
+
+  /// False for a crash that is known already, and for one too many.
+  @_noLocks
+  func needsDump() -> Bool {
+    if endsEarlierCrash() {
+      mark(SurvivalOutcome.endedByHandler.code)
+      shared.survived.isOpen = false
+      return false
+    }
+    let fault = FaultIdentity(session.exception)
+    let isRepeated = shared.knownFaults.isRepetition(fault)
+    session.exception.isRepetition = isRepeated
+    session.exception.faultNumber = shared.knownFaults.add(fault)
+    if session.exception.outcome.isEnd {
+      guard isLastResortOfAbort() else { return true }
+      mark(SurvivalOutcome.endedCode)
+      return false
+    }
+    if isRepeated { return false }
+    return Int(shared.survived.count) < installed.limits.survivedCrashes
+  }
+
+  /// True for a signal by which the previous handler of the crash just captured ends the process, as
+  /// by abort(): it is no crash of its own.
+  private func endsEarlierCrash() -> Bool {
+    let exception = session.exception
+    guard shared.survived.isOpen, !shared.survived.handlerHasReturned,
+      exception.threadID == shared.survived.thread, exception.signal.isAsynchronous,
+      exception.signal.information?.sender == shared.process.id,
+      let context = exception.signal.context
+    else { return false }
+    // A thread that has left the handler by siglongjmp is not there.
+    return context.isOnSignalStack
+  }
+}

@@ -1,0 +1,60 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Makes the handler ready for another crash after a dump, because this one may be survived.
+///
+/// All of it before a previous handler is called: one that leaves by siglongjmp never comes back.
+///
+/// RUNS-DURING-CRASH, on the capturing thread.
+extension Capture {
+  /// Lets the threads go, forgets this crash, and opens a new locked file; the calling thread still
+  /// captures.
+  @_noLocks
+  func rearm() {
+    releaseThreads()
+    rememberCrash()
+    session.runRecord.isFollowed = false
+    closeDumpFile()
+    session.reset()
+    guard mayMake(CallBit.files) else {
+      session.files.isMissing = true
+      return
+    }
+    takeSpareDescriptors()
+    let limit = FileSizeLimit(isRaised: mayMake(CallBit.files))
+    if !makeNewDumpFile() { session.files.isMissing = true }
+    limit.restore()
+  }
+
+  /// Makes this crash the preceding one, its names and its place included; nothing if it left no
+  /// dump.
+  private func rememberCrash() {
+    guard session.exception.outcomeOffset > 0 else { return }
+    shared.survived.count &+= 1
+    shared.survived.outcomeOffset = session.exception.outcomeOffset
+    // Of a signal that the kernel discards it is known from the start that the process goes on.
+    if case .discarded = session.exception.outcome {
+      shared.survived.isOpen = false
+    } else {
+      shared.survived.isOpen = true
+    }
+    shared.survived.thread = session.exception.threadID
+    shared.survived.handlerHasReturned = false
+    noteAbort()
+    unsafe pm_copy_bytes(shared.survived.report, session.names.reportID, 16)
+    unsafe pm_copy_bytes(
+      shared.survived.name, session.names.finished,
+      session.names.reportIDOffset &+ DumpNames.reportIDLength)
+  }
+
+  /// Holds three places in the descriptor table again, with the pending directory.
+  private func takeSpareDescriptors() {
+    let directory = session.files.directory.descriptor
+    let first = calls.hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))
+    let second = Int32(truncatingIfNeeded: pm_duplicate(directory))
+    let third = Int32(truncatingIfNeeded: pm_duplicate(directory))
+    shared.spares = Shared.SpareDescriptors(
+      first: first, second: HeldFile(second, identity: first.identity),
+      third: HeldFile(third, identity: first.identity))
+  }
+}

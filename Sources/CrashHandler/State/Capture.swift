@@ -1,0 +1,58 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// A handle to the state of one dump, which crash code is given in place of globals.
+///
+/// `session` belongs to this dump, `installed` was fixed at launch, and `shared` is common to all
+/// threads and dumps of the process. Their memory is not freed while a thread can reach it. Swift
+/// globals would be initialised lazily in debug builds, and checked by the runtime at each access.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct Capture {
+  private let address: UnsafeMutablePointer<Session>
+
+  @_noLocks
+  init(_ address: UnsafeMutablePointer<Session>) {
+    unsafe self.address = address
+  }
+
+  /// Makes it from the argument of a section.
+  @_noLocks
+  init(_ argument: UnsafeMutableRawPointer) {
+    unsafe address = argument.assumingMemoryBound(to: Session.self)
+  }
+
+  /// The handle that crashes use; nil until the handler is installed.
+  static var ofHandler: Capture? {
+    @_noLocks get {
+      guard let address = unsafe pm_state() else { return nil }
+      return unsafe Capture(address)
+    }
+  }
+
+  /// The argument of a section.
+  var argument: UnsafeMutableRawPointer {
+    @_noLocks get { unsafe UnsafeMutableRawPointer(address) }
+  }
+
+  var session: Session {
+    @_noLocks unsafeAddress { unsafe UnsafePointer(address) }
+    @_noLocks nonmutating unsafeMutableAddress { unsafe address }
+  }
+
+  var installed: Installed {
+    @_noLocks unsafeAddress { unsafe UnsafePointer(address.pointee.installed) }
+  }
+
+  var shared: Shared {
+    @_noLocks unsafeAddress { unsafe UnsafePointer(address.pointee.shared) }
+    @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.shared }
+  }
+
+  /// The dump, as a section adds to it.
+  var writer: IntermediateDumpWriter {
+    @_noLocks unsafeAddress { unsafe UnsafePointer(address.pointee.writerPlace) }
+    @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.writerPlace }
+  }
+}

@@ -1,0 +1,41 @@
+/// The time that a dump has.
+///
+/// RUNS-DURING-CRASH.
+struct CaptureClock {
+  /// The stages of it.
+  enum Phase {
+    /// Sections are written.
+    case sections
+    /// Their time is over: those that have not begun are left out.
+    case cut
+    /// The last part is written, which has a time of its own.
+    case finish
+    /// That is over too.
+    case over
+  }
+
+  var phase = Phase.sections
+  var division = CaptureTime(limit: 0)
+  /// The rest of the time, and whether the timer runs.
+  var left = WatchdogTime()
+  var isTicking = false
+  /// True while the signal is blocked because somebody else has sent it: until the next section.
+  var isMuted = false
+  /// The timer that sends the watchdog's signal; -1 if there is none.
+  var timer: Int32 = -1
+
+  @_noLocks
+  init() {}
+
+  var isCut: Bool {
+    @_noLocks get {
+      if case .cut = phase { true } else { false }
+    }
+  }
+
+  var isOver: Bool {
+    @_noLocks get {
+      if case .over = phase { true } else { false }
+    }
+  }
+}

@@ -1,0 +1,12 @@
+/// The files of the process's cgroup; none where there is none.
+///
+/// Held open since install: their paths may be out of reach in a crash, and a forked child has the
+/// same.
+struct CgroupFiles {
+  let memoryUsed: HeldFile
+  let memoryLimit: HeldFile
+  /// `memory.stat`.
+  let memoryKinds: HeldFile
+  let tasksUsed: HeldFile
+  let tasksLimit: HeldFile
+}

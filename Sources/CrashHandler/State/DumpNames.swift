@@ -1,0 +1,19 @@
+/// The names of a dump, its run record and FIFO, NUL-terminated, each "<identifier>@<uuid>…".
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct DumpNames {
+  /// Bytes of a report ID's text, a UUID.
+  static var reportIDLength: Int { @_noLocks get { 36 } }
+
+  let locked: UnsafePointer<CChar>
+  let finished: UnsafePointer<CChar>
+  let runRecord: UnsafePointer<CChar>
+  let fifo: UnsafePointer<CChar>
+  /// Offset of the report ID's text in these names, in bytes.
+  let reportIDOffset: Int
+  /// The 16 bytes of the report ID.
+  let reportID: UnsafeMutableRawPointer
+  /// True once the report ID is another than the one that was encoded at launch.
+  var areNew = false
+}

@@ -1,0 +1,16 @@
+/// The outcome of the dump.
+///
+/// RUNS-DURING-CRASH.
+struct DumpResult {
+  /// True once a file was there to write to.
+  var hasFile = false
+  /// True once every byte of it, the end mark included, was written.
+  var isComplete = false
+  /// True once the name without `.locked` is its own.
+  var isRenamed = false
+  /// The errno of what failed first; 0 if nothing did.
+  var failure: Int32 = 0
+
+  @_noLocks
+  init() {}
+}

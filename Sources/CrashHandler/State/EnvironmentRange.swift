@@ -1,0 +1,11 @@
+/// The place of the arguments, the environment and the auxiliary vector, at the top of the main
+/// thread's stack.
+struct EnvironmentRange {
+  /// The stack pointer that the program started with: it points to the count of arguments, and all
+  /// frames lie below.
+  ///
+  /// 0 if the kernel does not tell.
+  let start: UInt64
+  /// The end of the mapping.
+  let end: UInt64
+}

@@ -1,0 +1,26 @@
+internal import CSignalSafe
+
+/// The actions of the crash signals before ours, one for each signal number.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct PreviousActions {
+  private let actions: UnsafeMutablePointer<pm_signal_action>
+
+  @_noLocks
+  init(_ actions: UnsafeMutablePointer<pm_signal_action>) {
+    unsafe self.actions = actions
+  }
+
+  @_noLocks
+  subscript(signal: Int32) -> pm_signal_action {
+    @_noLocks get { unsafe actions[Int(signal)] }
+    @_noLocks nonmutating set { unsafe actions[Int(signal)] = newValue }
+  }
+
+  /// Puts the action back that a signal had; false if the kernel refuses.
+  @_noLocks
+  func restore(_ signal: Int32) -> Bool {
+    unsafe pm_sigaction(signal, actions + Int(signal), nil) == 0
+  }
+}

@@ -1,0 +1,80 @@
+internal import CSignalSafe
+
+/// The places that faults of the handler itself, and calls that never end, come back to.
+///
+/// RUNS-DURING-CRASH, on the capturing thread and on one that takes a dump.
+@safe
+struct RecoveryPoints {
+  private let points: UnsafeMutablePointer<pm_recovery_point>
+
+  @_noLocks
+  init(_ points: UnsafeMutablePointer<pm_recovery_point>) {
+    unsafe self.points = points
+  }
+
+  /// Armed while a section runs.
+  var section: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points } }
+  /// Armed during one guarded copy in it.
+  var copy: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 1 } }
+  /// Armed from the first section to the last.
+  var dump: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 2 } }
+
+  /// Calls a section; 0, or the signal that came back from it.
+  @_noLocks
+  func runSection(
+    _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
+  ) -> Int32 {
+    unsafe pm_run_section(section, body, argument)
+  }
+
+  /// Calls a function that runs sections; 0, or the signal that came back from between them.
+  @_noLocks
+  func runDump(
+    _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
+  ) -> Int32 {
+    unsafe pm_run_section(dump, body, argument)
+  }
+
+  /// Has a fault come back to the innermost point that is armed; false if none is.
+  @_noLocks
+  func recover(_ signal: DeliveredSignal) -> Bool {
+    if unsafe goBack(to: copy, signal) { return true }
+    if unsafe goBack(to: section, signal) { return true }
+    return unsafe goBack(to: dump, signal)
+  }
+
+  /// Breaks off the section that runs, or the code between two; false if neither runs.
+  @_noLocks @discardableResult
+  func breakOffSection(_ signal: DeliveredSignal) -> Bool {
+    guard unsafe section.pointee.armed != 0 else {
+      return breakOffDump(signal)
+    }
+    unsafe copy.pointee.armed = 0
+    return unsafe goBack(to: section, signal)
+  }
+
+  /// Breaks off the dump, in a section or not; false if it is over.
+  @_noLocks @discardableResult
+  func breakOffDump(_ signal: DeliveredSignal) -> Bool {
+    guard signal.context != nil, unsafe dump.pointee.armed != 0 else { return false }
+    unsafe section.pointee.armed = 0
+    unsafe copy.pointee.armed = 0
+    return unsafe goBack(to: dump, signal)
+  }
+
+  @_noLocks
+  func disarm() {
+    unsafe section.pointee.armed = 0
+    unsafe copy.pointee.armed = 0
+    unsafe dump.pointee.armed = 0
+  }
+
+  private func goBack(
+    to point: UnsafeMutablePointer<pm_recovery_point>, _ signal: DeliveredSignal
+  ) -> Bool {
+    guard let context = signal.context, unsafe point.pointee.armed != 0 else { return false }
+    unsafe point.pointee.armed = 0
+    unsafe pm_context_recover(context.address, point, signal.number)
+    return true
+  }
+}

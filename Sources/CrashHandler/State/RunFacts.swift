@@ -1,0 +1,13 @@
+/// The process's identity in a run record; known at install, but for a forked child.
+@safe
+struct RunFacts {
+  var startTime: UInt64
+  var stackStart: UInt64
+  var processNamespace: UInt64
+  var timeNamespace: UInt64
+  let launchTime: Int64
+  let bootID: UnsafeRawPointer
+  let bootIDCount: Int
+  /// False in a forked child until it has read its own.
+  var isOfThisProcess = true
+}

@@ -1,0 +1,17 @@
+/// The run record beside the locked file.
+///
+/// RUNS-DURING-CRASH.
+struct SessionRunRecord {
+  /// True in a process whose end is to be told by the next start; no longer after a crash that may
+  /// be survived, whose report is told already.
+  var isFollowed = false
+  /// True once a signal that asks the process to end was noted.
+  var hasTermination = false
+  /// Open for writing.
+  var file = HeldFile()
+  /// The page of it that shows others that this process lives.
+  var mapping = RecordMapping()
+
+  @_noLocks
+  init() {}
+}

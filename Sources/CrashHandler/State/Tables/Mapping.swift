@@ -1,0 +1,38 @@
+/// One mapping of the table.
+///
+/// RUNS-DURING-CRASH.
+struct Mapping {
+  static var isReadable: UInt8 { @_noLocks get { 1 } }
+  static var isWritable: UInt8 { @_noLocks get { 2 } }
+  static var isExecutable: UInt8 { @_noLocks get { 4 } }
+  /// Set where the mapping's file offset is 0.
+  static var startsFile: UInt8 { @_noLocks get { 8 } }
+  /// Set for private memory of no file.
+  static var isAnonymous: UInt8 { @_noLocks get { 16 } }
+  /// Set once an image is known to lie in it.
+  static var isOfImage: UInt8 { @_noLocks get { 32 } }
+
+  /// One without an address.
+  static var none: Mapping {
+    @_noLocks get { Mapping(start: 0, end: 0, pathOffset: 0, pathLength: 0, flags: 0) }
+  }
+
+  let start: UInt64
+  let end: UInt64
+  /// The path's place in the table's text.
+  let pathOffset: Int
+  let pathLength: Int
+  let flags: UInt8
+
+  @_noLocks
+  init(start: UInt64, end: UInt64, pathOffset: Int, pathLength: Int, flags: UInt8) {
+    self.start = start
+    self.end = end
+    self.pathOffset = pathOffset
+    self.pathLength = pathLength
+    self.flags = flags
+  }
+
+  @_noLocks
+  func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
+}

@@ -1,0 +1,67 @@
+internal import CSignalSafe
+
+/// What the dump's thread asks the kernel with.
+///
+/// RUNS-DURING-CRASH.
+extension Capture {
+  /// The capture that a thread works on, other than that of a crash; nil if it takes no dump.
+  @_noLocks
+  func dump(takenBy threadID: Int32) -> Capture? {
+    guard let argument = unsafe shared.dumpingThreads.dump(of: threadID) else { return nil }
+    return unsafe Capture(argument)
+  }
+
+  /// Reads memory of the program; a fault in it is caught.
+  var memory: SafeMemory { @_noLocks get { memory(nil) } }
+
+  /// The same through the page cache, for sections behind the stop of the threads.
+  var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
+
+  @inline(never)
+  private func memory(_ pages: PageCache?) -> SafeMemory {
+    unsafe SafeMemory(
+      processID: shared.process.id, environmentStart: installed.environment.start,
+      environmentEnd: installed.environment.end,
+      recoveryPoint: session.hasFaultStack ? session.recoveryPoints.copy : nil,
+      usesSystemCall: mayMake(CallBit.memory), pages: pages,
+      absent: session.resident.isOpen
+        ? AbsentPages(resident: session.resident, mappings: session.mappings, proc: proc) : nil)
+  }
+
+  /// The reader of /proc for this dump.
+  var proc: ProcReader {
+    @_noLocks get { ProcReader(proc: session.files.proc.descriptor) }
+  }
+
+  var calls: CrashCalls { @_noLocks get { CrashCalls(forgone: installed.forgone) } }
+
+  /// True if the group of system calls may be made: the program has not forgone it
+  /// (`HandlerOptions.forgoing`).
+  @_noLocks
+  func mayMake(_ call: UInt32) -> Bool { calls.mayMake(call) }
+
+  /// The monotonic clock and that of the day, in nanoseconds; 0 where clocks are forgone.
+  var clock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_monotonic_clock() : 0 } }
+
+  var wallClock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_wall_clock() : 0 } }
+
+  @_noLocks
+  func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
+    calls.isSame(file, linked: linked)
+  }
+
+  /// Opens the file that tells which pages are in memory, where the kernel may be asked for it.
+  @_noLocks
+  func openResidentPages() {
+    closeResidentPages()
+    guard mayMake(CallBit.proc) else { return }
+    session.resident.use(calls.hold(proc.open(named: "thread-self/pagemap")))
+  }
+
+  @_noLocks
+  func closeResidentPages() {
+    let file = session.resident.file
+    if file.descriptor >= 0, isSame(file) { _ = pm_close(file.descriptor) }
+    session.resident.use(HeldFile())
+  }
+}

@@ -1,0 +1,27 @@
+internal import CSignalSafe
+
+extension CrashCalls {
+  /// The number in a file of the cgroup, held open since install; nil for "max", or if it cannot be read.
+  @_noLocks
+  func number(in file: HeldFile, _ scratch: Scratch) -> UInt64? {
+    var text = text(of: file, capacity: 64, scratch)
+    guard text.current >= 0x30, text.current <= 0x39 else { return nil }
+    let value = text.decimal()
+    // Version 1 says "no limit" with the largest multiple of a page.
+    return value < 1 &<< 62 ? value : nil
+  }
+
+  /// Bytes of files that the kernel can let go of.
+  @_noLocks
+  func cache(in file: HeldFile, _ scratch: Scratch) -> UInt64 {
+    var text = text(of: file, capacity: scratch.size, scratch)
+    let inactive = text.find("inactive_file") ? text.decimal() : 0
+    return text.find("active_file") ? inactive &+ text.decimal() : inactive
+  }
+
+  private func text(of file: HeldFile, capacity: Int, _ scratch: Scratch) -> TextScanner {
+    guard mayMake(CallBit.proc), isSame(file) else { return scratch.text(count: 0) }
+    let count = unsafe pm_pread(file.descriptor, scratch.address, capacity, 0)
+    return scratch.text(count: count > 0 ? count : 0)
+  }
+}

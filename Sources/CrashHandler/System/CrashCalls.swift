@@ -1,0 +1,32 @@
+/// The system calls that crash code makes.
+///
+/// RUNS-DURING-CRASH.
+struct CrashCalls {
+  /// `SystemCalls` that are not made, as bits.
+  let forgone: UInt32
+
+  @_noLocks
+  init(forgone: UInt32) {
+    self.forgone = forgone
+  }
+
+  /// True if the group of system calls may be made: the program has not forgone it
+  /// (`HandlerOptions.forgoing`).
+  @_noLocks
+  func mayMake(_ call: UInt32) -> Bool { forgone & call == 0 }
+
+  /// True if the descriptor still refers to the file that it was opened for, or checks are forgone.
+  ///
+  /// - Parameter linked: whether the file must have a name, too.
+  @_noLocks
+  func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
+    mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
+  }
+
+  /// Holds a descriptor's present file; by its number alone where files are not checked.
+  @_noLocks
+  func hold(_ descriptor: Int32) -> HeldFile {
+    HeldFile(
+      descriptor, identity: FileIdentity(of: mayMake(CallBit.files) ? descriptor : -1))
+  }
+}

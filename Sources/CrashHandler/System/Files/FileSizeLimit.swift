@@ -1,0 +1,28 @@
+internal import CSignalSafe
+
+/// The soft limit of file sizes, raised to the hard one while files of ours are written.
+///
+/// Under a limit of 0 every write is EFBIG, to blocks that are held too.
+///
+/// RUNS-DURING-CRASH. Source: getrlimit(2), RLIMIT_FSIZE.
+struct FileSizeLimit {
+  private var limit = pm_limit()
+  private var isRaised = false
+
+  /// - Parameter isRaised: false to leave the limit alone.
+  @_noLocks
+  init(isRaised: Bool) {
+    guard isRaised else { return }
+    guard unsafe pm_file_size_limit(nil, &limit) == 0, limit.soft != limit.hard else { return }
+    var raised = limit
+    raised.soft = limit.hard
+    self.isRaised = unsafe pm_file_size_limit(&raised, nil) == 0
+  }
+
+  @_noLocks
+  func restore() {
+    guard isRaised else { return }
+    var previous = limit
+    _ = unsafe pm_file_size_limit(&previous, nil)
+  }
+}

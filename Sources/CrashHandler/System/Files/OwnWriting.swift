@@ -1,0 +1,40 @@
+internal import CSignalSafe
+
+/// Keeps a write of ours, outside of a crash, from raising SIGXFSZ in the program.
+///
+/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process. So the signal is
+/// blocked meanwhile and taken away again, and the soft limit raised where that may be.
+///
+/// `finish` must follow. RUNS-DURING-CRASH: signal handlers and `_exit` write notes; `startHandler` and
+/// dumps without a crash use it too.
+///
+/// Source: write(2), EFBIG; setrlimit(2), RLIMIT_FSIZE; rt_sigtimedwait(2).
+struct OwnWriting {
+  private static var signal: UInt64 { SignalMask.bit(SIGXFSZ) }
+
+  private let limit: FileSizeLimit
+  /// The thread's mask before.
+  let previousMask: UInt64
+  private let wasPending: Bool
+
+  /// - Parameters:
+  ///   - raisesLimit: whether the limit may be raised.
+  ///   - signals: others that are blocked meanwhile, by bits.
+  ///   - open: those that are not, whatever the thread had blocked.
+  @_noLocks
+  init(raisesLimit: Bool, blocking signals: UInt64 = 0, opening open: UInt64 = 0) {
+    previousMask = SignalMask.block(signals | OwnWriting.signal) ?? 0
+    if open != 0 { SignalMask.unblock(open) }
+    wasPending = (SignalMask.pending ?? 0) & OwnWriting.signal != 0
+    limit = FileSizeLimit(isRaised: raisesLimit)
+  }
+
+  /// - Parameter hasFailed: whether a write may have been refused for its size.
+  @_noLocks
+  func finish(hasFailed: Bool) {
+    limit.restore()
+    // The kernel sends it to the thread that wrote, so nobody else's is taken.
+    if hasFailed && !wasPending { SignalMask.take(OwnWriting.signal) }
+    SignalMask.set(previousMask)
+  }
+}

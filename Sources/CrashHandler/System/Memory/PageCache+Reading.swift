@@ -1,0 +1,83 @@
+internal import CSignalSafe
+
+/// Reads pages of the program's memory into the cache.
+///
+/// RUNS-DURING-CRASH, on the thread that takes the dump.
+extension PageCache {
+  /// Copies up to `count` bytes; returns the number that could be read, from the first on.
+  ///
+  /// - Parameter isBegun: whether more will be wanted behind them.
+  @_noLocks
+  func copy(
+    _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool,
+    from memory: SafeMemory
+  ) -> Int {
+    var done = 0
+    while done < count {
+      let start = address &+ UInt64(truncatingIfNeeded: done)
+      let page = start & ~UInt64(truncatingIfNeeded: PageCache.pageSize &- 1)
+      let offset = Int(truncatingIfNeeded: start &- page)
+      let rest = count &- done
+      var index = index(of: page)
+      if index < 0 {
+        // To the last page that is wanted.
+        let wanted = (offset &+ rest &+ PageCache.pageSize &- 1) / PageCache.pageSize
+        index = read(
+          page, count: isBegun && wanted < PageCache.readAhead ? PageCache.readAhead : wanted,
+          from: memory)
+      }
+      let available = self[index].count &- offset
+      guard available > 0 else { break }
+      let toPageEnd = PageCache.pageSize &- offset
+      let wanted = rest < toPageEnd ? rest : toPageEnd
+      let piece = wanted < available ? wanted : available
+      unsafe pm_copy_bytes(place + done, self.place(index) + offset, piece)
+      done &+= piece
+      if piece < wanted { break }
+    }
+    return done
+  }
+
+  /// Reads pages, `batch` of them by one call, and one more call behind each that cannot be read.
+  ///
+  /// - Parameter pages: addresses of pages, each a word.
+  @_noLocks
+  func read(_ pages: Bytes, from memory: SafeMemory) {
+    let total = pages.count / 8
+    var done = 0
+    while done < total {
+      let rest = total &- done
+      let count = rest < PageCache.batch ? rest : PageCache.batch
+      let first = take(count)
+      let addresses = pages.dropFirst(done &* 8)
+      guard let copied = unsafe memory.copyPages(addresses, count: count, to: place(first)) else {
+        return
+      }
+      var index = 0
+      while index < copied {
+        self[first &+ index] = Entry(
+          address: addresses.word(index &* 8), count: PageCache.pageSize)
+        index &+= 1
+      }
+      // The one at which the kernel stopped is left to who wants it.
+      done &+= copied < count ? copied &+ 1 : copied
+    }
+  }
+
+  /// Reads pages that follow one another; returns the entry of the first.
+  private func read(_ page: UInt64, count: Int, from memory: SafeMemory) -> Int {
+    let first = take(count)
+    let copied = unsafe memory.copyDirectly(
+      page, to: place(first), count: count &* PageCache.pageSize)
+    self[first] = Entry(
+      address: page, count: copied < PageCache.pageSize ? copied : PageCache.pageSize)
+    var index = 1
+    while index < count, copied >= (index &+ 1) &* PageCache.pageSize {
+      self[first &+ index] = Entry(
+        address: page &+ UInt64(truncatingIfNeeded: index &* PageCache.pageSize),
+        count: PageCache.pageSize)
+      index &+= 1
+    }
+    return first
+  }
+}

@@ -1,0 +1,62 @@
+extension SafeMemory {
+  /// Copies up to `count` bytes into scratch memory; returns the number that could be read.
+  @_noLocks
+  func copy(_ address: UInt64, to scratch: Scratch, count: Int) -> Int {
+    unsafe copy(address, to: scratch.address, count: count < scratch.size ? count : scratch.size)
+  }
+}
+
+extension SafeMemory {
+  /// Copies the text that a pointer leads to, behind some bytes.
+  ///
+  /// Another thread that aborts too puts its own text there and unmaps the one before, which this
+  /// one was about to read, and whose addresses others may have by then: reads again until the
+  /// pointer was the same before and after. Source: glibc sysdeps/posix/libc_fatal.c.
+  @_noLocks
+  func copyText(
+    atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int
+  ) -> Int {
+    let memory = uncached
+    // More than threads abort within the microseconds of a reading.
+    var attempts = 64
+    guard pointer != 0, var buffer = memory.word(pointer) else { return 0 }
+    while buffer != 0 {
+      let count = unsafe memory.copyText(buffer &+ skipping, to: place, limit: limit)
+      attempts &-= 1
+      let next = memory.word(pointer) ?? 0
+      // The next text may lie at the same address: nothing read is no reason to stop.
+      if attempts == 0 || count > 0 && next == buffer { return count }
+      buffer = next
+    }
+    return 0
+  }
+
+  /// Copies NUL-terminated text, as far as it can be read.
+  ///
+  /// - Parameter limit: bytes of room at `place`.
+  /// - Returns: bytes of the text, without the NUL.
+  @_noLocks
+  func copyText(_ address: UInt64, to place: UnsafeMutableRawPointer, limit: Int) -> Int {
+    var filled = 0
+    var isTerminated = address == 0
+    while filled < limit, !isTerminated {
+      // To the end of the page: what lies behind it may not be readable.
+      let start = address &+ UInt64(truncatingIfNeeded: filled)
+      let toPageEnd = 4096 &- Int(truncatingIfNeeded: start & 4095)
+      let piece = toPageEnd < limit &- filled ? toPageEnd : limit &- filled
+      let copied = unsafe copy(start, to: place + filled, count: piece, isBegun: true)
+      var index = 0
+      while index < copied {
+        let byte = unsafe place.loadUnaligned(fromByteOffset: filled &+ index, as: UInt8.self)
+        if byte == 0 {
+          isTerminated = true
+          break
+        }
+        index &+= 1
+      }
+      filled &+= index
+      if copied < piece { break }
+    }
+    return filled
+  }
+}

@@ -1,0 +1,80 @@
+internal import CSignalSafe
+
+/// The timer whose signal bounds the time of a dump (`pm_handle_watchdog`), disarmed until a crash.
+///
+/// RUNS-DURING-CRASH.
+enum WatchdogTimer {
+  /// Makes a timer; -1 if there is no signal for it, or no timer to be had.
+  ///
+  /// - Parameter thread: the one that the signal goes to; 0 for any of the process.
+  @_noLocks
+  static func make(signal: Int32, thread: Int32 = 0) -> Int32 {
+    var timer: Int32 = -1
+    guard signal != 0, unsafe pm_timer_create(signal, thread, &timer) == 0 else { return -1 }
+    return timer
+  }
+
+  /// Sends the signal after so long and then in intervals, or not at all with 0; false if it cannot.
+  @_noLocks
+  static func set(_ timer: Int32, milliseconds: Int, interval: Int) -> Bool {
+    timer >= 0
+      && pm_timer_set(
+        timer, Int64(truncatingIfNeeded: milliseconds), Int64(truncatingIfNeeded: interval)) == 0
+  }
+}
+
+extension Capture {
+  /// Gives the capturing thread so much time from now on.
+  @_noLocks
+  func armTimer(milliseconds: Int) {
+    guard session.hasFaultStack else { return }
+    session.time.left.begin(milliseconds: milliseconds, at: clock)
+    if session.time.isTicking { return }
+    session.time.isTicking = WatchdogTimer.set(
+      session.time.timer, milliseconds: WatchdogTime.tick, interval: WatchdogTime.tick)
+  }
+
+  @_noLocks
+  func disarmTimer() {
+    guard session.hasFaultStack else { return }
+    session.time.left.begin(milliseconds: 0, at: clock)
+    stopTimer()
+    session.time.isTicking = false
+  }
+
+  @_noLocks
+  func stopTimer() { _ = WatchdogTimer.set(session.time.timer, milliseconds: 0, interval: 0) }
+
+  /// Sends the signal once, after so long by the clock.
+  @_noLocks
+  func armTimerOnce(milliseconds: Int) {
+    guard session.hasFaultStack else { return }
+    session.time.left.begin(milliseconds: milliseconds, at: clock)
+    session.time.isTicking = false
+    _ = WatchdogTimer.set(session.time.timer, milliseconds: milliseconds, interval: 0)
+  }
+
+  /// Has the signal go to the calling thread alone, where it may end the process on another one for
+  /// want of room for its frame (`ThreadRoom`).
+  ///
+  /// If no other timer is to be had, it goes to the process as before.
+  @_noLocks
+  func aimTimer() {
+    guard pm_has_small_stacks(), session.time.timer >= 0, mayMake(CallBit.threads) else { return }
+    let timer = WatchdogTimer.make(
+      signal: installed.signals.watchdog, thread: session.exception.threadID)
+    guard timer >= 0 else { return }
+    _ = pm_timer_delete(session.time.timer)
+    session.time.timer = timer
+  }
+
+  /// Makes a timer for a dump without a crash; -1 if the handler has none.
+  ///
+  /// Its signal goes to the dumping thread alone: it comes every 10 ms, and would end calls of
+  /// threads that are not stopped.
+  @_noLocks
+  func makeTimer(for threadID: Int32) -> Int32 {
+    guard session.time.timer >= 0 else { return -1 }
+    return WatchdogTimer.make(signal: installed.signals.watchdog, thread: threadID)
+  }
+}

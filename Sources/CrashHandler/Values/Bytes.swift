@@ -1,0 +1,100 @@
+internal import CSignalSafe
+
+/// Bytes of the handler's own memory.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct Bytes {
+  let address: UnsafeRawPointer
+  let count: Int
+
+  @_noLocks
+  init(_ address: UnsafeRawPointer, count: Int) {
+    unsafe self.address = address
+    self.count = count
+  }
+
+  /// The text of a literal.
+  @_noLocks
+  init(_ text: StaticString) {
+    unsafe address = UnsafeRawPointer(text.utf8Start)
+    count = text.utf8CodeUnitCount
+  }
+
+  /// 0 outside.
+  @_noLocks
+  subscript(index: Int) -> UInt8 {
+    @_noLocks get {
+      guard index >= 0, index < count else { return 0 }
+      return unsafe address.loadUnaligned(fromByteOffset: index, as: UInt8.self)
+    }
+  }
+
+  /// The word at an offset, in bytes; 0 outside.
+  @_noLocks
+  func word(_ offset: Int) -> UInt64 {
+    guard offset >= 0, offset <= count &- 8 else { return 0 }
+    return unsafe address.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  }
+
+  @_noLocks
+  func dropFirst(_ offset: Int) -> Bytes {
+    guard offset >= 0, offset <= count else { return unsafe Bytes(address, count: 0) }
+    return unsafe Bytes(address + offset, count: count &- offset)
+  }
+
+  @_noLocks
+  func prefix(_ length: Int) -> Bytes {
+    unsafe Bytes(address, count: length < 0 ? 0 : length < count ? length : count)
+  }
+
+  var withoutLineFeeds: Bytes {
+    @_noLocks get {
+      var length = count
+      while length > 0, self[length &- 1] == 0x0A { length &-= 1 }
+      return prefix(length)
+    }
+  }
+
+  /// True if it ends in a word.
+  @_noLocks
+  func hasSuffix(_ word: StaticString) -> Bool {
+    let length = word.utf8CodeUnitCount
+    return length <= count && dropFirst(count &- length).text.matches(word)
+  }
+
+  /// At most so many bytes; of UTF-8 no character is cut in two.
+  @_noLocks
+  func prefixOfCharacters(_ limit: Int) -> Bytes {
+    guard count > limit else { return self }
+    var length = limit
+    // Behind the cut is the rest of a character, of four bytes at most.
+    while length > 0, limit &- length < 3, self[length] & 0xC0 == 0x80 { length &-= 1 }
+    return self[length] & 0xC0 == 0x80 ? prefix(limit) : prefix(length)
+  }
+
+  /// A path's last component.
+  var fileName: Bytes {
+    @_noLocks get {
+      var start = count
+      while start > 0, self[start &- 1] != 0x2F { start &-= 1 }
+      return dropFirst(start)
+    }
+  }
+
+  @_noLocks
+  func isEqual(to other: Bytes) -> Bool {
+    unsafe count == other.count && pm_bytes_equal(address, other.address, count) != 0
+  }
+
+  /// The bytes up to the first blank.
+  var firstWord: Bytes {
+    @_noLocks get {
+      var length = 0
+      while length < count, self[length] != 0x20 { length &+= 1 }
+      return prefix(length)
+    }
+  }
+
+  var text: TextScanner { @_noLocks get { unsafe TextScanner(address, count: count) } }
+}

@@ -1,0 +1,107 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// A signal, as a handler got it.
+///
+/// RUNS-DURING-CRASH.
+struct DeliveredSignal {
+  let number: Int32
+  let information: SignalInformation?
+  let context: SignalContext?
+
+  /// None: of a dump without a crash, with the context of the call.
+  @_noLocks
+  init(context: SignalContext?) {
+    number = 0
+    information = nil
+    self.context = context
+  }
+
+  @_noLocks
+  init(
+    _ number: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  ) {
+    self.number = number
+    self.information = unsafe SignalInformation(information)
+    self.context = unsafe SignalContext(context)
+  }
+
+  /// 0, as of a signal that a process sent, if it is not known.
+  var code: Int32 { @_noLocks get { information?.code ?? 0 } }
+
+  /// True for a signal that a process or the kernel sent: no instruction raised it.
+  ///
+  /// Of XCPU, XFSZ, PIPE and QUIT this holds whatever the code says; a report asks by the code alone
+  /// (`ExceptionSnapshot.wasSent`) who sent a signal.
+  var isAsynchronous: Bool {
+    @_noLocks get {
+      guard let information else { return false }
+      return DeliveredSignal.isSent(number, code: information.code)
+    }
+  }
+
+  /// True for one that another process or the kernel sent to a process.
+  @_noLocks
+  func isForeign(to process: Int32) -> Bool {
+    guard isAsynchronous, let information else { return false }
+    return information.sender != process
+  }
+
+  /// True for one that an instruction raised.
+  var isFault: Bool {
+    @_noLocks get {
+      guard let information else { return false }
+      return !DeliveredSignal.isSent(number, code: information.code)
+    }
+  }
+
+  /// True for a signal that a process or the kernel sends.
+  ///
+  /// The kernel sends XCPU as SI_KERNEL, XFSZ and PIPE in the name of the process itself; for the
+  /// first process of a PID namespace it discards all of these under the default action. Source:
+  /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
+  private static func isSent(_ signal: Int32, code: Int32) -> Bool {
+    code <= 0 || SignalMask.has(SignalTable.mask(.kernelEvent), signal)
+  }
+
+  /// Whether the same instruction raises the signal again when the handler returns to it.
+  ///
+  /// A fault is known by its code: positive, and one the hardware sets. A memory error reported late
+  /// (BUS_MCEERR_AO) does not come again. An arm64 thread stands at its breakpoint, an x86 one behind it.
+  var recurrence: Recurrence {
+    @_noLocks get {
+      let code = code
+      switch number {
+      case SIGSEGV where code >= 1 && code <= SEGV_PKUERR: return .certain
+      case SIGBUS where code >= 1 && code <= BUS_MCEERR_AR: return .certain
+      case SIGFPE where code >= 1 && code <= 15: return .certain
+      case SIGILL where code >= 1 && code <= 15: return .certain
+      case SIGSEGV, SIGFPE, SIGILL: return code > 0 ? .likely : .none
+      case SIGBUS: return code > 0 && code != BUS_MCEERR_AO ? .likely : .none
+      case SIGTRAP:
+        #if arch(arm64)
+          return code == TRAP_BRKPT ? .certain : .none
+        #else
+          return .none
+        #endif
+      default: return .none
+      }
+    }
+  }
+
+  enum Recurrence {
+    case certain
+    /// The kernel has forced the signal (SI_KERNEL): by the instruction, such as the access of an
+    /// impossible address, or for what came before it, such as a signal frame without room.
+    case likely
+    case none
+
+    var isCertain: Bool {
+      @_noLocks get { if case .certain = self { true } else { false } }
+    }
+
+    var isLikely: Bool {
+      @_noLocks get { if case .none = self { false } else { true } }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+internal import CSignalSafe
+
+/// Reads and changes what a signal does.
+///
+/// No extension of the kernel's structure: the audit knows the handler's functions by the name of
+/// their module, which such an extension does not begin with.
+///
+/// RUNS-DURING-CRASH. Source: sigaction(2).
+enum SignalAction {
+  /// A signal's present action; nil if the kernel does not tell.
+  @_noLocks
+  static func current(_ signal: Int32) -> pm_signal_action? {
+    var action = pm_signal_action()
+    return unsafe pm_sigaction(signal, nil, &action) == 0 ? action : nil
+  }
+
+  /// Makes an action a signal's; false if the kernel refuses.
+  @_noLocks @discardableResult
+  static func set(_ signal: Int32, _ action: pm_signal_action) -> Bool {
+    var action = action
+    return unsafe pm_sigaction(signal, &action, nil) == 0
+  }
+}

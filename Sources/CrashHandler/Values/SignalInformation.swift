@@ -1,0 +1,41 @@
+internal import CSignalSafe
+
+/// The kernel's `siginfo_t`: 128 bytes.
+///
+/// RUNS-DURING-CRASH. Source: sigaction(2).
+@safe
+struct SignalInformation {
+  let address: UnsafeMutableRawPointer
+
+  @_noLocks
+  init(_ address: UnsafeMutableRawPointer) {
+    unsafe self.address = address
+  }
+
+  @_noLocks
+  init?(_ address: UnsafeMutableRawPointer?) {
+    guard let address = unsafe address else { return nil }
+    unsafe self.address = address
+  }
+
+  var number: Int32 {
+    @_noLocks get { unsafe pm_siginfo_number(address) }
+    @_noLocks nonmutating set { unsafe pm_set_siginfo_number(address, newValue) }
+  }
+  var code: Int32 { @_noLocks get { unsafe pm_siginfo_code(address) } }
+  /// Of a fault.
+  var faultAddress: UInt64 { @_noLocks get { unsafe pm_siginfo_address(address) } }
+  /// The process, of a signal that was sent.
+  var sender: Int32 { @_noLocks get { unsafe pm_siginfo_sender(address) } }
+
+  /// Whether a timer of this process has sent it, and which; -1 for another sender.
+  var timer: Int32 { @_noLocks get { code == SI_TIMER ? unsafe pm_siginfo_timer(address) : -1 } }
+  /// The value, of a signal that was queued.
+  var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
+
+  /// Queues the signal for a thread with this; false if the kernel refuses.
+  @_noLocks
+  func queue(_ signal: Int32, for thread: Int32, of process: Int32) -> Bool {
+    unsafe pm_tgsigqueueinfo(process, thread, signal, address) == 0
+  }
+}

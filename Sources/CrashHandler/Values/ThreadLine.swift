@@ -1,0 +1,72 @@
+/// The line of proc_pid_stat(5), of a thread or a process, as far as a dump or a run record has it.
+///
+/// RUNS-DURING-CRASH.
+struct ThreadLine {
+  /// As the thread set it, with any byte in it.
+  let name: Bytes
+  private(set) var stateLetter: UInt8 = 0
+  private(set) var niceValue: Int8 = 0
+  private(set) var schedulingPolicy: UInt8 = 0
+  /// Those below 32; bit n - 1 stands for signal n.
+  private(set) var blockedSignals: UInt64 = 0
+  /// In clock ticks after boot.
+  private(set) var startTime: UInt64 = 0
+  /// 0 where the kernel does not tell.
+  private(set) var stackStart: UInt64 = 0
+
+  /// - Returns: nil for a text that is no such line.
+  @_noLocks
+  init?(_ text: Bytes) {
+    // The name is in parentheses and may hold some itself; nothing behind it does.
+    var start = 0
+    while start < text.count, text[start] != 0x28 { start &+= 1 }
+    var end = text.count &- 1
+    while end > start, text[end] != 0x29 { end &-= 1 }
+    guard end > start else { return nil }
+    name = text.dropFirst(start &+ 1).prefix(end &- start &- 1)
+    var scanner = text.dropFirst(end &+ 1).text
+    var field = 3
+    while field <= 41, !scanner.isAtEnd {
+      scanner.skipBlanks()
+      switch field {
+      case 3: stateLetter = scanner.current
+      case 19:
+        let isNegative = scanner.current == 0x2D
+        scanner.skip(0x2D)
+        let value = Int8(truncatingIfNeeded: scanner.decimal())
+        niceValue = isNegative ? 0 &- value : value
+      case 22: startTime = scanner.decimal()
+      case 28: stackStart = scanner.decimal()
+      case 32: blockedSignals = scanner.decimal()
+      // Bit 30 of the kernel's number, SCHED_RESET_ON_FORK, is not in it.
+      case 41: schedulingPolicy = UInt8(truncatingIfNeeded: scanner.decimal())
+      default: break
+      }
+      scanner.skipWord()
+      field &+= 1
+    }
+  }
+
+  /// Copies the name as proc_pid_status(5) writes it: a line feed as `\n`, a backslash as `\\`.
+  ///
+  /// - Returns: bytes copied, at most `capacity`.
+  @inline(never) @_noLocks
+  static func copyName(
+    _ name: Bytes, to place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
+    var filled = 0
+    var index = 0
+    while index < name.count, filled < capacity &- 1 {
+      var byte = name[index]
+      if byte == 0x0A || byte == 0x5C {
+        unsafe place.storeBytes(of: 0x5C, toByteOffset: filled, as: UInt8.self)
+        filled &+= 1
+        if byte == 0x0A { byte = 0x6E }
+      }
+      unsafe place.storeBytes(of: byte, toByteOffset: filled, as: UInt8.self)
+      filled &+= 1
+      index &+= 1
+    }
+    return filled
+  }
+}
