@@ -10,7 +10,7 @@ struct FolderTests {
     "", "LiveDumps", "Client", "Install", "Signals", "Capture", "Summary", "Stopping", "System",
     "State", "Interface", "Values",
   ]
-  private static let directory = "Sources/CrashHandler/"
+  private static let directory = "Sources/CrashHandler"
 
   private static func folder(of path: String) -> String {
     let parts = path.split(separator: "/")
@@ -18,14 +18,13 @@ struct FolderTests {
     return parts.count == 1 || parts[0] == "Status" ? "" : String(parts[0])
   }
 
-  private static func sources() throws -> [String: String] {
-    var sources: [String: String] = [:]
-    for file in try House.swiftFiles(in: directory) {
-      let path = String(file.path.dropFirst(directory.count))
-      if !path.hasPrefix("Unsupported/") { sources[path] = file.text }
-    }
-    return sources
+  private static let sources = Result {
+    Dictionary(
+      uniqueKeysWithValues: try House.swiftFiles(in: directory).map { file in
+        (String(file.path.dropFirst(directory.count + 1)), file.text)
+      })
   }
+  private static let references = sources.map { SwiftReferences($0) }
 
   /// The uses of a folder that stands before the user's own.
   private static func violations(
@@ -46,10 +45,10 @@ struct FolderTests {
 
   @Test("The folders have one direction")
   func direction() throws {
-    let sources = try Self.sources()
+    let sources = try Self.sources.get()
     #expect(sources.count > 100)
     #expect(Set(sources.keys.map(Self.folder(of:))) == Set(Self.order))
-    let references = SwiftReferences(sources)
+    let references = try Self.references.get()
     // A checker that sees nothing finds nothing.
     #expect(references.uses.count > 500)
     #expect(Self.violations(references) == [])
@@ -57,7 +56,7 @@ struct FolderTests {
 
   @Test("No more than eight files reach each other in a circle")
   func circles() throws {
-    let circles = SwiftReferences(try Self.sources()).circles
+    let circles = try Self.references.get().circles
     #expect(circles.filter { $0.count > 8 } == [])
   }
 
@@ -99,7 +98,7 @@ struct FolderTests {
 
   @Test("Of the real files, too: in the opposite order every arrow is wrong")
   func opposite() throws {
-    let references = SwiftReferences(try Self.sources())
+    let references = try Self.references.get()
     let across = references.uses.filter { Self.folder(of: $0.file) != Self.folder(of: $0.other) }
     #expect(Self.violations(references, order: Self.order.reversed()).count == across.count)
   }

@@ -39,8 +39,10 @@ struct SwiftReferences {
   private static let types: Set<String> = ["struct", "enum", "class", "protocol", "actor"]
 
   private static func declaredNames(in tokens: [String]) -> [String] {
-    zip(tokens, tokens.dropFirst()).compactMap { keyword, name in
-      types.contains(keyword) || ["func", "var", "let", "case"].contains(keyword) ? name : nil
+    zip(tokens, tokens.dropFirst()).compactMap { token, next in
+      if types.contains(token) || ["func", "var", "let", "case"].contains(token) { return next }
+      // A parameter, or its label.
+      return next == ":" ? token : nil
     }
   }
 
