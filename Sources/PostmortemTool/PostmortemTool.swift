@@ -1,18 +1,5 @@
 internal import CrashReport
-internal import CrashReportDatabase
 internal import Foundation
-
-/// One word that `postmortem` understands.
-protocol Subcommand: SendableMetatype {
-  static var name: String { get }
-  /// One line for the list of subcommands.
-  static var summary: String { get }
-  /// The output of `--help`, ending in a line feed.
-  static var help: String { get }
-
-  /// Runs it with the words behind the subcommand's name.
-  static func run(_ words: [String]) throws
-}
 
 /// The `postmortem` command: one subcommand, its arguments, and an exit status of 0, 1, 2 or 64;
 /// `run` ends as its command does.
@@ -20,13 +7,23 @@ protocol Subcommand: SendableMetatype {
 struct PostmortemTool {
   static let version = PackageVersion.version
 
-  static let subcommands: [any Subcommand.Type] = [
-    DemoCommand.self, RunCommand.self, ProcessCommand.self, WatchCommand.self, ListCommand.self,
-    ShowCommand.self, StatsCommand.self, ExportCommand.self, PruneCommand.self, DeleteCommand.self,
-    InspectCommand.self, SymbolicateCommand.self, SymbolsCommand.self, DebugCommand.self,
-    DoctorCommand.self, CaptureCommand.self, UploadCommand.self, CompletionCommand.self,
-    ManualCommand.self,
+  /// The subcommands in the order of help, by what a person wants of them.
+  static let groups: [(title: String, subcommands: [any Subcommand.Type])] = [
+    ("Read reports", [ListCommand.self, ShowCommand.self, DebugCommand.self, StatsCommand.self]),
+    (
+      "Make reports",
+      [ProcessCommand.self, WatchCommand.self, RunCommand.self, CaptureCommand.self]
+    ),
+    ("Keep and send", [DeleteCommand.self, PruneCommand.self, UploadCommand.self]),
+    ("For many databases", [DashboardCommand.self, ExportCommand.self]),
+    ("Symbols and logs", [SymbolsCommand.self, SymbolicateCommand.self, InspectCommand.self]),
+    (
+      "Help",
+      [DoctorCommand.self, DemoCommand.self, CompletionCommand.self, ManualCommand.self]
+    ),
   ]
+
+  static let subcommands = groups.flatMap(\.subcommands)
 
   static func main() {
     exit(run(Array(CommandLine.arguments.dropFirst())))
@@ -54,68 +51,94 @@ struct PostmortemTool {
   }
 
   private static func dispatch(_ words: [String]) throws {
-    guard let name = words.first else {
-      throw ToolError.usage("a subcommand is missing", help: help)
-    }
-    let rest = try sharing(Array(words.dropFirst()))
+    let (name, rest) = try leading(words)
+    guard let name else { throw ToolError.usage("no subcommand", help: help, printsHelp: true) }
     switch name {
     case "--help", "-h": return Terminal.print(help)
     case "help":
       if rest.count > 1 {
-        throw ToolError.usage(
-          "'\(rest[1].escapedForMessage)' is one argument too many", help: help)
+        throw ToolError.usage("unexpected argument '\(rest[1].escapedForMessage)'", help: help)
       }
       return Terminal.print(try rest.first.map { try subcommand($0).help } ?? help)
-    case "--version", "-V": return Terminal.print("postmortem \(version)\n")
+    case "--version", "-V", "-v", "version": return Terminal.print("postmortem \(version)\n")
     case DemoVictim.name: return try DemoVictim.run(rest)
     case ReportReader.Worker.name: return try ReportReader.Worker.run(rest)
+    case Completer.name: return Completer.run(rest)
     default: break
     }
     let command = try subcommand(name)
-    if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
-      return Terminal.print(command.help)
-    }
+    if command.wantsHelp(rest) { return Terminal.print(command.help) }
     try command.run(rest)
   }
 
-  static func subcommand(_ name: String) throws(ToolError) -> any Subcommand.Type {
-    if let command = subcommands.first(where: { $0.name == name }) { return command }
-    let known = subcommands.map { $0.name } + ["help", "--help", "--version"]
-    let hint =
-      ["-v", "version"].contains(name)
-      ? "; did you mean '--version'?" : Suggestion.text(for: name, among: known)
-    throw ToolError.usage("there is no subcommand '\(name.escapedForMessage)'\(hint)", help: help)
+  /// Splits the subcommand's name off, and moves options of every subcommand that stand before it behind
+  /// it.
+  private static func leading(_ words: [String]) throws -> (name: String?, words: [String]) {
+    var rest = words[...]
+    var moved: [String] = []
+    while let word = rest.first {
+      if ["-d", "--database", "--shared-with"].contains(word) {
+        guard rest.count > 1 else { throw ToolError.usage("\(word) needs a value", help: help) }
+        moved += rest.prefix(2)
+        rest = rest.dropFirst(2)
+      } else if word.hasPrefix("--database=") || ["-q", "--quiet", "--json"].contains(word) {
+        moved.append(word)
+        rest = rest.dropFirst()
+      } else {
+        break
+      }
+    }
+    return (rest.first, moved + rest.dropFirst())
   }
 
-  /// Takes the option of every subcommand off the words in front of `--`.
-  private static func sharing(_ words: [String]) throws -> [String] {
-    let own = words.prefix { $0 != "--" }
-    guard let index = own.firstIndex(where: { $0 == "--shared-with" }) else { return words }
-    guard index + 1 < own.endIndex else {
-      throw ToolError.usage("--shared-with needs a value", help: help)
-    }
-    try CrashReportDatabase.share(with: words[index + 1])
-    return Array(words[..<index] + words[(index + 2)...])
+  static func subcommand(_ name: String) throws(ToolError) -> any Subcommand.Type {
+    let found = subcommands.first { $0.name == name || $0.aliases.contains(name) }
+    if let found { return found }
+    let known = subcommands.map { $0.name } + ["help", "--help", "--version"]
+    let hint = Suggestion.subcommand(name) ?? Suggestion.text(for: name, among: known)
+    throw ToolError.usage("there is no subcommand '\(name.escapedForMessage)'\(hint)", help: help)
   }
 
   static var help: String {
     let width = subcommands.map { $0.name.count }.max() ?? 0
-    let lines = subcommands.map { "  \($0.name.padded(to: width))  \($0.summary)" }
-    return """
-      Reads what crashed processes left behind.
+    let lines = groups.map { group in
+      group.title + ":\n"
+        + group.subcommands.map { "  \($0.name.padded(to: width))  \($0.summary)\n" }.joined()
+    }
+    let parts = [
+      "Shows what crashed processes left behind.\n",
+      "Usage: postmortem [-d DIR] SUBCOMMAND [OPTION...] [ARGUMENT...]\n",
+    ]
+    let end = """
+      The database is the directory that the program gives to startHandler(database:). Name it by -d DIR, by \
+      the variable POSTMORTEM_DATABASE, or as an argument with a slash in it.
 
-      Usage: postmortem SUBCOMMAND [ARGUMENTS]
+        postmortem list               which crashes there are
+        postmortem show               the newest crash; also: show ID, PID or PROGRAM
+        postmortem help SUBCOMMAND    all about one of them
 
-      \(lines.joined(separator: "\n"))
+      Other names: ls (list), info (show), rm (delete). Each subcommand takes --shared-with GROUP, for a \
+      database to which the members of that group may write (HandlerOptions.sharedGroup). With --json an \
+      error is a JSON object too, on one line of standard error, with error and exitStatus.
 
-      postmortem help SUBCOMMAND says more. postmortem --version prints the version. The variable
-      POSTMORTEM_DATABASE in the environment stands for the database that a subcommand needs.
-      Any of them takes --shared-with GROUP, for a database to which the members of that group may
-      write (HandlerOptions.sharedGroup). With --json an error is a JSON object too, on one line of
-      standard error, with error and exitStatus.
-      Exit status: 0 done, 1 failed, 2 done but for dumps that are left for later, 64 wrong usage;
-      postmortem run ends as its command does.
-
+      Exit status: 0 done, 1 failed, 2 done except dumps that are left for later, 64 wrong usage; postmortem \
+      run ends as its command does.
       """
+    return (parts + lines + [HelpText.paragraphs(end)]).joined(separator: "\n")
+  }
+}
+
+extension Subcommand {
+  /// True if help is asked for, and not by the command line of another program.
+  fileprivate static func wantsHelp(_ words: [String]) -> Bool {
+    var rest = words[...]
+    while let word = rest.popFirst(), word != "--" {
+      if word == "--help" || word == "-h" { return true }
+      guard operands.isCommand else { continue }
+      if !word.hasPrefix("-") { return false }
+      let option = (options + CommandOption.shared).first { $0.names.contains(word) }
+      if option?.value != nil { rest = rest.dropFirst() }
+    }
+    return false
   }
 }

@@ -22,10 +22,15 @@ struct ToolError: Error, CustomStringConvertible {
 
   /// A wrong command line: the reason, and the usage line of a command's help.
   ///
+  /// - Parameter printsHelp: shows all of the help.
+  ///
   /// Source: sysexits.h, EX_USAGE.
-  static func usage(_ reason: String, help: String) -> ToolError {
-    let usage = help.split(separator: "\n").first { $0.hasPrefix("Usage:") } ?? ""
-    return ToolError("\(reason)\n\(usage)", exitStatus: 64)
+  static func usage(_ reason: String, help: String, printsHelp: Bool = false) -> ToolError {
+    guard !printsHelp else { return ToolError("\(reason)\n\n\(help)", exitStatus: 64) }
+    // The lines of usage, as far as they go.
+    let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
+    let usage = lines.drop { !$0.hasPrefix("Usage:") }.prefix { !$0.isEmpty }
+    return ToolError("\(reason)\n\(usage.joined(separator: "\n"))", exitStatus: 64)
   }
 
   /// The same failure with more to say about it, before the usage line.

@@ -34,10 +34,10 @@ import Testing
     }
   }
 
-  private func reports() async throws -> [ListCommand.Entry] {
+  private func reports() async throws -> [ReportEntry] {
     let list = try await run("list", database, "--json")
     return try JSONDecoder().decode(
-      [ListCommand.Entry].self, from: Data(list.standardOutput.utf8))
+      [ReportEntry].self, from: Data(list.standardOutput.utf8))
   }
 
   private func statistics() async throws -> StatsCommand.Statistics {
@@ -192,7 +192,7 @@ import Testing
     for words in [["--since", "2999-01-01"], ["--program", "other"], ["-n", "0"]] {
       #expect(try await run("list", database, words[0], words[1]).standardOutput == "")
     }
-    for words in [["--since", "yesterday"], ["-n", "-1"], ["--since", "2026-13-01"]] {
+    for words in [["--since", "whenever"], ["-n", "-1"], ["--since", "2026-13-01"]] {
       #expect(try await run("list", database, words[0], words[1]).end.exitCode == 64)
     }
   }
@@ -232,18 +232,6 @@ import Testing
     #expect(try await run("list", database, "--group").end.exitCode == 1)
   }
 
-  @Test(arguments: [
-    ("90m", "2026-11-22T19:35:06.000000007Z"), ("7d", "2026-11-15T21:05:06.000000007Z"),
-    ("2026-11-22", "2026-11-22T00:00:00.000000000Z"),
-    ("2026-11-22 21:05", "2026-11-22T21:05:00.000000000Z"),
-    ("2026-11-22T21:05:59", "2026-11-22T21:05:59.000000000Z"),
-    ("-1d", nil), ("h", nil), ("9999999999999d", nil), ("2026-11", nil), ("now", nil), ("", nil),
-  ])
-  func momentsAsOptionsGiveThem(option: String, moment: String?) throws {
-    let now = try #require(Timestamp("2026-11-22T21:05:06.000000007Z"))
-    #expect(Timestamp(option: option, now: now)?.description == moment)
-  }
-
   @Test func showTakesTheNewestOrABeginningOfAnID() async throws {
     func show(_ words: String..., database: String? = nil) async throws -> ChildProcess {
       try await ChildProcess.run(
@@ -252,10 +240,9 @@ import Testing
     }
     try await crash()
     let early = try await show(database)
-    #expect(early.end.exitCode == 1)
-    #expect(
-      early.standardError.contains(
-        "no report; 1 dump waits to be processed: postmortem process \(database)"))
+    // The dump, as it is.
+    #expect(early.end.exitCode == 0 && early.standardOutput.contains("SIGABRT"), "\(early)")
+    #expect(early.standardError.contains("not a report yet; postmortem process \(database) makes"))
     let processed = try await run("process", database)
     try await crash()
     _ = try await run("process", database)
@@ -281,8 +268,10 @@ import Testing
     #expect(none.end.exitCode == 1 && none.standardError.contains("no report \(unknown)"))
     let shared = try await show(database, "")
     #expect(shared.end.exitCode == 64)
-    #expect(try await show(database, "xyz").end.exitCode == 64)
-    #expect(try await show(ids[0]).standardError.contains("give DIR in front"))
+    // No ID, but it may be a program.
+    #expect(try await show(database, "xyz").end.exitCode == 1)
+    #expect(
+      try await show(ids[0]).standardError.contains("write --database DIR, or set POSTMORTEM"))
     #expect(try await show(database, ids[0], "x").end.exitCode == 64)
     let list = try await ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"), ["list"], in: directory.path,
@@ -319,7 +308,7 @@ import Testing
     let entries = try await reports()
     let dry = try await run("prune", database, "--size", "0", "--dry-run", "--json")
     let excess = try JSONDecoder().decode(
-      [ListCommand.Entry].self, from: Data(dry.standardOutput.utf8))
+      [ReportEntry].self, from: Data(dry.standardOutput.utf8))
     #expect(excess.count == 2)
     #expect(try await reports().count == 3)
     #expect(try await run("prune", database).standardOutput.isEmpty)

@@ -49,7 +49,7 @@ import Testing
   ) async throws {
     let list = try await Self.run("list '\(database)' --json", in: directory)
     let entries = try JSONDecoder().decode(
-      [ListCommand.Entry].self, from: Data(list.standardOutput.utf8))
+      [ReportEntry].self, from: Data(list.standardOutput.utf8))
     try #require(entries.count == 3)
     let entry = try #require(entries.first { $0.id == id })
     let dump = "'\(entry.path)' --no-symbols"

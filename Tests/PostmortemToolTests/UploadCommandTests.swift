@@ -26,9 +26,9 @@ import Testing
     try #require(child.end.signal == SIGABRT)
   }
 
-  private func list(_ path: String) async throws -> [ListCommand.Entry] {
+  private func list(_ path: String) async throws -> [ReportEntry] {
     let child = try await run("list", path, "--json")
-    return try JSONDecoder().decode([ListCommand.Entry].self, from: Data(child.standardOutput.utf8))
+    return try JSONDecoder().decode([ReportEntry].self, from: Data(child.standardOutput.utf8))
   }
 
   @Test func fromACrashToAServerAndWhatListSays() async throws {

@@ -8,42 +8,47 @@ internal import PendingDumps
 /// The subcommand `postmortem capture PID`.
 enum CaptureCommand: Subcommand {
   static let name = "capture"
-  static let summary = "take a dump of a running process, which goes on, and make a report of it"
-  static let help = """
-    Has the crash handler of a running process take a dump; the process goes on.
+  static let summary = "make a report of a running process without stopping it"
+  static let usage = ["[OPTION...] PID"]
+  static let discussion = """
+    Makes the crash handler of a running process take a dump; the process continues.
 
-    Usage: postmortem capture PID [--all-threads] [--database DIR] [--timeout SECONDS] [--json]
+    Sends the signal by which the handler stops threads, with a request. The thread that gets it writes the dump, \
+    which takes milliseconds and stops only that thread: a call of poll, epoll_wait or nanosleep that it was in may \
+    end with EINTR. Of the other threads, those that wait have stacks. The dump becomes a report, marked as \
+    requested, in the process's database.
 
-    Sends the signal by which the handler stops threads, with a request. The thread that gets it writes
-    the dump, which takes milliseconds and stops that thread alone: a call of poll, epoll_wait or nanosleep
-    that it was in may end with EINTR. Of other threads those that wait have stacks. The dump becomes a
-    report, marked as requested, in the process's database.
-
-    A signal without a handler would end the process. So nothing is sent unless it holds its locked file,
-    which exec closes, a conversion would take it for alive, and /proc/PID/status shows that it catches the
-    signal, all at that moment. The signal goes to one thread that does not block it and does not wait for
-    it in sigwait, the first thread if it can. Refused too: a forked worker, which has no run record; a
-    process that is stopped, has no such thread, or has HandlerOptions.takesDumpRequests off. Two things
-    cannot be seen from outside: an exec or a sigwait in the microseconds between that look and the signal,
-    and a handler of the program's own that has taken the place of ours.
-
-      --all-threads      stop the other threads during the dump, so that those that run have stacks too;
-                         each may see EINTR as above
-      --database DIR     refuse a process whose database is another one
-      --timeout SECONDS  how long to wait for the dump, 10 by default. A dump that is requested in the
-                         middle of another one, or of a crash, is not taken
-      --json             print what process --json prints of one dump
-
+    A signal without a handler would end the process. So nothing is sent unless the process holds its locked \
+    file, which exec closes, a conversion would consider it alive, and /proc/PID/status shows that it catches the \
+    signal, all at that moment. The signal goes to one thread that does not block it and does not wait for it in \
+    sigwait, the first thread if it can. Also refused: a forked worker, which has no run record; a process that is \
+    stopped, has no such thread, or has HandlerOptions.takesDumpRequests off. Two things cannot be seen from \
+    outside: an exec or a sigwait in the microseconds between that look and the signal, and a handler of the \
+    program's own that has replaced ours.
+    """
+  static let options: [CommandOption] = [
+    CommandOption(
+      "--all-threads",
+      "stop the other threads during the dump, so that those that run have stacks too; each may see EINTR as above"
+    ),
+    CommandOption(
+      "-d, --database", value: "DIR", completing: .directory,
+      "refuse a process whose database is another one"),
+    CommandOption(
+      "--timeout", value: "SECONDS",
+      "how long to wait for the dump, 10 by default. A dump that is requested in the middle of another one, or of a "
+        + "crash, is not taken"),
+    .json("print what process --json prints of one dump, as one object"),
+  ]
+  static let operands = Operands(1...1, "PID", completing: .processID)
+  static let closing = """
     Needs the process's user, or root. Exit status: 0 there is a report, 1 there is none, 64 wrong usage.
-
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(
-      words, flags: ["--all-threads", "--json"], options: ["--database", "--timeout"],
-      operands: 1...1, help: help)
-    let processID = try arguments.processID(help: help)
-    let seconds = try arguments.integer("--timeout", in: 1...3600, help: help) ?? 10
+    let arguments = try Arguments(words, of: self)
+    let processID = try arguments.processID(arguments.operands[0])
+    let seconds = try arguments.integer("--timeout", in: 1...3600) ?? 10
     let request = CaptureRequest(
       number: .random(in: 1 ... .max), stopsThreads: arguments.has("--all-threads"))
     var process = try RequestedProcess(processID, database: arguments["--database"])
@@ -53,7 +58,7 @@ enum CaptureCommand: Subcommand {
     guard let processed else {
       return Terminal.print(
         "report \(reportID), made by another converter; "
-          + "postmortem show \(process.database.quotedForShell)\n")
+          + "postmortem show\(process.database.asDatabaseOperand)\n")
     }
     if arguments.has("--json") {
       Terminal.print(try JSON.text(of: ProcessedEntry(processed)))
@@ -81,7 +86,7 @@ private struct RequestedProcess: ~Copyable {
     let found = try HandledProcess(processID)
     guard let file = found.file, let directory = found.directory, let database = found.database
     else {
-      throw ToolError("process \(processID) holds no locked file: no crash handler lives in it")
+      throw ToolError("process \(processID) has no crash handler: it holds no locked file")
     }
     if let path,
       InputFile.identity(of: DatabaseDirectory.place(path)) != InputFile.identity(of: database)

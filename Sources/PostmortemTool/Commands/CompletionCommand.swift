@@ -1,117 +1,98 @@
 /// The subcommand `postmortem completion bash|zsh|fish`.
 enum CompletionCommand: Subcommand {
   static let name = "completion"
-  static let summary = "print a script that lets a shell complete subcommands and options"
-  static let help = """
-    Prints a script that lets a shell complete subcommands and options.
+  static let summary = "print a script by which a shell completes this command"
+  static let usage = ["bash|zsh|fish"]
+  static let discussion = """
+    Prints a script by which a shell completes subcommands, options, report IDs, programs and process IDs.
 
-    Usage: postmortem completion bash|zsh|fish
+      bash: source <(postmortem completion bash)
+      zsh:  postmortem completion zsh > "${fpath[1]}/_postmortem"
+      fish: postmortem completion fish > ~/.config/fish/completions/postmortem.fish
 
-    For bash: source <(postmortem completion bash)
-    For zsh:  postmortem completion zsh > "${fpath[1]}/_postmortem"
-    For fish: postmortem completion fish > ~/.config/fish/completions/postmortem.fish
-
+    The script asks postmortem for the words, so that it need not be made again for a new version.
     """
+  static let options: [CommandOption] = []
+  static let operands = Operands(1...1, "SHELL", completing: .words(["bash", "zsh", "fish"]))
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, operands: 1...1, help: help)
+    let arguments = try Arguments(words, of: self)
     switch arguments.operands[0] {
     case "bash": Terminal.print(bash)
     case "zsh": Terminal.print(zsh)
     case "fish": Terminal.print(fish)
-    default:
-      throw ToolError.usage("the shells are bash, zsh and fish", help: help)
+    default: throw arguments.usage("the shells are bash, zsh and fish")
     }
   }
 
-  private static var names: String {
-    PostmortemTool.subcommands.map { $0.name }.joined(separator: " ")
-  }
-
-  private static var bash: String {
-    let cases = PostmortemTool.subcommands.map { command in
-      "    \(command.name)) options='\(options(command).map(\.name).joined(separator: " "))' ;;"
-    }.joined(separator: "\n")
-    return """
-      _postmortem() {
-        local options= word=${COMP_WORDS[COMP_CWORD]}
-        if [ "$COMP_CWORD" = 1 ]; then
-          COMPREPLY=($(compgen -W 'help \(names)' -- "$word"))
-          return
-        fi
-        case ${COMP_WORDS[1]} in
-          help) options='\(names)' ;;
-      \(cases)
+  private static let bash = #"""
+    _postmortem() {
+      local line kind=none word=${COMP_WORDS[COMP_CWORD]}
+      COMPREPLY=()
+      # Bash takes the sign of "--option=" for a word.
+      [ "$word" = = ] && word=
+      while IFS= read -r line; do
+        case $line in
+          :*) kind=${line#:} ;;
+          *) COMPREPLY+=("${line%%$'\t'*}") ;;
         esac
-        COMPREPLY=($(compgen -W "$options" -- "$word"))
-      }
-      complete -o default -F _postmortem postmortem
-
-      """
-  }
-
-  private static var zsh: String {
-    let commands = PostmortemTool.subcommands.map { "    \(quoted("\($0.name):\($0.summary)"))" }
-    let cases = PostmortemTool.subcommands.map { command in
-      let options = options(command).map { " " + quoted("\($0.name)[\($0.text)]") }
-      return "    \(command.name)) _arguments\(options.joined()) '*:file:_files' ;;"
+      done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+      case $kind in
+        directories | files)
+          compopt -o filenames 2>/dev/null
+          local flag=-f
+          [ "$kind" = directories ] && flag=-d
+          while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen $flag -- "$word")
+          ;;
+      esac
     }
-    return """
-      #compdef postmortem
-      _postmortem() {
-        local -a commands=(
-      \(commands.joined(separator: "\n"))
-        )
-        if (( CURRENT == 2 )); then
-          _describe command commands
-          return
-        fi
-        shift words
-        (( CURRENT-- ))
-        case $words[1] in
-          help) _describe command commands ;;
-      \(cases.joined(separator: "\n"))
+    complete -F _postmortem postmortem
+
+    """#
+
+  private static let zsh = #"""
+    #compdef postmortem
+    _postmortem() {
+      local line kind=none
+      local -a candidates
+      while IFS= read -r line; do
+        case $line in
+          :*) kind=${line#:} ;;
+          *) candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
         esac
-      }
+      done < <("${words[1]}" __complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)
+      (( $#candidates )) && _describe -V -t values postmortem candidates
+      case $kind in
+        directories) _files -/ ;;
+        files) _files ;;
+      esac
+    }
+    if [ "$funcstack[1]" = _postmortem ]; then
       _postmortem "$@"
+    else
+      compdef _postmortem postmortem
+    fi
 
-      """
-  }
+    """#
 
-  private static var fish: String {
-    var lines: [String] = []
-    for command in PostmortemTool.subcommands {
-      lines.append(
-        "complete -c postmortem -n __fish_use_subcommand -a \(command.name) -d "
-          + quoted(command.summary))
-      for option in options(command) {
-        let kind = option.name.hasPrefix("--") ? "-l" : "-s"
-        lines.append(
-          "complete -c postmortem -n '__fish_seen_subcommand_from \(command.name)' \(kind) "
-            + "\(option.name.drop { $0 == "-" }) -d \(quoted(option.text))")
-      }
-    }
-    return lines.joined(separator: "\n") + "\n"
-  }
+  private static let fish = #"""
+    function __postmortem_complete
+        set -l words (commandline -opc) (commandline -ct)
+        set -l name $words[1]
+        set -e words[1]
+        for line in ($name __complete $words 2>/dev/null)
+            switch $line
+                case ':directories'
+                    __fish_complete_directories (commandline -ct)
+                case ':files'
+                    __fish_complete_path (commandline -ct)
+                case ':*'
+                case '*'
+                    echo $line
+            end
+        end
+    end
+    complete -c postmortem -f -k -a '(__postmortem_complete)'
 
-  private static func quoted(_ text: String) -> String {
-    "'" + text.replacing("'", with: "'\\''") + "'"
-  }
-
-  /// The options that a subcommand's help describes, with the beginning of their texts.
-  static func options(_ command: any Subcommand.Type) -> [(name: String, text: String)] {
-    let lines = command.help.split(separator: "\n")
-    return lines.indices.flatMap { index -> [(name: String, text: String)] in
-      guard lines[index].hasPrefix("  -") else { return [] }
-      // Names, several with a comma between them and each perhaps with its value, then two blanks and
-      // the text; or that is on the next line.
-      let parts = lines[index].drop { $0 == " " }.split(separator: "  ", maxSplits: 1)
-      let next = lines.dropFirst(index + 1).first ?? ""
-      let text = parts.dropFirst().first ?? (next.hasPrefix("   ") ? next : "")
-      let plain = text.drop { $0 == " " }.filter { !"[]:".contains($0) }
-      return (parts.first ?? "").split(separator: ",").compactMap { names in
-        names.split(separator: " ").first.map { (String($0), String(plain)) }
-      }
-    }
-  }
+    """#
 }

@@ -1,30 +1,34 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The subcommand `postmortem debug [DIR] [ID]`.
+/// The subcommand `postmortem debug [ID|PID|PROGRAM]`.
 enum DebugCommand: Subcommand {
   static let name = "debug"
   static let summary = "open a report in LLDB"
-  static let help = """
+  static let usage = [
+    "[OPTION...] [ID|PID|PROGRAM|latest]", "[OPTION...] DIR/ [ID|PID|PROGRAM]",
+    "[OPTION...] FILE",
+  ]
+  static let discussion = """
     Opens a report in LLDB, which becomes this process.
 
-    Usage: postmortem debug [DIR] [ID] [--symbols DIR]... [--print] [--json]
-           postmortem debug FILE [--symbols DIR]... [--print] [--json]
-
-    DIR, ID and FILE are as for postmortem show; FILE is a minidump. Takes the LLDB of POSTMORTEM_LLDB in
-    the environment, else the first lldb or lldb-NUMBER of PATH. It looks for modules at their own paths;
-    gdb does not read minidumps.
-
-      --symbols DIR  look here too for modules and their debug files; may be given more than once
-      --print        print the command and do not run it
-      --json         the same, as a JSON object with command, an array of its words
-
+    The arguments are those of postmortem show; FILE is a minidump. Takes the LLDB of POSTMORTEM_LLDB in the \
+    environment, else the first lldb or lldb-NUMBER of PATH. It looks for modules at their own paths; gdb does \
+    not read minidumps.
     """
+  static let options: [CommandOption] = [
+    .database, .program, .processID,
+    CommandOption(
+      "--symbols", value: "DIR", completing: .directory,
+      "look here too for modules and their debug files; may be given more than once"),
+    CommandOption("--print", "print the command and do not run it"),
+    .json("the same, as a JSON object with command, an array of its words"),
+  ]
+  static let operands = Operands(0...2, "ID", completing: .report)
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(
-      words, flags: ["--json", "--print"], options: ["--symbols"], operands: 0...2, help: help)
-    let path = try arguments.reportFile(help: help)
+    let arguments = try Arguments(words, of: self)
+    let path = try ShownFile(arguments).path
     guard try InputFile.dump(at: path).slice(0..<4)?.elementsEqual("MDMP".utf8) == true else {
       throw ToolError(path: path, "not a minidump: see postmortem process")
     }

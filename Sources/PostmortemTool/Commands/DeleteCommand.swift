@@ -1,29 +1,65 @@
 internal import CrashReportDatabase
+internal import Foundation
 
-/// The subcommand `postmortem delete [DIR] ID...`.
+/// The subcommand `postmortem delete ID...`.
 enum DeleteCommand: Subcommand {
   static let name = "delete"
-  static let summary = "delete reports with their metadata and attachments"
-  static let help = """
+  static let aliases = ["rm"]
+  static let summary = "delete reports, with metadata and attachments"
+  static let usage = ["[OPTION...] ID...", "[OPTION...] DIR/ ID..."]
+  static let discussion = """
     Deletes reports with their metadata and attachments.
 
-    Usage: postmortem delete [DIR] ID... [--json]
-
-    ID is a report ID as postmortem list prints it, or the beginning of one. POSTMORTEM_DATABASE in the
-    environment stands for DIR. All IDs are looked at before anything is deleted.
-    There is no way back.
-
-      --json  print a JSON array of the deleted reports, as postmortem list does
-
-    Exit status: 0 if all were there and are gone; 1 if one is unknown, and nothing was deleted.
-
+    ID is a report's ID as postmortem list prints it, or the beginning of one. On a terminal it lists the reports \
+    and asks. All IDs are looked up before anything is deleted. This cannot be undone. To delete by age or size \
+    use postmortem prune.
+    """
+  static let options: [CommandOption] = [
+    .database, .yes,
+    CommandOption("--dry-run", "delete nothing; print the reports that would be deleted"),
+    .quiet,
+    .json("print a JSON array of the deleted reports, as postmortem list does; asks nothing"),
+  ]
+  static let operands = Operands(1...Int.max, "ID", completing: .report)
+  static let closing = """
+    Exit status: 0 if all were there and are deleted; 1 if one is unknown or the answer was no, and nothing was \
+    deleted.
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, flags: ["--json"], operands: 1...Int.max, help: help)
-    let (path, words) = try arguments.databaseAndReports(help: help)
-    guard !words.isEmpty else { throw ToolError.usage("an ID is missing", help: help) }
+    let arguments = try Arguments(words, of: self)
+    let (path, words) = try arguments.databaseAndIDs(needsIDs: true)
+    guard !words.isEmpty else { throw arguments.usage("missing argument: ID") }
     let database = try ReportDatabase.open(path)
+    let reports = try reports(words, database, path, arguments)
+    let listed = try ListedReport.indexed(reports, in: database)
+    let output = ReportOutput(try arguments.usesColor(), arguments)
+    if arguments.has("--dry-run") {
+      try output.print(listed, of: nil)
+      return arguments.remark("Nothing was deleted.")
+    }
+    if !arguments.has("--yes"), !arguments.has("--json"), Terminal.canAsk {
+      try output.print(listed, of: nil)
+      guard
+        Terminal.ask(
+          "Delete \(reports.count == 1 ? "this report" : "these \(reports.count) reports")?")
+      else {
+        throw ToolError("nothing was deleted")
+      }
+    }
+    let progress = ProgressLine("deleting reports:", isQuiet: arguments.has("--quiet"))
+    for (index, report) in reports.enumerated() {
+      try database.delete(report.id)
+      progress.update(index + 1, of: reports.count)
+    }
+    if arguments.has("--json") { try output.print(listed, of: nil) }
+    arguments.remark("Deleted \(ReportTable.reports(reports.count)).")
+  }
+
+  private static func reports(
+    _ words: ArraySlice<String>, _ database: CrashReportDatabase, _ path: String,
+    _ arguments: Arguments
+  ) throws -> [StoredReport] {
     var reports: [StoredReport] = []
     for word in words {
       let report: StoredReport
@@ -36,16 +72,10 @@ enum DeleteCommand: Subcommand {
         throw ToolError(
           path: path,
           "report \(report.id) is being written; nothing was deleted (the first postmortem prune after "
-            + "three days removes what a dead process left of it)")
+            + "three days deletes what a dead process left of it)")
       }
       if !reports.contains(where: { $0.id == report.id }) { reports.append(report) }
     }
-    let deleted = try ListedReport.indexed(reports, in: database)
-    let progress = ProgressLine("deleting reports:")
-    for (index, report) in reports.enumerated() {
-      try database.delete(report.id)
-      progress.update(index + 1, of: reports.count)
-    }
-    if arguments.has("--json") { try ListCommand.print(deleted, asJSON: true) }
+    return reports
   }
 }

@@ -8,26 +8,26 @@ internal import Postmortem
 /// The subcommand `postmortem demo`.
 enum DemoCommand: Subcommand {
   static let name = "demo"
-  static let summary = "crash a process of 8 threads for real and show its report"
-  static let help = """
-    Crashes a process of 8 threads for real and shows its report.
+  static let summary = "crash a process with several threads, and show its report"
+  static let usage = ["[--keep] [--json]"]
+  static let discussion = """
+    Crashes a process with several threads for real and shows its report.
 
-    Usage: postmortem demo [--keep] [--json]
-
-    Runs this program again as a victim that installs the handler, starts its threads and reads through
-    a bad pointer on a Dispatch worker. When it is dead, its dump is processed as the program's next
-    start would do, and the report is shown. Takes a second or two and leaves nothing behind.
-
-      --keep  keep the temporary database and say where it is
-      --json  print the report as JSON
-
+    Runs this program again as a victim that installs the handler, starts its threads and reads through a bad \
+    pointer on a Dispatch worker. When it is dead, its dump is processed as the program's next start would do, and \
+    the report is shown. Takes a second or two and leaves nothing behind.
     """
+  static let options: [CommandOption] = [
+    CommandOption("--keep", "keep the temporary database and say where it is"),
+    .json("print the report as JSON"),
+  ]
+  static let operands = Operands.none
 
   /// A victim that is still alive after this many seconds is killed.
   private static let patience = 30
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, flags: ["--keep", "--json"], operands: 0...0, help: help)
+    let arguments = try Arguments(words, of: self)
     let directory = try TemporaryDirectory(isKept: arguments.has("--keep"))
     // With --json only the report goes to standard output.
     func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }

@@ -4,25 +4,29 @@ internal import IntermediateDump
 /// The subcommand `postmortem inspect FILE`.
 enum InspectCommand: Subcommand {
   static let name = "inspect"
-  static let summary = "print an intermediate dump as a tree, torn ones included"
-  static let help = """
+  static let summary = "print an intermediate dump as a tree, truncated ones too"
+  static let usage = ["[--json] FILE"]
+  static let discussion = """
     Prints an intermediate dump as an indented tree with key names, offsets and sizes.
 
-    Usage: postmortem inspect FILE [--json]
-
-    Works for torn dumps too: everything before the damage is printed, then where and why it ends. The
-    format is in Docs/IntermediateDumpFormat.md.
-
-      --json  print a JSON object with version, architecture, size, writer, complete, damage and entries;
-              each has offset, key (null for an unknown one) and number, and size and value, a string, or
-              entries
-
+    Works for truncated dumps too: everything before the damage is printed, then where and why it ends. The format \
+    is in Docs/IntermediateDumpFormat.md.
     """
+  static let options: [CommandOption] = [
+    .json(
+      "print a JSON object with version, architecture, size, writer, complete, damage and entries; each has offset, "
+        + "key (null for an unknown one) and number, and size and value, a string, or entries")
+  ]
+  static let operands = Operands(1...1, "FILE", completing: .file)
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
+    let arguments = try Arguments(words, of: self)
     let path = arguments.operands[0]
     let bytes = try InputFile.bytes(of: path)
+    guard !bytes.starts(with: Array("MDMP".utf8)) else {
+      throw ToolError(
+        path: path, "this is a minidump: postmortem show \(path.quotedForShell) prints its report")
+    }
     let document: IntermediateDumpDocument
     do throws(IntermediateDumpError) {
       document = try IntermediateDumpDocument(parsing: bytes)

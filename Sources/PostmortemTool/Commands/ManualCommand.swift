@@ -2,50 +2,61 @@
 enum ManualCommand: Subcommand {
   static let name = "manual"
   static let summary = "print a manual page, for man(1)"
-  static let help = """
-    Prints a manual page, for man(1), of the text that help prints.
+  static let usage = ["[SUBCOMMAND]"]
+  static let discussion = """
+    Prints a manual page, for man(1), of what help prints.
 
-    Usage: postmortem manual [SUBCOMMAND]
-
-    To read one: postmortem manual show | man -l -
-    To keep one: postmortem manual show > /usr/local/share/man/man1/postmortem-show.1
-
+      read one: postmortem manual show | man -l -
+      keep one: postmortem manual show > /usr/local/share/man/man1/postmortem-show.1
     """
+  static let options: [CommandOption] = []
+  static let operands = Operands(0...1, "SUBCOMMAND", completing: .subcommand)
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, operands: 0...1, help: help)
-    guard let name = arguments.operands.first else {
-      return Terminal.print(
-        page(
-          title: "postmortem", "read what crashed processes left behind",
-          PostmortemTool.help))
-    }
-    let command = try PostmortemTool.subcommand(name)
-    Terminal.print(page(title: "postmortem-" + command.name, command.summary, command.help))
+    let arguments = try Arguments(words, of: self)
+    guard let name = arguments.operands.first else { return Terminal.print(overview) }
+    Terminal.print(page(of: try PostmortemTool.subcommand(name)))
   }
 
   /// Source: man-pages(7); groff_man(7).
-  private static func page(title: String, _ summary: String, _ help: String) -> String {
-    var lines = [
-      ".TH \(title.uppercased()) 1 \"\" \"postmortem \(PostmortemTool.version)\" \"User Commands\"",
-      ".SH NAME", roff("\(title) - \(summary)"), ".SH SYNOPSIS", ".nf",
-    ]
-    let paragraphs = help.split(separator: "\n", omittingEmptySubsequences: false)
-      .split(whereSeparator: \.isEmpty)
-    func isUsage(_ paragraph: ArraySlice<Substring>) -> Bool {
-      paragraph.first?.hasPrefix("Usage:") ?? false
+  private static func page(of command: any Subcommand.Type) -> String {
+    var lines = head("postmortem-\(command.name)", command.summary)
+    lines += command.usage.map { roff("postmortem \(command.name) \($0)") }
+    lines += [".fi", ".SH DESCRIPTION"] + paragraphs(command.discussion)
+    if !command.options.isEmpty { lines.append(".SH OPTIONS") }
+    for option in command.options + CommandOption.shared {
+      lines += [".TP", ".B " + roff(option.term), roff(option.text)]
     }
-    for line in paragraphs.first(where: isUsage) ?? [] { lines.append(roff(line.dropFirst(7))) }
-    lines += [".fi", ".SH DESCRIPTION"]
-    for paragraph in paragraphs where !isUsage(paragraph) {
-      // Columns are made by spaces.
-      let isTable = paragraph.contains { $0.hasPrefix("  ") }
-      lines.append(".PP")
-      if isTable { lines.append(".nf") }
-      lines += paragraph.map(roff)
+    if !command.closing.isEmpty { lines += [".SH NOTES"] + paragraphs(command.closing) }
+    lines += [".SH SEE ALSO", "\\fBpostmortem\\fR(1)"]
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static var overview: String {
+    let parts = PostmortemTool.help.split(separator: "\n\n").map(String.init)
+    var lines = head("postmortem", "show what crashed processes left behind")
+    lines += [roff(parts[1].dropFirst("Usage: ".count)), ".fi", ".SH DESCRIPTION"]
+    for part in [parts[0]] + parts.dropFirst(2) {
+      let isTable = part.contains("\n  ") || part.hasPrefix("  ")
+      lines += [".PP"] + (isTable ? [".nf"] : [])
+      lines += part.split(separator: "\n").map { roff($0) }
       if isTable { lines.append(".fi") }
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func head(_ title: String, _ summary: String) -> [String] {
+    [
+      ".TH \(title.uppercased()) 1 \"\" \"postmortem \(PostmortemTool.version)\" \"User Commands\"",
+      ".SH NAME", roff("\(title) - \(summary)"), ".SH SYNOPSIS", ".nf",
+    ]
+  }
+
+  private static func paragraphs(_ text: String) -> [String] {
+    text.split(separator: "\n\n").flatMap { paragraph -> [String] in
+      guard paragraph.hasPrefix(" ") else { return [".PP", roff(paragraph)] }
+      return [".PP", ".nf"] + paragraph.split(separator: "\n").map { roff($0) } + [".fi"]
+    }
   }
 
   /// Keeps what troff would take for a request, an escape or a hyphen.

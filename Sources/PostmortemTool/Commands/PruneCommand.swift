@@ -1,42 +1,68 @@
 internal import CrashReportDatabase
 
-/// The subcommand `postmortem prune [DIR]`.
+/// The subcommand `postmortem prune`.
 enum PruneCommand: Subcommand {
   static let name = "prune"
-  static let summary = "remove the reports that are too old, or too many bytes"
-  static let help = """
-    Removes the reports that are too old, and the oldest of those that are too many bytes.
+  static let summary = "delete the reports that are too old, or too many bytes"
+  static let usage = ["[OPTION...] [DIR/]"]
+  static let discussion = """
+    Deletes the reports that are too old, and the oldest of those that are too many bytes.
 
-    Usage: postmortem prune [DIR] [--age DAYS] [--size MIB] [--dry-run] [--json]
-
-    POSTMORTEM_DATABASE in the environment stands for DIR. Prints a line for each removed report. Reports that wait for their upload are removed too. Remains
-    of dead processes (half-written reports, metadata alone) are removed after three days. The same
-    happens, with the defaults, whenever dumps are processed. Dumps in DIR/quarantine stay: look at
-    them, and remove them by hand.
-
-      --age DAYS  keep reports for so long; 365 if not given
-      --size MIB  keep so much, the newest first, and always the newest one; 128 if not given
-      --dry-run   remove nothing, print the reports that would go
-      --json      print a JSON array of the reports, as postmortem list does
-
+    Prints a line for each deleted report. Reports that wait for their upload are deleted too. Remains of dead \
+    processes (half-written reports, metadata alone) are deleted after three days. The same happens, with the \
+    defaults, whenever dumps are processed. Dumps in DIR/quarantine stay: look at them, and delete them by hand.
     """
+  static let options: [CommandOption] = [
+    .database,
+    CommandOption(
+      "--age", value: "AGE", completing: .words(["7d", "2weeks", "30d"]),
+      "keep reports for so long: 7d, 12h, 2weeks; a number without a unit is days; 365d if not given"
+    ),
+    CommandOption(
+      "--size", value: "SIZE", completing: .words(["100M", "1G"]),
+      "keep so much, the newest first, and always the newest one: 500M, 1G; a number without a unit is MiB; 128M if not "
+        + "given"),
+    CommandOption("--dry-run", "delete nothing; print the reports that would be deleted"),
+    .quiet,
+    .json("print a JSON array of the reports, as postmortem list does"),
+  ]
+  static let operands = Operands.database
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(
-      words, flags: ["--dry-run", "--json"], options: ["--age", "--size"], operands: 0...1,
-      help: help)
+    let arguments = try Arguments(words, of: self)
+    let condition = try condition(arguments)
+    let path = try arguments.database()
+    let database = try ReportDatabase.open(path)
+    let isDry = arguments.has("--dry-run")
+    let deleted = try ListedReport.indexed(
+      isDry ? database.excess(condition) : database.prune(condition), in: database)
+    try ReportOutput(try arguments.usesColor(), arguments).print(deleted, of: nil)
+    try arguments.remark(
+      (isDry ? "Would delete " : "Deleted ") + ReportTable.reports(deleted.count) + "; "
+        + ReportTable.reports(
+          try database.unorderedReports().count { $0.state != .new } - (isDry ? deleted.count : 0))
+        + " left.")
+  }
+
+  private static func condition(_ arguments: Arguments) throws(ToolError) -> PruneCondition {
     var condition = PruneCondition()
-    if let days = try arguments.integer("--age", in: 0...1_000_000, help: help) {
-      condition.maximumAge = .seconds(days * 86_400)
+    if let text = arguments["--age"] {
+      let days = Int64(text).flatMap { (0...1_000_000).contains($0) ? $0 * 86_400 : nil }
+      guard let seconds = days ?? Age(text)?.seconds else {
+        throw arguments.usage(
+          "--age needs an age (7d, 12h, 2weeks) or a number of days, not '\(text.escapedForMessage)'"
+        )
+      }
+      condition.maximumAge = .seconds(seconds)
     }
-    if let size = try arguments.integer("--size", in: 0...1_000_000_000, help: help) {
-      condition.maximumSize = Int64(size) << 20
+    if let text = arguments["--size"] {
+      let mebibytes = Int64(text).flatMap { (0...1_000_000_000).contains($0) ? $0 << 20 : nil }
+      guard let size = mebibytes ?? ByteCount.bytes(text) else {
+        throw arguments.usage(
+          "--size needs a size (500M, 1G) or a number of MiB, not '\(text.escapedForMessage)'")
+      }
+      condition.maximumSize = size
     }
-    let database = try ReportDatabase.open(arguments.database(help: help))
-    let reports =
-      arguments.has("--dry-run")
-      ? try database.excess(condition) : try database.prune(condition)
-    try ListCommand.print(
-      try ListedReport.indexed(reports, in: database), asJSON: arguments.has("--json"))
+    return condition
   }
 }

@@ -4,32 +4,29 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The subcommand `postmortem stats [DIR]`.
+/// The subcommand `postmortem stats`.
 enum StatsCommand: Subcommand {
   static let name = "stats"
-  static let summary = "count the contents of a database, or draw the crashes of several"
-  static let help = """
-    Counts the contents of a database, or draws an overview of the crashes of several.
+  static let summary = "count the contents of a database, and its most frequent crashes"
+  static let usage = ["[--json] [-d DIR]", "[--json] [DIR/]"]
+  static let discussion = """
+    Counts the contents of a database, and shows its most frequent crashes.
 
-    Usage: postmortem stats [DIR] [--json]
-           postmortem stats [DIR]... --html [--since WHEN] [-o FILE]
-
-    Counts and sizes of the dumps that wait to be processed (finished), of those that belong to running
-    processes or were left by dead ones (locked), of those that are being processed or were given back
-    (claimed), of the quarantine, and of the reports by state; the client ID and whether uploads are
-    enabled. Changes nothing. POSTMORTEM_DATABASE in the environment stands for DIR.
-
-      --json  print a JSON object with dumps, quarantine, reports (each count and bytes), ends
-              (by verdict), oldestReport, newestReport, clientID and uploadsEnabled
-      --html  print one HTML page that needs nothing else: crashes by day, signature, version and host,
-              with charts. Takes facts as postmortem export does, and adds those that it had to read to
-              the file reports.index
-      --since WHEN  with --html, leave out crashes before an age (90m, 12h, 7d) or a date in UTC
-      -o FILE       with --html, write it to FILE, which is replaced if it is there
-
-    Exit status: 0; 1 if --html could not read a report, which it leaves out and counts.
-
+    Counts and sizes of the dumps that wait to be processed (finished), of those that belong to running processes \
+    or were left by dead ones (locked), of those that are being processed or were given back (claimed), of the \
+    quarantine, and of the reports by state; the client ID and whether uploads are enabled; the five most frequent \
+    signatures (all: postmortem list --group). Changes nothing.
     """
+  static let options: [CommandOption] = [
+    .database,
+    .json(
+      "print a JSON object with dumps, quarantine, reports (each count and bytes), ends (by verdict), oldestReport, "
+        + "newestReport, clientID and uploadsEnabled"),
+    CommandOption("--html", "the old name of postmortem dashboard, which goes with 2.0"),
+    .since, .until, .output,
+  ]
+  static let operands = Operands(0...10_000, "DIR", completing: .directory)
+  static let closing = "--since, --until and -o go with --html."
 
   /// A count of files and their bytes.
   struct Amount: Codable, Equatable {
@@ -59,14 +56,17 @@ enum StatsCommand: Subcommand {
   }
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(
-      words, flags: ["--html", "--json"], options: ["--since", "-o"], operands: 0...10_000,
-      help: help)
-    if arguments.has("--html") { return try draw(arguments) }
-    guard arguments.operands.count < 2, arguments["--since"] == nil, arguments["-o"] == nil else {
-      throw ToolError.usage("several databases, --since and -o go with --html", help: help)
+    let arguments = try Arguments(words, of: self)
+    if arguments.has("--html") {
+      arguments.remark("stats --html is postmortem dashboard from version 1.1 on.")
+      return try DashboardCommand.draw(arguments, addsPages: false)
     }
-    let path = try ReportDatabase.place(arguments.database(help: help))
+    guard arguments.operands.count < 2, arguments["--output"] == nil,
+      ["--since", "--until"].allSatisfy({ arguments[$0] == nil })
+    else {
+      throw arguments.usage("several databases, --since, --until and -o go with --html")
+    }
+    let path = try ReportDatabase.place(arguments.database())
     let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) || InputFile.isDirectory(path + "/pending") else {
       throw ToolError(path: path, ReportDatabase.notOne)
@@ -84,38 +84,35 @@ enum StatsCommand: Subcommand {
       }
     }
     let quarantine = path + "/" + PendingDumpName.quarantineDirectory
-    for name in ReportDatabase.quarantined(in: path) {
+    for name in DatabaseRest.quarantined(in: path) {
       if let size = size(quarantine, name) { statistics.quarantine.add(size) }
     }
-    if InputFile.isDirectory(path + "/pending") { try countReports(path, &statistics) }
+    var reports: [ListedReport] = []
+    if InputFile.isDirectory(path + "/pending") {
+      reports = try countReports(path, &statistics)
+    }
     if arguments.has("--json") { return Terminal.print(try JSON.text(of: statistics)) }
     Terminal.print(text(of: statistics))
+    printFrequent(reports)
   }
 
-  /// Writes the page.
-  private static func draw(_ arguments: Arguments) throws {
-    guard !arguments.has("--json") else {
-      throw ToolError.usage("--json does not go with --html", help: help)
-    }
-    let since = try arguments.since(help: help)
-    var walk = ReportWalk(try arguments.databases(help: help), since: since)
-    var overview = CrashOverview()
-    try walk.forEach { overview.add($0) }
-    let page = OverviewPage.text(
-      of: overview, since: since, now: Timestamp(seconds: Int64(time(nil))))
-    if let path = arguments["-o"] {
-      try OutputFile.write(page, to: path)
-    } else {
-      Terminal.print(page)
-    }
-    if walk.failureCount > 0 { throw ToolError.printed }
+  /// Prints the most frequent crashes that the index knows.
+  private static func printFrequent(_ reports: [ListedReport]) {
+    let groups = ReportGroup.groups(of: reports)
+    guard !groups.isEmpty else { return }
+    let table = ReportTable(
+      width: Terminal.width, usesColor: Terminal.usesColor, now: .now)
+    Terminal.print("\nMost frequent:\n" + table.text(of: Array(groups.prefix(5))))
   }
 
-  private static func countReports(_ path: String, _ statistics: inout Statistics) throws {
+  private static func countReports(
+    _ path: String, _ statistics: inout Statistics
+  ) throws -> [ListedReport] {
     let database = try ReportDatabase.open(path)
     for state in StoredReport.State.allCases { statistics.reports[state.rawValue] = Amount() }
     let reports = try database.reports()
-    for report in try ListedReport.indexed(reports, in: database) {
+    let listed = try ListedReport.indexed(reports, in: database)
+    for report in listed {
       let stored = report.stored
       statistics.reports[stored.state.rawValue]?.add(stored.size)
       if let kind = report.facts.map(\.end) ?? stored.endKind {
@@ -129,6 +126,7 @@ enum StatsCommand: Subcommand {
       statistics.clientID = try database.clientID().description
       statistics.uploadsEnabled = try database.uploadsEnabled()
     }
+    return listed
   }
 
   private static func text(of statistics: Statistics) -> String {

@@ -7,36 +7,35 @@ internal import Stackwalk
 /// The subcommand `postmortem symbolicate [FILE] [--symbols DIR]...`.
 enum SymbolicateCommand: Subcommand {
   static let name = "symbolicate"
-  static let summary = "name the functions in the summary of a crash, from a log"
-  static let help = """
+  static let summary = "name the functions in a crash summary, from a log"
+  static let usage = ["[--symbols DIR]... [--no-symbols] [--json] [FILE|-]"]
+  static let discussion = """
     Names the functions in the summary of a crash, from a log in FILE, else on standard input.
 
-    Usage: postmortem symbolicate [FILE] [--symbols DIR]... [--json] [--no-symbols]
+    Finds the lines `postmortem[PID]: ...` that a crash wrote to standard error, with any text before each or \
+    between them, which distinguishes the lines of several containers, and in the JSON of Docker, Loki or a journal \
+    or the cut lines of a container runtime's own files; and prints every summary with cause, functions, lines and \
+    inlined calls, as postmortem show has them of the dump. Looks for each module at its own path, then in the \
+    directories given, then asks the debuginfod servers that DEBUGINFOD_URLS names, and uses a file if it is of \
+    the same build. Where Swift's backtracer was on there is one line, with the report and its dump, in place of a \
+    summary.
 
-    Finds the lines `postmortem[PID]: ...` that a crash wrote to standard error, with any text in front
-    of each or between them, which tells the lines of several containers apart, and in the JSON of Docker,
-    Loki or a journal or the cut lines of a container runtime's own files; and prints every summary with cause, functions, lines and inlined calls, as
-    postmortem show has them of the dump. Looks for each module at its own path, then in the directories
-    given, then asks the debuginfod servers that DEBUGINFOD_URLS names, and uses a file if it is of the
-    same build. Where Swift's backtracer was on there is one line, with the report and its dump, in place
-    of a summary.
-
-      --symbols DIR  look here too for files of the same builds: under any name in it, as
-                     .build-id/12/3456….debug or by their whole path; may be given more than once
-      --json         print each as a JSON object on one line (schema: Docs/ReportSchema.json); what only a
-                     dump knows is null
-      --no-symbols   do not read the modules' files
-
-    Example: docker logs web 2>&1 | postmortem symbolicate
-
-    Exit status: 0; 1 if there is no summary, if one contradicts itself, as where lines of two containers'
-    first processes are mixed and nothing in front tells them apart, or if JSON could not be read.
-
+      docker logs web 2>&1 | postmortem symbolicate
+    """
+  static let options: [CommandOption] = [
+    .symbols, CommandOption("--no-symbols", "do not read the modules' files"),
+    .json(
+      "print each as a JSON object on one line (schema: Docs/ReportSchema.json); what only a dump knows is null"
+    ),
+  ]
+  static let operands = Operands(0...1, "FILE", completing: .file)
+  static let closing = """
+    Exit status: 0; 1 if there is no summary, if one contradicts itself, as where lines of two containers' first \
+    processes are mixed and nothing before them distinguishes them, or if JSON could not be read.
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(
-      words, flags: ["--json", "--no-symbols"], options: ["--symbols"], operands: 0...1, help: help)
+    let arguments = try Arguments(words, of: self)
     let file = arguments.operands.first.flatMap { $0 == "-" ? nil : $0 }
     if let file { try InputFile.becomeStandardInput(file) }
     let directories = arguments.values(of: "--symbols")
@@ -84,139 +83,5 @@ enum SymbolicateCommand: Subcommand {
     guard failures.isEmpty else {
       throw ToolError(path: file ?? "standard input", failures.joined(separator: "; "))
     }
-  }
-}
-
-/// Makes reports of summaries, with the names of their functions.
-final class LoggedSummarySymbolicator {
-  private var directories: [String]
-  private let readsFiles: Bool
-  private let servers: DebugFileServers?
-  private var source: SymbolSource
-
-  /// - Parameters:
-  ///   - directories: where to look for files besides the modules' own paths.
-  ///   - readsFiles: false to name nothing.
-  ///   - servers: asked for the files of modules whose lines are not known.
-  init(directories: [String] = [], readsFiles: Bool = true, servers: DebugFileServers? = nil) {
-    (self.directories, self.readsFiles, self.servers) = (directories, readsFiles, servers)
-    source = SymbolSource(directories: directories, readsFiles: readsFiles)
-  }
-
-  func report(of summary: LoggedSummary) -> CrashReport {
-    source.begin(stored: nil)
-    let report = summary.report(source)
-    guard let servers, servers.fetch(for: report) else { return report }
-    // The new source looks again for what was not found.
-    if !directories.contains(servers.directory) { directories.append(servers.directory) }
-    source = SymbolSource(directories: directories, readsFiles: readsFiles)
-    return summary.report(source)
-  }
-
-  func text(of summary: LoggedSummary) -> String {
-    let product = [summary.product, summary.version].compactMap(\.self).joined(separator: " ")
-    let title = "Process \(summary.processID)" + (product.isEmpty ? "" : " (\(product))") + ": "
-    let report = summary.reportID.map { "Report \($0): \(summary.dumpText)" }
-    if summary.isLine { return (title + (report ?? "")).escapedForMessage + "\n" }
-    let head = [title + summary.signalText] + [report].compactMap(\.self)
-    return head.map { $0.escapedForMessage + "\n" }.joined()
-      + TextReport.text(
-        ofLogged: self.report(of: summary), width: Terminal.width, color: Terminal.usesColor)
-  }
-}
-
-extension LoggedSummary {
-  fileprivate var signalText: String {
-    guard signal.count >= 2 else { return "unknown signal" }
-    var text = signal[1]
-    if signal.count >= 5, signal[2] == "code" { text += " (\(signal[4]))" }
-    if signal.count >= 7, signal[5] == "address" { text += " at \(signal[6])" }
-    return text
-  }
-
-  fileprivate var dumpText: String {
-    let path = dumpPath ?? ""
-    let failure = dumpFailure.map { " (\($0))" } ?? ""
-    switch dump {
-    case "complete": return "in " + path
-    case "torn": return "cut off\(failure), in " + path
-    case "none": return "could not be written\(failure) to " + path
-    default: return "unknown"
-    }
-  }
-
-  /// Room for a module's offsets, in addresses that no process has.
-  private static let moduleSize: UInt64 = 1 << 40
-  private static let moduleBase: UInt64 = 1 << 63
-
-  fileprivate func report(_ source: SymbolSource) -> CrashReport {
-    var snapshot = ProcessSnapshot(architecture: architecture == "arm64" ? .arm64 : .x86_64)
-    snapshot.reportID = reportID.flatMap { ReportID($0) }
-    snapshot.process.processID = UInt32(exactly: processID)
-    snapshot.process.product = product
-    snapshot.process.version = version
-    snapshot.capture.isComplete = isWhole && !isContradictory
-    if isContradictory {
-      snapshot.capture.damage =
-        "The lines of this summary contradict each other, so they are of several processes with one process "
-        + "ID: its stack and its facts may be of different crashes."
-    }
-    let log = CrashReport.LoggedDump(state: dump, failure: dumpFailure, path: dumpPath)
-    guard !isLine else {
-      return CrashReport(snapshot: snapshot, trace: StackTrace(), symbols: source, log: log)
-    }
-    var bases: [Int: Address] = [:]
-    for (position, number) in modules.keys.sorted().enumerated() {
-      guard let module = modules[number] else { continue }
-      let base = Address(Self.moduleBase &+ UInt64(position) &* Self.moduleSize)
-      bases[number] = base
-      snapshot.modules.append(module.snapshot(at: base, size: Self.moduleSize))
-    }
-    let entries = frames.map { frame in
-      let base = frame.offset < Self.moduleSize ? frame.module.flatMap { bases[$0] } : nil
-      return CandidateFrames.Entry(
-        address: base.map { $0 &+ frame.offset } ?? Address(frame.offset),
-        module: base.flatMap { snapshot.module(containing: $0) }, evidence: frame.evidence,
-        place: frame.place, savedPointer: frame.savedPointer)
-    }
-    let sorted = CandidateFrames(entries, architecture: snapshot.architecture, source: source)
-    var trace = sorted.trace(in: snapshot, source)
-    if hasMoreFrames { trace.end = .lost }
-    var thread = ThreadSnapshot(id: UInt32(threadID) ?? 0)
-    thread.name = threadName
-    snapshot.threads = [thread]
-    snapshot.exception = exception(of: thread.id, trace)
-    return CrashReport(snapshot: snapshot, trace: trace, symbols: source, log: log)
-  }
-
-  private func exception(of threadID: UInt32, _ trace: StackTrace) -> ExceptionSnapshot {
-    var exception = ExceptionSnapshot(threadID: threadID)
-    exception.signal = signal.first.flatMap { Int32($0) }
-    if signal.count >= 5, signal[2] == "code" { exception.code = Int32(signal[3]) }
-    if signal.count >= 7, signal[5] == "address" {
-      exception.address = UInt64(signal[6].dropFirst(2), radix: 16).map { Address($0) }
-    }
-    exception.fatalMessage = messages.isEmpty ? nil : messages.joined(separator: "\n")
-    exception.abortMessage = abortMessage
-    // The summary does not say who sent it, but abort() stands on the stack.
-    let hasAborted =
-      exception.fatalMessage != nil || abortMessage != nil
-      || trace.frames.contains { $0.symbol?.linkageName == "abort" }
-    if exception.signal == SIGABRT, exception.code.map({ Int($0) }) == Int(SI_TKILL), hasAborted {
-      var information = [UInt8](repeating: 0, count: 16)
-      information.append(littleEndian: processID)
-      exception.signalInfo = information + [UInt8](repeating: 0, count: 108)
-    }
-    return exception
-  }
-}
-
-extension LoggedSummary.Module {
-  fileprivate func snapshot(at base: Address, size: UInt64) -> ModuleSnapshot {
-    let mark = " (deleted)"
-    let isDeleted = path.hasSuffix(mark)
-    return ModuleSnapshot(
-      address: base, size: size, path: isDeleted ? String(path.dropLast(mark.count)) : path,
-      isDeleted: isDeleted, buildID: buildID)
   }
 }

@@ -6,29 +6,34 @@ internal import Stackwalk
 enum SymbolsCommand: Subcommand {
   static let name = "symbols"
   static let summary = "keep the symbols of a build, by build ID"
-  static let help = """
+  static let usage = ["-o DIR [--json] BINARY..."]
+  static let discussion = """
     Writes the symbols and debug information of binaries by build ID, in the two forms that others read.
 
-    Usage: postmortem symbols BINARY... -o DIR [--json]
+    For each binary it writes two files:
 
-    For each binary are made:
-
-      DIR/.build-id/ab/cdef....debug  its symbol table and its debug information, without code and data.
-                                      postmortem show --symbols DIR reads it, and so do gdb (set
-                                      debug-file-directory DIR), LLDB and debuginfod.
-      DIR/NAME/DEBUGID/NAME.sym       Breakpad's text: functions, lines, inlined calls and call frame
-                                      information. DIR is the symbol store of minidump_stackwalk and of
+      DIR/.build-id/ab/cdef....debug  symbol table and debug information, without
+                                      code and data. postmortem show --symbols DIR
+                                      reads it, and so do gdb (set
+                                      debug-file-directory DIR), LLDB, debuginfod.
+      DIR/NAME/DEBUGID/NAME.sym       Breakpad's text: functions, lines, inlined
+                                      calls and call frame information. DIR is the
+                                      symbol store of minidump_stackwalk and of
                                       Mozilla's and Sentry's processors.
 
-    Run it on the binaries of a build before they are stripped, and keep DIR; the symbols of any number of
-    builds lie beside each other. Prints the path of each file.
-
-      -o DIR  the directory, made if it is not there
-      --json  print a JSON array of objects with binary, buildID, debugFile, debugID and breakpadFile
-
-    Exit status: 0 if every binary has its files; 1 if one is stripped already, has no build ID, or cannot
-    be read.
-
+    Run it on the binaries of a build before they are stripped, and keep DIR; the symbols of any number of builds \
+    lie next to each other. Prints the path of each file.
+    """
+  static let options: [CommandOption] = [
+    CommandOption(
+      "-o, --output", value: "DIR", completing: .directory,
+      "the directory, made if it is not there"),
+    .json(
+      "print a JSON array of objects with binary, buildID, debugFile, debugID and breakpadFile"),
+  ]
+  static let operands = Operands(1...Int.max, "BINARY", completing: .file)
+  static let closing = """
+    Exit status: 0 if every binary has its files; 1 if one is stripped already, has no build ID, or cannot be read.
     """
 
   /// An element of the JSON.
@@ -41,10 +46,9 @@ enum SymbolsCommand: Subcommand {
   }
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(
-      words, flags: ["--json"], options: ["-o"], operands: 1...Int.max, help: help)
-    guard let directory = arguments["-o"] else {
-      throw ToolError.usage("-o DIR is missing", help: help)
+    let arguments = try Arguments(words, of: self)
+    guard let directory = arguments["--output"] else {
+      throw arguments.usage("missing option: -o DIR")
     }
     var entries: [Entry] = []
     // A mistake in one is found before anything is written.

@@ -7,53 +7,52 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// The subcommand `postmortem watch [DIR]`.
+/// The subcommand `postmortem watch`.
 enum WatchCommand: Subcommand {
   static let name = "watch"
-  static let summary = "wait for crashes, and turn each dump into a report at once"
-  static let help = """
-    Waits for crashes, and turns each dump into a report at once.
+  static let summary = "wait for crashes, and convert each dump to a report at once"
+  static let usage = [
+    "[OPTION...] [DIR/]",
+    "--upload URL|--dsn DSN [--header-file FILE] [--interval SECONDS] [--spread SECONDS] "
+      + "[--whole-reports N] [OPTION...] [DIR/]",
+  ]
+  static let discussion = """
+    Waits for crashes, and converts each dump to a report at once.
 
-    Usage: postmortem watch [DIR] [--json] [--count N] [--create] [--sanitize|--no-memory]
-                            [--upload URL|--dsn DSN [--header-file FILE] [--interval SECONDS]
-                            [--spread SECONDS] [--whole-reports N]]
-
-    Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process
-    does; for one that is left, after a minute. A dump that a dead process did not finish causes no
-    event: for these it looks once a minute. Ends with SIGINT or SIGTERM, and its exit status is 0 then.
-    POSTMORTEM_DATABASE in the environment stands for DIR.
-
-      --json     print one JSON object a line, as an element of postmortem process --json
-      --count N  end when N reports were made
-      --create   make a database of a directory that has neither dumps nor reports, or is missing, for a
-                 program that starts later
-      --sanitize, --no-memory  as of postmortem process; for all that are sent too
-      --upload URL  send each pending report to this server too, as postmortem upload does, while
-                 uploads are enabled in the database; one that fails is tried again later
-      --dsn DSN  the same to a project at Sentry, or at a server that speaks its protocol
-      --header-file FILE  as of postmortem upload
-      --interval SECONDS  between two uploads; 60 if not given
-      --spread SECONDS    let a report wait a part of this time that its ID decides, so that hosts that
-                          crash at one moment do not send at one
-      --whole-reports N   as of postmortem upload
-
+    Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process does; for \
+    one that is left, after a minute. A dump that a dead process did not finish causes no event: the command \
+    looks for these once a minute. Ends with SIGINT or SIGTERM, and its exit status is 0 then.
     """
+  static let options: [CommandOption] = [
+    .database,
+    .json("print one JSON object a line, as an element of postmortem process --json"),
+    CommandOption("--count", value: "N", "end when N reports were made"),
+    .create, .sanitize, .noMemory,
+    CommandOption(
+      "--upload", value: "URL",
+      "send each pending report to this server too, as postmortem upload does, while uploads are enabled in the "
+        + "database; one that fails is tried again later"),
+    .dsn, .headerFile,
+    CommandOption("--interval", value: "SECONDS", "between two uploads; 60 if not given"),
+    CommandOption(
+      "--spread", value: "SECONDS",
+      "let a report wait a part of this time that its ID decides, so that hosts that crash at one moment do not "
+        + "send at one"),
+    .wholeReports, .quiet,
+  ]
+  static let operands = Operands.database
 
   /// Between two looks without an event, in seconds.
   private static let patience = 60
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(
-      words, flags: Arguments.privacyFlags.union(["--json", "--create"]),
-      options: [
-        "--count", "--upload", "--dsn", "--header-file", "--interval", "--spread",
-        "--whole-reports",
-      ], operands: 0...1, help: help)
+    let arguments = try Arguments(words, of: self)
     let path = try ReportDatabase.place(
-      arguments.database(help: help), creating: arguments.has("--create"))
-    var count = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
+      arguments.database(), creating: arguments.has("--create"))
+    var count = try arguments.integer("--count", in: 1...Int.max) ?? .max
+    arguments.remark("Waiting for crashes in \(path.escapedForMessage); Ctrl-C ends this.")
     let waiting = try WatchWaiting(stopsAt: [SIGINT, SIGTERM])
-    let uploads = try WatchUploads(path, arguments, help: help)
+    let uploads = try WatchUploads(path, arguments)
     defer { uploads?.stop() }
     // A dump that keeps failing, or is left again and again, is printed once.
     var told: Set<String> = []
@@ -91,8 +90,8 @@ private struct WatchUploads {
   private let uploader: ReportUploader
 
   /// Nil where the arguments name no server.
-  init?(_ path: String, _ arguments: Arguments, help: String) throws {
-    let target = try UploadCommand.target(arguments, urlOption: "--upload", help: help)
+  init?(_ path: String, _ arguments: Arguments) throws {
+    let target = try UploadTarget(arguments, urlOption: "--upload")
     guard let target else { return nil }
     uploader = try ReportUploader(database: path, target: target, review: nil)
     if try !CrashReportDatabase(path: path).uploadsEnabled() {

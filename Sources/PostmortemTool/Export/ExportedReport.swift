@@ -5,6 +5,8 @@ internal import IntermediateDump
 struct ExportedReport {
   let id: ReportID
   let state: StoredReport.State
+  /// The minidump's path.
+  let path: String
   /// Of the crash; of the minidump's last change where that is not known.
   let time: Timestamp
   let isTimeKnown: Bool
@@ -16,11 +18,12 @@ struct ExportedReport {
 
   /// - Parameter modificationTime: of the minidump, in nanoseconds since 1970.
   init(
-    id: ReportID, state: StoredReport.State, modificationTime: Int64, _ facts: ReportFacts?,
-    failure: String? = nil
+    id: ReportID, state: StoredReport.State, path: String = "", modificationTime: Int64,
+    _ facts: ReportFacts?, failure: String? = nil
   ) {
     self.id = id
     self.state = state
+    self.path = path
     // A clock before 1970 is none, and some databases have no such times.
     let known = facts?.time.flatMap { $0.nanoseconds > 0 ? $0 : nil }
     time = known ?? Timestamp(nanoseconds: max(0, modificationTime))

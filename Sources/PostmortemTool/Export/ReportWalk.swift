@@ -8,16 +8,16 @@ internal import IntermediateDump
 /// index and to know it again.
 struct ReportWalk {
   private let paths: [String]
-  private let since: Timestamp?
+  private let period: Period
   private var seen: Set<ReportID> = []
   /// Reports that another database may have whole.
   private var unread: [ReportID: ExportedReport] = [:]
   private(set) var failureCount = 0
 
-  /// - Parameter since: leaves out older crashes.
-  init(_ paths: [String], since: Timestamp?) {
+  /// - Parameter period: leaves out other crashes.
+  init(_ paths: [String], in period: Period) {
     self.paths = paths
-    self.since = since
+    self.period = period
   }
 
   /// - Throws: `ToolError` for a directory that is no database, and what `visit` throws.
@@ -40,7 +40,7 @@ struct ReportWalk {
     guard let count = ReportDatabase.waiting(in: place) else {
       throw ToolError(path: path, ReportDatabase.notOne)
     }
-    if count > 0 { Terminal.printError(ReportDatabase.waitingText(count, path)) }
+    if count > 0 { Terminal.printError(DatabaseRest(of: place).waitingText) }
     return nil
   }
 
@@ -75,7 +75,8 @@ struct ReportWalk {
         }
       }
       let report = ExportedReport(
-        id: file.id, state: file.state, modificationTime: file.status.modificationTime, facts,
+        id: file.id, state: file.state, path: file.path,
+        modificationTime: file.status.modificationTime, facts,
         failure: reason)
       if reason != nil, !isLast {
         unread[file.id] = report
@@ -87,7 +88,7 @@ struct ReportWalk {
         ReportIndex.append(batch, in: directory)
         batch = []
       }
-      guard since.map({ report.time >= $0 }) ?? true else { return true }
+      guard period.contains(report.time) else { return true }
       do { try visit(report) } catch { failure = error }
       return failure == nil
     }

@@ -8,7 +8,12 @@ struct CrashOverview {
     var count = 0
     var first = Timestamp(nanoseconds: .max)
     var last = Timestamp(nanoseconds: .min)
+    /// The newest report, and what a list says of it.
     var lastReport: ReportID?
+    /// Only of signatures.
+    var lastPath = ""
+    var crash = ""
+    var place: String?
     var versions: Set<Int32> = []
     var hosts: Set<Int32> = []
     /// By the day since 1970.
@@ -57,7 +62,13 @@ struct CrashOverview {
     add(to: &versions[Key(program: program, name: version), default: Group()])
     add(to: &hosts[host, default: Group()])
     let signature = number(of: report.facts.signature ?? "no signal in the dump")
-    add(to: &signatures[Key(program: program, name: signature), default: Group()])
+    let key = Key(program: program, name: signature)
+    add(to: &signatures[key, default: Group()])
+    if signatures[key]?.lastReport == report.id {
+      signatures[key]?.lastPath = report.path
+      signatures[key]?.crash = CrashWords.text(of: report.facts)
+      signatures[key]?.place = report.facts.place
+    }
   }
 
   /// In place of a name that is not known.

@@ -13,14 +13,18 @@ struct OverviewPage {
   private let days: ClosedRange<Int32>
   private let since: Timestamp?
   private let now: Timestamp
+  private let links: [ReportID: String]
 
   /// - Parameters:
   ///   - since: the beginning, if one was asked for.
   ///   - now: the time of the page.
-  static func text(of overview: CrashOverview, since: Timestamp?, now: Timestamp) -> String {
+  ///   - links: the pages of reports.
+  static func text(
+    of overview: CrashOverview, since: Timestamp?, now: Timestamp, links: [ReportID: String] = [:]
+  ) -> String {
     let page = OverviewPage(
       overview: overview, releases: overview.releases, days: overview.shownDays(now: now),
-      since: since, now: now)
+      since: since, now: now, links: links)
     var html = HTMLWriter()
     html.addVerbatim("<!DOCTYPE html>\n")
     html.element("html", ["lang": "en"]) { html in
@@ -37,6 +41,13 @@ struct OverviewPage {
     }
     html.breakLine()
     return html.text
+  }
+
+  /// The newest reports of the signatures that a page shows.
+  static func linkedReports(of overview: CrashOverview) -> [(id: ReportID, path: String)] {
+    sorted(overview).prefix(rows.signatures).compactMap { entry in
+      entry.value.lastReport.map { ($0, entry.value.lastPath) }
+    }
   }
 
   private func addBody(to html: inout HTMLWriter) {
@@ -110,11 +121,19 @@ struct OverviewPage {
   }
 
   private func addSignatures(to html: inout HTMLWriter) {
-    let sorted = overview.signatures.sorted { order($0, $1) }
-    addGroups("By signature", sorted, "signatures", limit: Self.rows.signatures, to: &html) {
-      html, key, group in
-      html.element("code", text: shortened(overview.name(key.name)))
+    addGroups(
+      "By signature", Self.sorted(overview), "signatures", limit: Self.rows.signatures, to: &html
+    ) { html, key, group in
+      if let id = group.lastReport, let link = links[id] {
+        html.element("a", ["class": "crash-title", "href": link], text: shortened(group.crash))
+      } else {
+        html.element("b", ["class": "crash-title"], text: shortened(group.crash))
+      }
       if isNew(key, group) { html.element("b", ["class": "new"], text: "new") }
+      if let place = group.place { html.element("p", text: "in " + shortened(place)) }
+      html.element("p", ["class": "at"]) { html in
+        html.element("code", text: shortened(overview.name(key.name)))
+      }
       html.element("p", ["class": "at"], text: details(of: key, group))
     }
   }
@@ -125,9 +144,11 @@ struct OverviewPage {
     let more = versions.count > 4 ? " and \(versions.count - 4) more" : ""
     let parts = [
       shortened(overview.name(key.program)), versions == [CrashOverview.noName] ? "" : shown + more,
-      group.hosts.count == 1 ? "1 host" : "\(Quantity.grouped(group.hosts.count)) hosts",
+      overview.hosts.count == 1
+        ? ""
+        : "\(Quantity.grouped(group.hosts.count)) of \(Quantity.grouped(overview.hosts.count)) hosts",
       "first \(group.first.second.prefix(10))", "last \(group.last.second.prefix(10))",
-      group.lastReport.map { "report \($0.description.prefix(8))" } ?? "",
+      group.lastReport.map { "postmortem show \($0.description.prefix(8))" } ?? "",
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: " \u{B7} ")
   }
@@ -143,7 +164,8 @@ struct OverviewPage {
       let version = overview.name(key.name)
       html.element(
         "code",
-        text: shortened(version == CrashOverview.noName ? program : "\(program) \(version)"))
+        text: shortened(
+          version == CrashOverview.noName ? "\(program), no version" : "\(program) \(version)"))
     }
   }
 
@@ -173,7 +195,8 @@ struct OverviewPage {
           html.element("li") { html in
             html.element("div", ["class": "count"]) { html in
               html.element("span", text: Quantity.grouped(group.count))
-              OverviewChart.addShare(group.count, of: top, to: &html)
+              // Where no group has two, a bar says nothing.
+              if top > 1 { OverviewChart.addShare(group.count, of: top, to: &html) }
             }
             html.element("div", ["class": "name"]) { html in addName(&html, key, group) }
             OverviewChart.addSpark(group, days, to: &html)
@@ -195,10 +218,12 @@ struct OverviewPage {
 
   private typealias Entry = (key: CrashOverview.Key, value: CrashOverview.Group)
 
-  /// The largest first; of two of one size always the same.
-  private func order(_ left: Entry, _ right: Entry) -> Bool {
-    (right.value.count, overview.name(left.key.name), overview.name(left.key.program))
-      < (left.value.count, overview.name(right.key.name), overview.name(right.key.program))
+  /// The signatures, the largest first; of two of one size always in the same order.
+  private static func sorted(_ overview: CrashOverview) -> [Entry] {
+    overview.signatures.sorted { left, right in
+      (right.value.count, overview.name(left.key.name), overview.name(left.key.program))
+        < (left.value.count, overview.name(right.key.name), overview.name(right.key.program))
+    }
   }
 
   /// True if no crash of the cause was before the first one of the newest version.

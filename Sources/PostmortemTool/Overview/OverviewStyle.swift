@@ -22,6 +22,7 @@ enum OverviewStyle {
     .name .at{font-family:inherit}
     .share{display:block;width:100%;height:5px;background:var(--card)}.share rect{fill:var(--red)}
     .spark{flex:0 0 180px;width:180px;height:26px;border-bottom:1px solid var(--line)}.spark rect{fill:var(--own)}
+    .crash-title{font-weight:600;color:var(--text);overflow-wrap:anywhere}
     .new{margin-left:8px;padding:0 5px;border-radius:4px;background:var(--redback);color:var(--red);font-size:11px}
     @media (max-width:640px){.groups li{flex-wrap:wrap;gap:4px 10px}.count{flex-basis:60px}.groups code{font-size:12px}
     .spark{flex:1 0 100%;height:16px}.days{height:140px}}

@@ -64,6 +64,22 @@ enum Terminal {
     if pager.terminationStatus == 127 { print(text) }
   }
 
+  /// True if standard output is a terminal.
+  static var isOutput: Bool { isatty(1) == 1 }
+
+  /// True if a person can answer a question.
+  static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
+
+  /// Asks a question on the terminal; everything except "y" and "yes" is no.
+  static func ask(_ question: String) -> Bool {
+    printProgress(question + " [y/N] ")
+    guard let answer = readLine() else {
+      printProgress("\n")
+      return false
+    }
+    return ["y", "yes"].contains(answer.lowercased().filter { $0 != " " })
+  }
+
   /// Columns where there is no terminal.
   static let widthOfFiles = 100
 
@@ -167,11 +183,14 @@ enum JSON {
 ///
 /// Only on a terminal: it would fill a log.
 final class ProgressLine {
-  private let isShown = isatty(2) == 1
+  private let isShown: Bool
   private let subject: String
   private var shown: String?
 
-  init(_ subject: String) { self.subject = subject }
+  init(_ subject: String, isQuiet: Bool = false) {
+    self.subject = subject
+    isShown = !isQuiet && isatty(2) == 1
+  }
 
   /// Shows the count; nothing for a single step.
   func update(_ done: Int, of count: Int) {

@@ -58,6 +58,7 @@ struct HandlerStatusTests {
     #expect(patient.lines() == ["the crash handler is in place"])
     let healthy = try await doctor(processID)
     #expect(healthy.end.exitCode == 0, "\(healthy.standardOutput)")
+    #expect(healthy.standardOutput.hasPrefix("OK: process \(processID) ("))
     #expect(healthy.standardOutput.contains("the crash handler is in place"))
     #expect(healthy.standardOutput.contains(victim.database))
 
@@ -67,7 +68,8 @@ struct HandlerStatusTests {
     #expect(outside.end.exitCode == 1)
     let lines = outside.standardOutput.split(separator: "\n").map(String.init)
     // Two more say what a kill would leave, which stands in nobody's way.
-    let seen = lines.filter { !$0.hasPrefix("killed now") && !$0.hasPrefix("it has no heartbeats") }
+    let seen = lines.filter { !$0.hasPrefix("note: ") }
+    #expect(lines.first?.hasPrefix("PROBLEM: process \(processID) (") == true)
     #expect(lines.count == seen.count + 2)
     for lines in [inside, seen] {
       func has(_ parts: String...) -> Bool {
@@ -101,7 +103,7 @@ struct HandlerStatusTests {
   @Test func saysWhereThereIsNoHandler() async throws {
     let own = try await doctor(getpid())
     #expect(own.end.exitCode == 1)
-    #expect(own.standardOutput.contains("no crash handler lives in it"))
+    #expect(own.standardOutput.contains("no crash handler is installed"))
     // Beyond the largest process ID that the kernel gives.
     let none = try await doctor(1 << 22 + 1)
     #expect(none.end.exitCode == 1)

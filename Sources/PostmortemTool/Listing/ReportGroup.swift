@@ -13,6 +13,8 @@ struct ReportGroup: Codable {
   /// Of the program, in the order of their first crashes.
   var versions: [String] = []
   /// IDs, oldest crash first.
+  var reportIDs: [String] = []
+  /// The same, as versions before 1.1 had it; goes with 2.0.
   var reports: [String] = []
 
   /// Groups reports, the largest group first.
@@ -31,8 +33,8 @@ struct ReportGroup: Codable {
         .add(id, at: time, version: facts.version)
     }
     return groups.values.sorted {
-      ($0.count, $0.last.nanoseconds, $1.reports[0]) > (
-        $1.count, $1.last.nanoseconds, $0.reports[0]
+      ($0.count, $0.last.nanoseconds, $1.reportIDs[0]) > (
+        $1.count, $1.last.nanoseconds, $0.reportIDs[0]
       )
     }
   }
@@ -40,6 +42,7 @@ struct ReportGroup: Codable {
   private mutating func add(_ id: String, at time: Timestamp, version: String?) {
     count += 1
     last = time
+    reportIDs.append(id)
     reports.append(id)
     if let version, !versions.contains(version) { versions.append(version) }
   }
@@ -50,7 +53,7 @@ struct ReportGroup: Codable {
     let program = program.map { "\($0): " } ?? ""
     let line = program + (signature ?? "no signal in the dump")
     let details =
-      "first \(first.second), last \(last.second) UTC\(versions), last report \(reports.last ?? "-")"
+      "first \(first.second), last \(last.second) UTC\(versions), last report \(reportIDs.last ?? "-")"
     let number = String(count)
     let margin = String(repeating: " ", count: max(0, 5 - number.count)) + number
     return "\(margin)  \(line.escapedForMessage)\n       \(details.escapedForMessage)\n"

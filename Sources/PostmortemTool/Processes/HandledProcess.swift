@@ -90,7 +90,8 @@ struct HandledProcess {
     }
   }
 
-  private static func verdict(
+  /// A converter's verdict on the owner of a locked file in a directory.
+  static func verdict(
     on name: PendingDumpName, _ record: RunRecord?, in path: String
   ) -> OwnerVerdict? {
     guard let directory = try? Directory(path: path) else { return nil }
@@ -141,7 +142,7 @@ struct HandledProcess {
   }
 
   /// The run record at a path; nil if it cannot be read.
-  private static func record(at path: String) -> RunRecord? {
+  static func record(at path: String) -> RunRecord? {
     FileManager.default.contents(atPath: path).flatMap { RunRecord(bytes: [UInt8]($0)) }
   }
 }

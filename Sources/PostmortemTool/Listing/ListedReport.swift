@@ -8,6 +8,16 @@ struct ListedReport {
   let stored: StoredReport
   /// Nil for a report that is still being written or cannot be read.
   var facts: ReportFacts?
+  /// Nil where it is not known, or was not asked for.
+  var processID: UInt64?
+
+  /// - Parameter keepsDetails: false keeps of the details only the process ID.
+  init(stored: StoredReport, facts: ReportFacts?, keepsDetails: Bool = true) {
+    self.stored = stored
+    self.facts = facts
+    processID = facts?.details?[.processID]
+    if !keepsDetails { self.facts?.details = nil }
+  }
 
   /// Of the crash; of the report where that is not known.
   var time: Timestamp { facts?.time ?? stored.creationTime }
@@ -47,17 +57,22 @@ struct ListedReport {
   /// - Parameters:
   ///   - needsNames: reads also the reports whose names were not all looked for when they were made.
   ///   - symbolDirectories: as for `show`; with one the index is neither used nor changed.
+  ///   - needsProcessIDs: reads them from the index too.
+  ///   - isStoring: false leaves the index as it is.
   static func all(
-    in database: CrashReportDatabase, needsNames: Bool = false, symbolDirectories: [String] = []
+    in database: CrashReportDatabase, needsNames: Bool = false, symbolDirectories: [String] = [],
+    needsProcessIDs: Bool = false, isStoring: Bool = true
   ) throws -> Listing {
     let directory = try database.open()
     let index = symbolDirectories.isEmpty ? ReportIndex(in: directory) : nil
     let stored = try database.unorderedReports(collectConcurrently)
-    let isWorn = index?.isWorn(reports: stored.count) ?? false
+    let isWorn = isStoring && (index?.isWorn(reports: stored.count) ?? false)
     var reports = collectConcurrently(stored.count) { piece in
       // Details are for an index that is written anew.
       stored[piece].map {
-        ListedReport(stored: $0, facts: index?.facts(of: $0, withDetails: isWorn))
+        ListedReport(
+          stored: $0, facts: index?.facts(of: $0, withDetails: isWorn || needsProcessIDs),
+          keepsDetails: isWorn)
       }
     }
     let missing = reports.indices.filter { position in
@@ -67,7 +82,7 @@ struct ListedReport {
       return report.facts.map { needsNames && !$0.isNamed } ?? true
     }
     let failures = read(missing, of: &reports, symbolDirectories) { batch in
-      if index != nil, !isWorn { ReportIndex.append(batch, in: directory) }
+      if isStoring, index != nil, !isWorn { ReportIndex.append(batch, in: directory) }
     }
     if isWorn {
       ReportIndex.rewrite(reports.compactMap(\.record), in: directory)
@@ -97,7 +112,9 @@ struct ListedReport {
     for (count, position) in missing.enumerated() {
       progress.update(count, of: missing.count)
       do throws(ToolError) {
-        reports[position].facts = try reader.facts(of: reports[position].stored.path)
+        reports[position] = ListedReport(
+          stored: reports[position].stored,
+          facts: try reader.facts(of: reports[position].stored.path))
         if let record = reports[position].record { batch.append(record) }
       } catch {
         // Names that could not be had are missing; what the index said stays.
@@ -142,18 +159,26 @@ extension ListedReport {
     return "\(stored.id)  \(stored.state.rawValue.padded(to: 9))  \(text)\(upload.text)\n"
   }
 
-  /// The columns behind ID and state.
+  /// The columns behind ID and state: none is missing, so that each stands at its place.
   private var text: String {
     let signal = (facts?.signal ?? "-").padded(to: 8)
     let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
     let cause = facts?.end.map { "end: \($0)" } ?? facts?.cause ?? reason
-    var columns = [program.isEmpty ? "-" : program, cause ?? (facts == nil ? "unreadable" : "-")]
-    if let place = facts?.place { columns.append("in \(place)") }
-    return "\(time.second) UTC  \(signal)  " + columns.joined(separator: "  ").escapedForMessage
+    let columns = [
+      program.isEmpty ? "-" : program, cause ?? (facts == nil ? "unreadable" : "-"),
+      facts?.place.map { "in \($0)" } ?? "-",
+    ]
+    return "\(time.second) UTC  \(signal)  "
+      + columns.map(\.withSingleSpaces).joined(separator: "  ").escapedForMessage
   }
 }
 
 extension String {
+  /// The text without runs of spaces, which separate columns.
+  var withSingleSpaces: String {
+    contains("  ") ? replacing(/[ ]+/, with: " ") : self
+  }
+
   /// The text with spaces behind it up to a count of bytes.
   func padded(to count: Int) -> String {
     self + String(repeating: " ", count: max(0, count - utf8.count))
@@ -167,23 +192,6 @@ extension Timestamp {
     let position = text.utf8.index(text.startIndex, offsetBy: 10)
     text.replaceSubrange(position...position, with: " ")
     return text
-  }
-
-  /// Reads a moment as an option gives it: an age such as 90m, 12h or 7d, or a date in UTC with or
-  /// without a time of day, such as 2026-11-22 or 2026-11-22T21:05.
-  ///
-  /// - Parameter now: what an age is counted from.
-  init?(option text: String, now: Timestamp) {
-    let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-    if let unit = text.last.flatMap({ seconds[$0] }) {
-      guard let count = Int64(text.dropLast()), (0...1_000_000).contains(count) else { return nil }
-      self = now.advanced(by: .seconds(0 &- count &* unit))
-      return
-    }
-    let shortest = "0000-00-00T00:00:00.000000000Z"
-    let given = text.replacing(" ", with: "T")
-    guard [10, 16, 19].contains(given.utf8.count) else { return nil }
-    self.init(given + shortest.dropFirst(given.count))
   }
 }
 

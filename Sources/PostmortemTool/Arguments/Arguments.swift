@@ -1,0 +1,190 @@
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+
+/// The words of a command line, sorted into operands, flags and options with a value.
+///
+/// Source: POSIX.1-2024, 12.2 (Utility Syntax Guidelines), with long names.
+struct Arguments {
+  private(set) var operands: [String] = []
+  private var flags: Set<String> = []
+  private var options: [String: [String]] = [:]
+  /// The help that errors quote the usage of.
+  let help: String
+  private let known: [CommandOption]
+
+  /// Sorts the words after a subcommand's name.
+  init(_ words: [String], of command: any Subcommand.Type) throws(ToolError) {
+    try self.init(
+      words, known: command.options + CommandOption.shared, operands: command.operands,
+      help: command.help)
+    guard let group = self["--shared-with"] else { return }
+    do throws(CrashReportDatabaseError) {
+      try CrashReportDatabase.share(with: group)
+    } catch {
+      throw ToolError(error.description)
+    }
+  }
+
+  /// Sorts words by the names of flags and options alone, for subcommands that no person calls.
+  init(
+    _ words: [String], flags: Set<String> = [], options: Set<String> = [],
+    operands: ClosedRange<Int>, help: String
+  ) throws(ToolError) {
+    let known =
+      flags.map { CommandOption(names: [$0], "") }
+      + options.map { CommandOption(names: [$0], value: "VALUE", "") }
+    try self.init(words, known: known, operands: Operands(operands, "an operand"), help: help)
+  }
+
+  private init(
+    _ words: [String], known: [CommandOption], operands: Operands, help: String
+  ) throws(ToolError) {
+    self.help = help
+    self.known = known
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      if word == "--" {
+        self.operands += rest
+        break
+      }
+      // A single dash is an operand by convention.
+      guard word.hasPrefix("-"), word != "-" else {
+        self.operands.append(word)
+        guard operands.isCommand else { continue }
+        self.operands += rest
+        break
+      }
+      try take(word, &rest)
+    }
+    guard self.operands.count >= operands.count.lowerBound else {
+      throw usage("missing argument: \(operands.name)")
+    }
+    guard self.operands.count <= operands.count.upperBound else {
+      throw unexpected(self.operands[operands.count.upperBound])
+    }
+  }
+
+  /// Takes an option, and its value where that is the next word.
+  private mutating func take(
+    _ word: String, _ rest: inout ArraySlice<String>
+  ) throws(ToolError) {
+    let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    if let option = option(String(parts[0])) {
+      if option.value == nil {
+        guard parts.count == 1 else {
+          throw usage("\(parts[0]) takes no value, so not '\(word.escapedForMessage)'")
+        }
+        flags.insert(option.name)
+      } else {
+        guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+          throw usage("\(parts[0]) needs a value")
+        }
+        options[option.name, default: []].append(value)
+      }
+      return
+    }
+    guard !word.hasPrefix("--"), try takeCluster(word, &rest) else {
+      throw unknown(String(parts[0]))
+    }
+  }
+
+  /// Takes several flags of one letter behind one dash, the last perhaps an option with its value.
+  ///
+  /// - Returns: false if the first letter is none that is known.
+  private mutating func takeCluster(
+    _ word: String, _ rest: inout ArraySlice<String>
+  ) throws(ToolError) -> Bool {
+    var letters = word.dropFirst()
+    // "-json" is a mistake for "--json".
+    guard option("-" + word) == nil else { return false }
+    while let letter = letters.popFirst() {
+      guard let option = option("-\(letter)") else { return false }
+      guard option.value != nil else {
+        flags.insert(option.name)
+        continue
+      }
+      guard let value = letters.isEmpty ? rest.popFirst() : String(letters) else {
+        throw usage("-\(letter) needs a value")
+      }
+      options[option.name, default: []].append(value)
+      return true
+    }
+    return true
+  }
+
+  private func option(_ name: String) -> CommandOption? {
+    known.first { $0.names.contains(name) }
+  }
+
+  private func unknown(_ name: String) -> ToolError {
+    var text = "unknown option '\(name.escapedForMessage)'"
+    if let meant = Suggestion.option(name, among: known.flatMap(\.names)) {
+      text += meant
+    } else {
+      text += Suggestion.text(for: name, among: known.flatMap(\.names).sorted())
+    }
+    return usage(text)
+  }
+
+  /// An error of this command line, with the command's usage.
+  func usage(_ reason: String) -> ToolError { ToolError.usage(reason, help: help) }
+
+  /// The error of an operand for which there is no place.
+  func unexpected(_ operand: String) -> ToolError {
+    usage("unexpected argument '\(operand.escapedForMessage)'")
+  }
+
+  func has(_ flag: String) -> Bool { flags.contains(flag) }
+
+  /// The value of `--sanitize` and `--no-memory`.
+  var privacy: ReportPrivacy {
+    has("--no-memory") ? .noMemory : has("--sanitize") ? .sanitized : .full
+  }
+
+  subscript(option: String) -> String? { options[option]?.last }
+
+  /// Every value of an option that may be given more than once, in order.
+  func values(of option: String) -> [String] { options[option] ?? [] }
+
+  /// A word that is a process ID.
+  func processID(_ word: String) throws(ToolError) -> Int32 {
+    guard let processID = Int32(word), processID > 0 else {
+      throw usage("'\(word.escapedForMessage)' is not a process ID")
+    }
+    return processID
+  }
+
+  /// The value of an option that is a number; nil if it was not given.
+  func integer(_ option: String, in range: ClosedRange<Int>) throws(ToolError) -> Int? {
+    guard let text = self[option] else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw usage(
+        "\(option) needs a number from \(range.lowerBound) to \(range.upperBound), not "
+          + "'\(text.escapedForMessage)'")
+    }
+    return number
+  }
+
+  /// Whether output to standard output has color, by `--color`.
+  func usesColor() throws(ToolError) -> Bool {
+    switch self["--color"] ?? "auto" {
+    case "always": return true
+    case "never": return false
+    case "auto": return self["--output"] == nil && Terminal.usesColor
+    default: throw usage("--color is always, never or auto")
+    }
+  }
+
+  /// Prints a remark on standard error, if that is a terminal and `--quiet` was not given.
+  func remark(_ text: @autoclosure () throws -> String) rethrows {
+    guard !has("--quiet"), !has("--json"), isatty(2) == 1 else { return }
+    Terminal.printProgress(try text() + "\n")
+  }
+
+  /// Prints a warning on standard error; as a JSON object with `--json`, as errors are.
+  func warn(_ text: String) {
+    guard has("--json") else { return Terminal.printError(text) }
+    Terminal.printProgress((try? JSON.line(of: ["warning": text])) ?? "")
+  }
+}

@@ -1,0 +1,111 @@
+/// An option of a subcommand: parser, help, manual page and completion all read it.
+struct CommandOption: Sendable {
+  /// The kind of value that an option or operand takes, for completion.
+  enum Completion: Sendable, Equatable {
+    case nothing
+    case directory
+    case file
+    case words([String])
+    case report
+    case program
+    case processID
+    case subcommand
+  }
+
+  /// With their dashes, the short one first; the last one is the name by which code asks for it.
+  let names: [String]
+  /// The word that stands for the value in help; nil for a flag.
+  let value: String?
+  let completion: Completion
+  /// A description in one or more sentences, without an end mark.
+  let text: String
+
+  /// - Parameter names: with a comma between them.
+  init(
+    _ names: String, value: String? = nil, completing completion: Completion = .nothing,
+    _ text: String
+  ) {
+    self.init(
+      names: names.split(separator: ", ").map(String.init), value: value, completing: completion,
+      text)
+  }
+
+  init(
+    names: [String], value: String? = nil, completing completion: Completion = .nothing,
+    _ text: String
+  ) {
+    self.names = names
+    self.value = value
+    self.completion = completion
+    self.text = text
+  }
+
+  var name: String { names.last ?? "" }
+
+  /// The left column of help: "-o, --output FILE".
+  var term: String {
+    names.joined(separator: ", ") + (value.map { " \($0)" } ?? "")
+  }
+}
+
+/// Options that several subcommands have.
+extension CommandOption {
+  static let database = CommandOption(
+    "-d, --database", value: "DIR", completing: .directory,
+    "the database; $POSTMORTEM_DATABASE if not given")
+
+  static let since = CommandOption(
+    "--since", value: "WHEN", completing: .words(["yesterday", "today", "1h", "7d"]),
+    "leave out crashes before this moment: yesterday, today, an age (90m, 7d, 1d12h, \"2 hours ago\"), or a "
+      + "date in UTC with or without a time, as JSON has it too")
+
+  static let until = CommandOption(
+    "--until", value: "WHEN", completing: .words(["yesterday", "today", "1h", "7d"]),
+    "leave out crashes after this moment")
+
+  static let program = CommandOption(
+    "--program", value: "NAME", completing: .program, "leave out other programs")
+
+  static let processID = CommandOption(
+    "--pid", value: "PID", "leave out other processes")
+
+  static let symbols = CommandOption(
+    "--symbols", value: "DIR", completing: .directory,
+    "look here too for files of the same builds: under any name in it, as .build-id/xx/yyyy.debug, or by "
+      + "their whole path; may be given more than once")
+
+  static let sanitize = CommandOption(
+    "--sanitize",
+    "leave out what may be a secret: memory except stacks, in stacks and registers everything except "
+      + "addresses and numbers below 4,096, vector registers, arguments, annotations, breadcrumbs, thread "
+      + "names, messages that hold values")
+
+  static let noMemory = CommandOption(
+    "--no-memory", "the same, and stacks too; frames are still there")
+
+  static let output = CommandOption(
+    "-o, --output", value: "FILE", completing: .file,
+    "write to FILE, which is replaced if it exists")
+
+  static let color = CommandOption(
+    "--color", value: "WHEN", completing: .words(["always", "never", "auto"]),
+    "always, never, or auto, the default: on a terminal unless NO_COLOR is set")
+
+  static let quiet = CommandOption("-q, --quiet", "print no progress and no remarks")
+
+  static let create = CommandOption(
+    "--create", "make a database of a directory that has neither dumps nor reports, or is missing")
+
+  static let yes = CommandOption(
+    names: ["-y", "-f", "--force", "--yes"], "do not ask on a terminal")
+
+  static func json(_ text: String) -> CommandOption { CommandOption("--json", text) }
+
+  /// The options of every subcommand, which help names once.
+  static let shared = [
+    CommandOption("-h, --help", "print the help of a subcommand"),
+    CommandOption(
+      "--shared-with", value: "GROUP",
+      "use databases to which the members of a group may write (HandlerOptions.sharedGroup)"),
+  ]
+}

@@ -1,0 +1,141 @@
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+
+/// Answers a shell that completes a command line: `postmortem __complete WORD...`, for the scripts of
+/// `completion` only.
+///
+/// The last word is the one to complete. Prints a line for each candidate, with a description after a tab;
+/// the last line says which names of files the shell adds: ":files", ":directories" or ":none".
+enum Completer {
+  static let name = "__complete"
+
+  /// IDs that are offered, the newest first.
+  private static let maximumReports = 100
+
+  private struct Answer {
+    var candidates: [(word: String, description: String)] = []
+    var files = "none"
+  }
+
+  /// An error has no place on a command line that is being written: then there are no candidates.
+  static func run(_ words: [String]) {
+    let words = joined(words)
+    let answer = answer(for: words)
+    let beginning = words.last ?? ""
+    var text = ""
+    for (word, description) in answer.candidates where word.hasPrefix(beginning) {
+      text += "\(word)\t\(description.escapedForMessage)\n"
+    }
+    Terminal.print(text + ":\(answer.files)\n")
+  }
+
+  /// Bash breaks "--color=auto" into three words, of which only the last is to be replaced.
+  private static func joined(_ words: [String]) -> [String] {
+    var words = words
+    while let index = words.firstIndex(of: "="), index > 0 {
+      // An empty value is not yet there.
+      if index == words.count - 1 { words.append("") }
+      words.remove(at: index)
+    }
+    return words
+  }
+
+  private static func answer(for words: [String]) -> Answer {
+    var before = words.dropLast()
+    // Options before the subcommand.
+    while let word = before.first, word.hasPrefix("-") {
+      before = before.dropFirst(["-d", "--database", "--shared-with"].contains(word) ? 2 : 1)
+    }
+    guard let name = before.first else {
+      if ["-d", "--database"].contains(words.dropLast().last ?? "") {
+        return Answer(files: "directories")
+      }
+      return Answer(candidates: subcommands)
+    }
+    if name == "help" { return Answer(candidates: subcommands) }
+    guard let command = try? PostmortemTool.subcommand(name) else { return Answer() }
+    return answer(for: words, of: command, given: before.dropFirst())
+  }
+
+  private static func answer(
+    for words: [String], of command: any Subcommand.Type, given: ArraySlice<String>
+  ) -> Answer {
+    let current = words.last ?? ""
+    let options = command.options + CommandOption.shared
+    let isAfterEnd = given.contains("--")
+    if !isAfterEnd, let last = given.last,
+      let option = options.first(where: { $0.names.contains(last) }), option.value != nil
+    {
+      return values(option.completion, words)
+    }
+    if !isAfterEnd, let end = current.firstIndex(of: "="),
+      let option = options.first(where: { $0.names.contains(String(current[..<end])) })
+    {
+      var answer = values(option.completion, words)
+      let head = current[...end]
+      answer.candidates = answer.candidates.map { (head + $0.word, $0.description) }
+      return answer
+    }
+    if !isAfterEnd, current.hasPrefix("-") {
+      return Answer(
+        candidates: options.flatMap { option in option.names.map { ($0, option.text) } })
+    }
+    if command.operands.completion == .report, current.isPath { return Answer(files: "files") }
+    return values(command.operands.completion, words)
+  }
+
+  private static var subcommands: [(String, String)] {
+    PostmortemTool.subcommands.map { ($0.name, $0.summary) } + [("help", "all about a subcommand")]
+  }
+
+  private static func values(_ kind: CommandOption.Completion, _ words: [String]) -> Answer {
+    switch kind {
+    case .nothing: Answer()
+    case .directory: Answer(files: "directories")
+    case .file: Answer(files: "files")
+    case .words(let words): Answer(candidates: words.map { ($0, "") })
+    case .report: Answer(candidates: reports(words))
+    case .program: Answer(candidates: programs(words))
+    case .processID:
+      Answer(candidates: HandlerSearch.handled(in: nil).map { ("\($0.processID)", $0.name) })
+    case .subcommand: Answer(candidates: subcommands)
+    }
+  }
+
+  /// The reports of the database that the words name, from the index alone, the newest first.
+  private static func listed(_ words: [String]) -> [ListedReport] {
+    var path = ReportDatabase.ofEnvironment
+    for (number, word) in words.dropLast().enumerated() {
+      if ["-d", "--database"].contains(word), number + 1 < words.count - 1 {
+        path = words[number + 1]
+      } else if word.hasPrefix("--database=") {
+        path = String(word.dropFirst(11))
+      } else if word.contains("/"), InputFile.isDirectory((word as NSString).expandingTildeInPath) {
+        path = word
+      }
+    }
+    guard let path, let place = try? ReportDatabase.place((path as NSString).expandingTildeInPath),
+      let database = try? CrashReportDatabase(existing: place),
+      (try? database.keepsReports()) == true,
+      let stored = try? database.unorderedReports().filter({ $0.state != .new }),
+      let reports = try? ListedReport.indexed(stored, in: database)
+    else { return [] }
+    return reports.sorted { ($0.time, $0.stored.id) > ($1.time, $1.stored.id) }
+  }
+
+  private static func reports(_ words: [String]) -> [(String, String)] {
+    let reports = Array(listed(words).prefix(maximumReports))
+    let table = ReportTable(width: 80, usesColor: false, now: .now)
+    let ids = ReportTable.shortIDs(of: reports.map(\.stored.id.description))
+    return zip(ids, reports).map { id, report in
+      let words = [report.programText, CrashWords.text(of: report.facts).shortened(to: 50)]
+      return (id, table.age(of: report.time) + ", " + words.joined(separator: ", "))
+    }
+  }
+
+  private static func programs(_ words: [String]) -> [(String, String)] {
+    let counts = Dictionary(grouping: listed(words).compactMap(\.facts?.program)) { $0 }
+    return counts.sorted { $0.key < $1.key }.map { ($0.key, ReportTable.reports($0.value.count)) }
+  }
+}

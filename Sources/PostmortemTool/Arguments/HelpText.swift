@@ -1,0 +1,62 @@
+/// Help as a terminal of 80 columns shows it.
+enum HelpText {
+  static let width = 80
+  /// The column of the texts of options.
+  private static let indent = 22
+
+  /// Fills paragraphs; a paragraph that begins with a blank keeps its lines.
+  ///
+  /// - Parameter text: paragraphs separated by empty lines.
+  static func paragraphs(_ text: String) -> String {
+    text.split(separator: "\n\n").map { paragraph in
+      if paragraph.hasPrefix(" ") { return paragraph + "\n" }
+      let words = paragraph.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      return filled(words, width: width).joined(separator: "\n") + "\n"
+    }.joined(separator: "\n")
+  }
+
+  /// Splits the first paragraph off.
+  static func firstParagraph(of text: String) -> (head: String, rest: String) {
+    let parts = text.split(separator: "\n\n", maxSplits: 1)
+    return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
+  }
+
+  /// The lines of usage, broken between their parts.
+  static func usage(_ lines: [String]) -> String {
+    var text = ""
+    for (number, line) in lines.enumerated() {
+      let head = number == 0 ? "Usage: " : "       "
+      let pieces = filled(line, width: width - head.count - 4)
+      text += head + pieces[0] + "\n"
+      for piece in pieces.dropFirst() { text += "           " + piece + "\n" }
+    }
+    return text
+  }
+
+  /// Options with their texts in one column.
+  static func table(_ options: [CommandOption]) -> String {
+    options.map { option in
+      let term = "  " + option.term
+      let lines = filled(option.text, width: width - indent)
+      let margin = String(repeating: " ", count: indent)
+      let isShort = term.count <= indent - 2
+      let head = isShort ? term.padded(to: indent) + lines[0] : term + "\n" + margin + lines[0]
+      return ([head] + lines.dropFirst().map { margin + $0 }).joined(separator: "\n") + "\n"
+    }.joined()
+  }
+
+  /// Breaks a text at blanks; a word that is too long stays whole.
+  static func filled(_ text: String, width: Int) -> [String] {
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ") {
+      if !line.isEmpty, line.count + 1 + word.count > width {
+        lines.append(line)
+        line = ""
+      }
+      line += (line.isEmpty ? "" : " ") + word
+    }
+    lines.append(line)
+    return lines
+  }
+}

@@ -1,0 +1,103 @@
+internal import Foundation
+internal import PendingDumps
+
+// The rules by which a command line names its database. Docs/Decisions/0078 has the reasons.
+
+extension String {
+  /// True for a word that is a path and nothing else: it has a slash, or is `.` or `..`.
+  var isPath: Bool { contains("/") || self == "." || self == ".." }
+
+  /// The text as a shell and a terminal take it for one word.
+  var quotedForShell: String {
+    let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:@,"
+    if !isEmpty, allSatisfy(plain.contains) { return self }
+    return "'" + replacing("'", with: "'\\''").escapedForMessage + "'"
+  }
+
+  /// A database as the operand of a command that a message recommends, with a blank before it; empty for
+  /// the database that the environment names.
+  var asDatabaseOperand: String {
+    if let known = ReportDatabase.ofEnvironment {
+      let identity = InputFile.identity(of: DatabaseDirectory.place(known))
+      if self == known || (!identity.isEmpty && identity == InputFile.identity(of: self)) {
+        return ""
+      }
+    }
+    return " " + (isPath ? self : "./" + self).quotedForShell
+  }
+}
+
+extension Arguments {
+  /// The database that `--database` or the environment names; nil if neither does.
+  var namedDatabase: String? { self["--database"] ?? ReportDatabase.ofEnvironment }
+
+  /// The database of a command that takes nothing else.
+  func database() throws(ToolError) -> String {
+    guard let path = operands.first else { return try requiredDatabase() }
+    if self["--database"] != nil { throw twice(path) }
+    if !path.isPath { warnOfWord(path) }
+    return path
+  }
+
+  /// The databases of a command that takes several.
+  func databases() throws(ToolError) -> [String] {
+    let all = values(of: "--database") + operands
+    guard !all.isEmpty else { return [try requiredDatabase()] }
+    for word in operands where !word.isPath { warnOfWord(word) }
+    return all
+  }
+
+  /// The database and the report IDs of a command that changes or sends reports.
+  ///
+  /// - Parameter needsIDs: true for a command that does nothing without an ID.
+  /// - Throws: `ToolError` for a word that may be a directory, as version 1.0.0 had it, or an ID: nothing is
+  ///   changed by a guess.
+  func databaseAndIDs(needsIDs: Bool) throws(ToolError) -> (path: String, ids: ArraySlice<String>) {
+    guard let first = operands.first else {
+      return (try requiredDatabase(), [])
+    }
+    if let path = self["--database"] {
+      if first.isPath { throw twice(first) }
+      return (path, operands[...])
+    }
+    if first.isPath { return (first, operands.dropFirst()) }
+    guard let path = ReportDatabase.ofEnvironment else {
+      if needsIDs, operands.count == 1 { throw missingDatabase() }
+      warnOfWord(first)
+      return (first, operands.dropFirst())
+    }
+    // Only an ID has no directory's place: the command needs one.
+    if needsIDs, operands.count == 1 { return (path, operands[...]) }
+    guard ReportDatabase.isBeginningOfID(first) else {
+      warnOfWord(first)
+      return (first, operands.dropFirst())
+    }
+    guard !InputFile.isDirectory(first) else {
+      throw usage(
+        "'\(first)' may be the directory ./\(first) or a report's ID: write --database \(first), or "
+          + "--database \(path.quotedForShell) for the ID")
+    }
+    return (path, operands[...])
+  }
+
+  /// Says that a word was taken as a directory.
+  func warnOfWord(_ word: String) {
+    let quoted = ("./" + word).quotedForShell
+    warn(
+      "'\(word.escapedForMessage)' is taken as a directory, as in version 1.0.0: write \(quoted) or "
+        + "--database \(word.quotedForShell); from version 2.0 on a word without a slash is none")
+  }
+
+  func missingDatabase() -> ToolError {
+    usage("no database: write --database DIR, or set \(ReportDatabase.variable)")
+  }
+
+  func twice(_ path: String) -> ToolError {
+    usage("two databases: --database and '\(path.escapedForMessage)'")
+  }
+
+  func requiredDatabase() throws(ToolError) -> String {
+    guard let path = namedDatabase else { throw missingDatabase() }
+    return path
+  }
+}

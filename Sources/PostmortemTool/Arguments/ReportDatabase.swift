@@ -1,0 +1,134 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+internal import Minidump
+internal import PendingDumps
+internal import ProcessSnapshot
+
+/// A database that must exist: a mistyped path must not make directories.
+enum ReportDatabase {
+  /// The variable that stands for DIR.
+  static let variable = "POSTMORTEM_DATABASE"
+
+  /// The database that the environment names; nil if it names none.
+  static var ofEnvironment: String? {
+    ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Finds a report by its ID or the beginning of it.
+  ///
+  /// - Parameter help: shown for a word that cannot be one.
+  /// - Throws: `ToolError` if there is none, or more than one.
+  static func report(
+    _ text: String, in database: CrashReportDatabase, at path: String, help: String
+  ) throws -> StoredReport {
+    guard isBeginningOfID(text) else {
+      throw ToolError.usage("'\(text.escapedForMessage)' is not a report ID", help: help)
+    }
+    let beginning = text.lowercased()
+    let reports: [StoredReport] =
+      if let id = ReportID(text) {
+        try database.report(id).map { [$0] } ?? []
+      } else {
+        try database.unorderedReports().filter {
+          $0.state != .new && $0.id.description.hasPrefix(beginning)
+        }
+      }
+    guard let report = reports.first else {
+      throw ToolError(path: path, "no report \(text): see postmortem list\(path.asDatabaseOperand)")
+    }
+    guard reports.count == 1 else {
+      let ids = reports.map(\.id).sorted().prefix(8).map(\.description).joined(separator: ", ")
+      throw ToolError(
+        path: path,
+        "\(reports.count) reports begin with \(text): \(ids)"
+          + (reports.count > 8 ? ", ..." : ""))
+    }
+    return report
+  }
+
+  /// True for a word of which a report ID could begin.
+  static func isBeginningOfID(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= 36 && text.allSatisfy { $0.isHexDigit || $0 == "-" }
+  }
+
+  /// The database that a command line names.
+  ///
+  /// - Throws: `ToolError` if it is no directory.
+  static func place(_ path: String) throws(ToolError) -> String {
+    try InputFile.requireDirectory(path)
+    return DatabaseDirectory.place(path)
+  }
+
+  /// The same for a command that makes what is missing: a mistyped path must not become a database.
+  ///
+  /// - Parameter creating: true if that is meant; makes the last directory of the path, for this user alone.
+  /// - Throws: `ToolError` if it has neither dumps nor reports.
+  static func place(_ path: String, creating: Bool) throws(ToolError) -> String {
+    if creating, unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
+      throw ToolError(path: path, "cannot be made: \(ToolError.text(errno))")
+    }
+    let place = try place(path)
+    let hasReports = StoredReport.State.allCases.allSatisfy {
+      InputFile.isDirectory("\(place)/\($0.rawValue)")
+    }
+    guard creating || hasReports || InputFile.isDirectory("\(place)/\(PendingDumpName.directory)")
+    else {
+      throw ToolError(
+        path: path,
+        "not a crash database: it has neither dumps nor reports; write --create to make it one")
+    }
+    return place
+  }
+
+  /// Of a directory that has nothing of a database.
+  static let notOne =
+    "not a crash database: it has neither dumps nor reports; give the directory that was given to "
+    + "startHandler(database:)"
+
+  /// Counts the dumps that wait to be processed; nil if there is no directory of dumps.
+  static func waiting(in path: String) -> Int? {
+    let pending = path + "/" + PendingDumpName.directory
+    guard InputFile.isDirectory(pending) else { return nil }
+    return InputFile.names(in: pending).count { PendingDumpName(fileName: $0)?.role == .finished }
+  }
+
+  /// Opens a database whose settings are to be changed, before its first program starts too: then its
+  /// directory is empty, or has dumps alone.
+  static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
+    // A new ext4 volume has that one.
+    let isEmpty =
+      InputFile.isDirectory(path) && InputFile.names(in: path).allSatisfy { $0 == "lost+found" }
+    return try CrashReportDatabase(path: try place(path, creating: creating || isEmpty))
+  }
+
+  static func open(_ path: String) throws -> CrashReportDatabase {
+    let path = try place(path)
+    guard InputFile.isDirectory(path + "/pending") else {
+      // Made by a handler; nothing was ever processed.
+      if waiting(in: path) != nil {
+        throw ToolError(
+          path: path, (["no report"] + DatabaseRest(of: path).notes).joined(separator: "; "))
+      }
+      throw ToolError(path: path, notOne)
+    }
+    return try CrashReportDatabase(path: path)
+  }
+}
+
+extension StoredReport {
+  /// Reports on ends are a few kilobytes; larger ones are not read for it.
+  private static var endSize: Int64 { 64 << 10 }
+
+  /// The way in which a run ended that left no dump, in the word of the JSON schema; nil for the
+  /// report of a dump.
+  var endKind: String? {
+    guard state != .new, size <= Self.endSize, let bytes = try? InputFile.bytes(of: path),
+      let document = MinidumpSummary.document(read: { offset, count in
+        Array(bytes.dropFirst(Int(clamping: offset)).prefix(count))
+      })
+    else { return nil }
+    return ProcessSnapshot(summarizing: document).end.map { $0.kind?.word ?? "unknown" }
+  }
+}

@@ -1,0 +1,99 @@
+internal import CrashReportUpload
+internal import Foundation
+
+extension CommandOption {
+  static let dsn = CommandOption(
+    "--dsn", value: "DSN",
+    "send Sentry's envelopes to a project there, or at a server that speaks its protocol: "
+      + "https://KEY@HOST/PROJECT")
+
+  static let headerFile = CommandOption(
+    "--header-file", value: "FILE", completing: .file, "HTTP headers, 'Name: value' a line")
+
+  static let wholeReports = CommandOption(
+    "--whole-reports", value: "N",
+    "send so many reports of a signature whole in an hour, and the others as a count without minidumps; for a "
+      + "server that takes a form without one")
+}
+
+extension UploadTarget {
+  /// The server that the arguments name, by a URL or a DSN, with those of the options that the
+  /// subcommand has; nil where they name none.
+  ///
+  /// - Parameter timeout: without the option `--timeout`, in seconds.
+  init?(_ arguments: Arguments, urlOption: String, timeout: Int = 60) throws {
+    let options = try UploadOptions(arguments, timeout)
+    switch (arguments[urlOption], arguments["--dsn"]) {
+    case (let url?, nil): try self.init(url: url, options: options)
+    case (nil, let dsn?): try self.init(dsn: dsn, options: options)
+    case (nil, nil): return nil
+    case (_?, _?): throw arguments.usage("\(urlOption) and --dsn exclude each other")
+    }
+  }
+}
+
+extension UploadOptions {
+  /// - Parameter seconds: the timeout without the option `--timeout`.
+  fileprivate init(_ arguments: Arguments, _ seconds: Int) throws {
+    self.init()
+    if let count = try arguments.integer("--whole-reports", in: 0...1_000_000) {
+      var sampling = UploadSampling()
+      sampling.wholeReports = count
+      self.sampling = sampling
+    }
+    if let seconds = try arguments.integer("--interval", in: 0...86400) {
+      interval = .seconds(seconds)
+    }
+    if let seconds = try arguments.integer("--spread", in: 0...86400) {
+      spread = .seconds(seconds)
+    }
+    privacy = arguments.privacy
+    sentryReadsMinidump = arguments.has("--sentry-reads-minidump")
+    for field in arguments.values(of: "--field") {
+      guard let (name, value) = UploadFiles.namedValue(field, separator: "=") else {
+        throw arguments.usage("--field needs NAME=VALUE")
+      }
+      fields[name] = value
+    }
+    headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
+    if let file = arguments["--secret-file"] {
+      headers["Authorization"] = "Bearer \(try UploadFiles.secret(of: file))"
+    }
+    timeout = .seconds(
+      try arguments.integer("--timeout", in: 1...86400) ?? seconds)
+  }
+}
+
+/// Files with headers and secrets, which must not be among a process's arguments.
+enum UploadFiles {
+  /// Reads HTTP headers, `Name: value` a line.
+  static func headers(of path: String) throws(ToolError) -> [String: String] {
+    var headers: [String: String] = [:]
+    let text = String(decoding: try InputFile.bytes(of: path), as: UTF8.self)
+    for line in text.split(whereSeparator: \.isNewline) {
+      guard let (name, value) = namedValue(String(line), separator: ":") else {
+        throw ToolError(path: path, "a line that is not 'Name: value'")
+      }
+      headers[name] = String(value.drop { $0 == " " })
+    }
+    return headers
+  }
+
+  /// Reads a secret, the first line of a file.
+  static func secret(of path: String) throws(ToolError) -> String {
+    let bytes = try InputFile.bytes(of: path)
+    let line = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+    guard (1...4096).contains(line.count), line.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw ToolError(
+        path: path, "the first line must be 1 to 4096 printable ASCII characters without blanks")
+    }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  /// Splits `name=value` or `name: value`; nil without the separator or without a name.
+  static func namedValue(_ text: String, separator: Character) -> (name: String, value: String)? {
+    let parts = text.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty else { return nil }
+    return (String(parts[0]), String(parts[1]))
+  }
+}

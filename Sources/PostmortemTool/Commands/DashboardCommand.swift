@@ -1,0 +1,104 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+
+/// The subcommand `postmortem dashboard`.
+enum DashboardCommand: Subcommand {
+  static let name = "dashboard"
+  static let summary = "draw the crashes of one or more databases as an HTML page"
+  static let usage = ["[OPTION...] [-o FILE] [-d DIR]...", "[OPTION...] [-o FILE] DIR/..."]
+  static let discussion = """
+    Draws the crashes of one or more databases as one HTML page that needs nothing else: by day, signature, version and \
+    host, with charts, and for each signature the cause and the place of its newest report.
+
+    Takes facts as postmortem export does, and adds those that it had to read to the file reports.index. With -o \
+    it also writes the pages of the newest reports, which the page links to, into a directory next to FILE.
+    """
+  static let options: [CommandOption] = [
+    CommandOption(
+      "-d, --database", value: "DIR", completing: .directory,
+      "a database, may be given more than once; $POSTMORTEM_DATABASE if not given"),
+    .since, .until,
+    CommandOption(
+      "-o, --output", value: "FILE", completing: .file,
+      "write the page to FILE, which is replaced if it exists, and the pages of reports to FILE.reports/"
+    ),
+    CommandOption("--no-pages", "with -o, write only the page itself"),
+    .quiet,
+  ]
+  static let operands = Operands(0...10_000, "DIR", completing: .directory)
+  static let closing = """
+    Exit status: 0; 1 if a report could not be read, which is left out and counted.
+    """
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(words, of: self)
+    try draw(
+      arguments, addsPages: arguments["--output"] != nil && !arguments.has("--no-pages"))
+  }
+
+  /// Writes the page.
+  ///
+  /// - Parameter addsPages: writes pages of reports too; needs `--output`.
+  static func draw(_ arguments: Arguments, addsPages: Bool) throws {
+    guard !arguments.has("--json") else {
+      throw arguments.usage("--json does not go with --html")
+    }
+    let period = try arguments.period()
+    var walk = ReportWalk(try arguments.databases(), in: period)
+    var overview = CrashOverview()
+    try walk.forEach { overview.add($0) }
+    var links: [ReportID: String] = [:]
+    if addsPages, let path = arguments["--output"] {
+      links = try writePages(of: OverviewPage.linkedReports(of: overview), nextTo: path)
+    }
+    let page = OverviewPage.text(of: overview, since: period.since, now: .now, links: links)
+    if let path = arguments["--output"] {
+      try OutputFile.write(page, to: path)
+      arguments.remark(
+        "Wrote \(path.escapedForMessage): \(ReportTable.reports(overview.total))"
+          + (links.isEmpty
+            ? "." : ", with \(links.count) pages in \(path.escapedForMessage).reports/."))
+    } else {
+      Terminal.print(page)
+    }
+    if walk.failureCount > 0 { throw ToolError.printed }
+  }
+
+  /// Writes the pages of reports.
+  ///
+  /// - Returns: the links to those that could be written.
+  private static func writePages(
+    of reports: [(id: ReportID, path: String)], nextTo page: String
+  ) throws -> [ReportID: String] {
+    guard !reports.isEmpty else { return [:] }
+    let directory = page + ".reports"
+    guard unsafe mkdir(directory, 0o777) == 0 || errno == EEXIST else {
+      throw ToolError(path: directory, ToolError.text(errno))
+    }
+    let progress = ProgressLine("writing pages:")
+    defer { progress.clear() }
+    var links: [ReportID: String] = [:]
+    for (number, report) in reports.enumerated() {
+      progress.update(number, of: reports.count)
+      // One that was deleted meanwhile has no page.
+      guard let file = try? CrashFile(at: report.path) else { continue }
+      let shown = CrashReport(
+        snapshot: file.snapshot, symbolicating: true, symbolStore: SymbolCacheDirectory())
+      let name = "\(report.id).html"
+      try OutputFile.write(HTMLReport.text(of: shown), to: directory + "/" + name)
+      links[report.id] = relativeURL(directory.lastComponent + "/" + name)
+    }
+    return links
+  }
+
+  /// A path as a link of a page next to it.
+  ///
+  /// Source: RFC 3986, 4.2; a colon in the first segment would be a scheme.
+  private static func relativeURL(_ path: String) -> String {
+    let allowed = CharacterSet(
+      charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/")
+    return "./" + (path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)
+  }
+}

@@ -1,0 +1,74 @@
+internal import CrashConverter
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+extension ProcessedDump {
+  /// One line: the outcome with cause and place, and the command that shows the report.
+  func line(database: String) -> String {
+    switch outcome.kind {
+    case .complete, .torn, .ended:
+      "\(self); postmortem show\(database.asDatabaseOperand) \(reportID.description.prefix(8))"
+    default: description
+    }
+  }
+}
+
+extension ReportTable {
+  /// A header and a line for each dump of which a report was made.
+  func text(of dumps: [ProcessedDump]) -> String {
+    text(
+      of: dumps.map { dump in
+        let facts = ReportFacts(of: dump.summary)
+        // The verdict on a run without a dump.
+        let isEnd = dump.outcome.kind == .ended
+        return [
+          String(dump.reportID.description.prefix(8)), facts.program?.escapedForMessage ?? "-",
+          isEnd ? dump.outcome.reason.escapedForMessage : CrashWords.text(of: facts),
+          CrashWords.location(of: facts),
+        ]
+      },
+      [
+        Column(title: "ID", minimum: 8, style: .strong), Column(title: "PROGRAM", minimum: 8),
+        Column(title: "CRASH", minimum: 16, style: .alarm), Column(title: "WHERE", minimum: 12),
+      ])
+  }
+}
+
+extension ReportFacts {
+  /// The facts that a list shows.
+  fileprivate init(of summary: ProcessedDump.Summary?) {
+    self.init()
+    program = summary?.program
+    signal = summary?.signal.map(SignalNames.text)
+    cause = summary?.cause
+    message = summary?.message
+    signature = summary?.signature
+    place = summary?.place
+  }
+}
+
+/// The outcome of a dump, as `process --json` and `watch --json` print it.
+struct ProcessedEntry: Codable {
+  let reportID: String
+  /// The dump's name in the directory of pending dumps.
+  let file: String
+  /// "complete", "torn", "ended", "failed", "quarantined" or "left".
+  let outcome: String
+  /// The reason, for all but complete dumps.
+  let reason: String?
+  /// The time at which a dump that is left will be taken at the latest, if that is known.
+  let until: String?
+
+  init(_ dump: ProcessedDump) {
+    reportID = dump.reportID.description
+    file = dump.fileName
+    outcome = dump.outcome.kind.rawValue
+    reason = dump.outcome.kind == .complete ? nil : dump.outcome.reason
+    until = dump.outcome.until?.description
+  }
+
+  /// True if there is no report of it.
+  var isFailure: Bool { outcome == "failed" || outcome == "quarantined" }
+  /// True if it was not read, since it may be in use.
+  var isLeft: Bool { outcome == "left" }
+}

@@ -1,0 +1,114 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+
+/// The forms of a list of reports: a table for a terminal, lines for a pipe, IDs, JSON.
+struct ReportOutput {
+  private let usesColor: Bool
+  private let isQuiet: Bool
+  private let isJSON: Bool
+  private let isTable: Bool
+
+  init(_ usesColor: Bool, _ arguments: Arguments) {
+    self.usesColor = usesColor
+    isQuiet = arguments.has("--quiet")
+    isJSON = arguments.has("--json")
+    isTable = Terminal.isOutput && !isQuiet && !isJSON
+  }
+
+  /// Prints reports, and on a terminal their count.
+  ///
+  /// - Parameters:
+  ///   - total: the count before a filter, and what else is in the database; nil for no line that counts.
+  ///   - uploading: the one that is being sent.
+  func print(
+    _ reports: [ListedReport], of total: (count: Int, rest: DatabaseRest)?,
+    uploading: ReportID? = nil
+  ) throws {
+    if isJSON {
+      let entries = reports.map { ReportEntry($0, isUploading: $0.stored.id == uploading) }
+      return Terminal.print(try JSON.text(of: entries))
+    }
+    if isQuiet {
+      return Terminal.print(reports.map { "\($0.stored.id)\n" }.joined())
+    }
+    if isTable {
+      Terminal.print(table.text(of: reports))
+      guard let total else { return }
+      return Terminal.print(table.count(of: reports, total: total.count, total.rest) + "\n")
+    }
+    let pieces = collectConcurrently(reports.count) { piece in
+      let lines = piece.map {
+        reports[$0].line(isUploading: reports[$0].stored.id == uploading)
+      }
+      return [(start: piece.lowerBound, text: lines.joined())]
+    }
+    for piece in pieces.sorted(by: { $0.start < $1.start }) { Terminal.print(piece.text) }
+    for note in total?.rest.notes ?? [] { Terminal.print(note + "\n") }
+  }
+
+  private var table: ReportTable {
+    ReportTable(width: Terminal.width, usesColor: usesColor, now: .now)
+  }
+
+  /// Prints groups, then the failures of reports that could not be read.
+  func print(groupsOf reports: [ListedReport], _ failures: [ToolError]) throws {
+    let groups = ReportGroup.groups(of: reports)
+    if isJSON {
+      Terminal.print(try JSON.text(of: groups))
+    } else if isTable {
+      Terminal.print(table.text(of: groups))
+    } else {
+      for group in groups { Terminal.print(group.text) }
+    }
+    for failure in failures { Terminal.printError(failure.description) }
+    if !failures.isEmpty { throw ToolError.printed }
+  }
+}
+
+/// A report in the JSON of `list`, `delete` and `prune`.
+struct ReportEntry: Codable {
+  let reportID: String
+  /// The same, as versions before 1.1 had it; goes with 2.0.
+  let id: String
+  let state: String
+  let creationTime: Timestamp
+  /// In bytes.
+  let size: Int64
+  let path: String
+  /// The time of the crash.
+  let time: Timestamp?
+  let program: String?
+  let version: String?
+  let pid: UInt64?
+  let signal: String?
+  let cause: String?
+  let message: String?
+  let place: String?
+  let signature: String?
+  /// The way in which a run ended that left no dump.
+  let end: String?
+  let upload: UploadEntry
+
+  init(_ report: ListedReport, isUploading: Bool) {
+    let stored = report.stored
+    reportID = stored.id.description
+    id = reportID
+    state = stored.state.rawValue
+    creationTime = stored.creationTime
+    size = stored.size
+    path = stored.path
+    time = report.facts?.time
+    program = report.facts?.program
+    version = report.facts?.version
+    pid = report.processID
+    signal = report.facts?.signal
+    cause = report.facts?.cause
+    message = report.facts?.message
+    place = report.facts?.place
+    signature = report.facts?.signature
+    end = report.facts?.end
+    upload = UploadEntry(stored, isUploading: isUploading)
+  }
+}

@@ -1,0 +1,172 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+internal import PendingDumps
+
+/// The report, or the dump that is none yet, that a person means by an ID, a process ID, a program or
+/// nothing.
+struct ReportSelection {
+  /// One that can be meant.
+  struct Candidate {
+    let id: ReportID
+    let path: String
+    let time: Timestamp
+    let kind: ReportDetails.Kind
+    var program: String?
+    var executable: String?
+    var processID: UInt64?
+    /// Nil for a report.
+    var waiting: WaitingDump?
+
+    func isOf(program name: String) -> Bool { program == name || executable == name }
+  }
+
+  /// The database, as the command line names it, and its own path.
+  private let path: String
+  private let place: String
+  /// Nil while only a handler has used the database.
+  private let reports: CrashReportDatabase?
+  private let arguments: Arguments
+
+  /// - Throws: `ToolError` if there is no database of that name.
+  init(_ path: String, _ arguments: Arguments) throws {
+    self.path = path
+    self.arguments = arguments
+    place = try ReportDatabase.place(path)
+    let existing = try CrashReportDatabase(existing: place)
+    reports = try existing?.keepsReports() == true ? existing : nil
+    guard reports != nil || ReportDatabase.waiting(in: place) != nil else {
+      throw ToolError(path: path, ReportDatabase.notOne)
+    }
+  }
+
+  /// The longest process ID of Linux has so many digits (`PID_MAX_LIMIT`, 4,194,304).
+  private static let longestProcessID = 7
+
+  /// Finds the one that a word means; nil if there is none.
+  ///
+  /// - Parameter word: nil for the newest.
+  /// - Throws: `ToolError` if the word means more than one.
+  func find(_ word: String?) throws -> Candidate? {
+    let word = word == "latest" ? nil : word
+    if let word, let id = ReportID(word), let report = try reports?.report(id),
+      report.state != .new
+    {
+      return Candidate(ListedReport(stored: report, facts: nil), kind: .crash)
+    }
+    let all = try candidates(readingAll: false)
+    if let found = try find(word, in: all) { return found }
+    // Reports of other writers are not in the index.
+    let needsFacts = word.map { !isLongID($0) } ?? (program != nil || processID != nil)
+    return needsFacts ? try find(word, in: candidates(readingAll: true)) : nil
+  }
+
+  private var program: String? { arguments["--program"] }
+  private var processID: UInt64? { arguments["--pid"].flatMap { UInt64($0) } }
+
+  /// True for a word that can be nothing but the beginning of an ID.
+  private func isLongID(_ word: String) -> Bool {
+    word.utf8.count > Self.longestProcessID && ReportDatabase.isBeginningOfID(word)
+  }
+
+  private func find(_ word: String?, in all: [Candidate]) throws -> Candidate? {
+    let all = all.filter { candidate in
+      (program.map(candidate.isOf(program:)) ?? true)
+        && (processID.map { candidate.processID == $0 } ?? true)
+    }
+    guard let word else { return Self.newest(of: all) }
+    let beginning = word.lowercased()
+    let byID =
+      ReportDatabase.isBeginningOfID(word)
+      ? all.filter { $0.id.description.hasPrefix(beginning) } : []
+    if byID.count > 1 || isLongID(word) {
+      guard byID.count > 1 else { return byID.first }
+      let ids = byID.map(\.id).sorted().prefix(8).map(\.description).joined(separator: ", ")
+      throw ToolError(
+        path: path,
+        "\(byID.count) reports begin with \(word): \(ids)" + (byID.count > 8 ? ", ..." : ""))
+    }
+    let number = word.utf8.count <= Self.longestProcessID ? UInt64(word) : nil
+    let byProcess = number.map { number in all.filter { $0.processID == number } } ?? []
+    let byProgram = all.filter { $0.isOf(program: word) }
+    let found = [
+      (byID.first, "the ID \(byID.first?.id.description ?? "")"),
+      (Self.newest(of: byProcess), "--pid \(word)"),
+      (Self.newest(of: byProgram), "--program \(word.quotedForShell)"),
+    ].compactMap { candidate, words in candidate.map { ($0, words) } }
+    guard Set(found.map(\.0.id)).count < 2 else {
+      throw ToolError(
+        path: path,
+        "'\(word.escapedForMessage)' means more than one report: write "
+          + found.map(\.1).joined(separator: " or "))
+    }
+    let others = max(byProcess.count, byProgram.count) - 1
+    if others > 0, let first = found.first?.0 {
+      arguments.remark(
+        "The newest of \(others + 1) reports of \(word.escapedForMessage), \(first.time.second) UTC."
+      )
+    }
+    return found.first?.0
+  }
+
+  /// The newest crash; where there is none the newest other dump, else the newest end.
+  ///
+  /// The end of a process that is stopped for a deployment must not hide the crash before it.
+  private static func newest(of candidates: [Candidate]) -> Candidate? {
+    func newest(_ kinds: Set<ReportDetails.Kind>) -> Candidate? {
+      candidates.filter { kinds.contains($0.kind) }
+        .max { ($0.time, $0.id) < ($1.time, $1.id) }
+    }
+    return newest([.crash]) ?? newest([.hang, .dump]) ?? newest([.end])
+  }
+
+  /// Reports and dumps.
+  ///
+  /// - Parameter readingAll: reads reports that the index lacks, in a process of their own; the index stays
+  ///   as it is.
+  private func candidates(readingAll: Bool) throws -> [Candidate] {
+    var found: [Candidate] = []
+    var known: Set<ReportID> = []
+    if let database = reports {
+      let listed =
+        readingAll
+        ? try ListedReport.all(in: database, isStoring: false).reports
+        : try ListedReport.indexed(database.unorderedReports(), in: database)
+      for report in listed where report.stored.state != .new {
+        known.insert(report.stored.id)
+        found.append(Candidate(report, kind: report.kind(in: database)))
+      }
+    }
+    for dump in WaitingDump.all(in: place) where !known.contains(dump.name.reportID) {
+      guard let facts = dump.facts() else { continue }
+      found.append(Candidate(dump, facts))
+    }
+    return found
+  }
+}
+
+extension ReportSelection.Candidate {
+  init(_ report: ListedReport, kind: ReportDetails.Kind) {
+    id = report.stored.id
+    path = report.stored.path
+    time = report.time
+    self.kind = kind
+    program = report.facts?.program
+    let details = report.facts?.details
+    executable = details?[.executable]?.lastComponent
+    processID = report.processID
+  }
+
+  init(_ dump: WaitingDump, _ facts: ReportFacts) {
+    id = dump.name.reportID
+    path = dump.path
+    let known = facts.time.flatMap { $0.nanoseconds > 0 ? $0 : nil }
+    time = known ?? Timestamp(nanoseconds: dump.modificationTime)
+    kind = facts.details?.kind ?? .crash
+    program = facts.program
+    executable = facts.details?[.executable]?.lastComponent ?? dump.name.identifier
+    processID = facts.details?[.processID]
+    waiting = dump
+  }
+}

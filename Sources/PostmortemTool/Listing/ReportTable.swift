@@ -1,0 +1,213 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+
+/// Reports as a table for a terminal, one line each.
+struct ReportTable {
+  enum Style: String {
+    case strong = "1"
+    case faint = "2"
+    case alarm = "31"
+  }
+
+  /// A column: how narrow it may become, and how it looks.
+  struct Column {
+    let title: String
+    let minimum: Int
+    var style: Style?
+    var isNumber = false
+  }
+
+  private let width: Int
+  private let usesColor: Bool
+  private let now: Timestamp
+
+  init(width: Int, usesColor: Bool, now: Timestamp) {
+    self.width = width
+    self.usesColor = usesColor
+    self.now = now
+  }
+
+  /// A header and a line for each report; empty without reports.
+  func text(of reports: [ListedReport]) -> String {
+    let ids = Self.shortIDs(of: reports.map(\.stored.id.description))
+    let rows = zip(reports, ids).map { report, id in
+      [
+        id, age(of: report.time), report.programText, CrashWords.text(of: report.facts),
+        CrashWords.location(of: report.facts),
+      ]
+    }
+    return text(
+      of: rows,
+      [
+        Column(title: "ID", minimum: 8, style: .strong),
+        Column(title: "WHEN", minimum: 16, style: .faint), Column(title: "PROGRAM", minimum: 7),
+        Column(title: "CRASH", minimum: 12, style: .alarm), Column(title: "WHERE", minimum: 10),
+      ])
+  }
+
+  /// The same for groups, the largest first.
+  func text(of groups: [ReportGroup]) -> String {
+    let rows = groups.map { group in
+      [
+        String(group.count), age(of: group.last), age(of: group.first),
+        group.program?.escapedForMessage ?? "-", String(group.reportIDs.last?.prefix(8) ?? "-"),
+        (group.signature ?? "no signal in the dump").escapedForMessage,
+      ]
+    }
+    return text(
+      of: rows,
+      [
+        Column(title: "COUNT", minimum: 5, style: .strong, isNumber: true),
+        Column(title: "LAST", minimum: 16, style: .faint),
+        Column(title: "FIRST", minimum: 16, style: .faint), Column(title: "PROGRAM", minimum: 7),
+        Column(title: "NEWEST", minimum: 8, style: .strong),
+        Column(title: "SIGNATURE", minimum: 12, style: .alarm),
+      ])
+  }
+
+  func text(of rows: [[String]], _ columns: [Column]) -> String {
+    guard !rows.isEmpty else { return "" }
+    let widths = widths(of: rows, columns)
+    func line(_ cells: [String], isTitle: Bool) -> String {
+      var text = ""
+      for (number, cell) in cells.enumerated() {
+        let column = columns[number]
+        let shown = cell.shortened(to: widths[number])
+        let blanks = String(repeating: " ", count: widths[number] - shown.count)
+        let styled = styled(shown, isTitle ? .faint : column.style)
+        if column.isNumber {
+          text += blanks + styled
+        } else if number == cells.count - 1 {
+          text += styled
+        } else {
+          text += styled + blanks
+        }
+        if number < cells.count - 1 { text += "  " }
+      }
+      return text + "\n"
+    }
+    return line(columns.map(\.title), isTitle: true)
+      + rows.map { line($0, isTitle: false) }.joined()
+  }
+
+  /// Columns as wide as their widest cell; where these do not fit, the widest ones are narrowed.
+  private func widths(of rows: [[String]], _ columns: [Column]) -> [Int] {
+    var widths = columns.indices.map { number in
+      max(columns[number].title.count, rows.map { $0[number].count }.max() ?? 0)
+    }
+    while widths.reduce(2 * (widths.count - 1), +) > width {
+      // The widest column that may be narrower.
+      let candidates = widths.indices.filter { widths[$0] > columns[$0].minimum }
+      guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
+      widths[widest] -= 1
+    }
+    return widths
+  }
+
+  private func styled(_ text: String, _ style: Style?) -> String {
+    guard usesColor, let style, !text.isEmpty else { return text }
+    return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
+  }
+
+  /// The last line: counts of reports, of dumps that are none, and of reports that were not sent.
+  ///
+  /// - Parameter total: the count before a filter.
+  func count(of reports: [ListedReport], total: Int, _ rest: DatabaseRest) -> String {
+    var text =
+      total == 0
+      ? "No reports"
+      : reports.isEmpty
+        ? "No reports match; there are \(total)"
+        : reports.count == total
+          ? Self.reports(total) : "\(reports.count) of \(Self.reports(total))"
+    text += rest.waiting == 0 ? "" : ", \(rest.waitingText)"
+    text += rest.quarantined == 0 ? "" : ", \(rest.quarantined) in quarantine (\(rest.quarantine))"
+    let unsent = reports.filter { $0.stored.state == .pending && $0.stored.upload.attempts > 0 }
+    if !unsent.isEmpty {
+      text += ", \(unsent.count) not uploaded"
+      let next = unsent.compactMap(\.stored.upload.nextAttemptTime).min()
+      if let next, next > now { text += " (next attempt \(next.second.dropFirst(11)) UTC)" }
+    }
+    return text
+  }
+
+  static func reports(_ count: Int) -> String { "\(count) \(count == 1 ? "report" : "reports")" }
+
+  /// The beginnings of IDs, at least 8 characters, that no two of them share.
+  static func shortIDs(of ids: [String]) -> [String] {
+    let sorted = ids.sorted()
+    let shared = zip(sorted, sorted.dropFirst()).map { left, right in
+      zip(left.utf8, right.utf8).prefix { $0 == $1 }.count
+    }
+    let length = max(8, min(36, (shared.max() ?? 0) + 1))
+    return ids.map { String($0.prefix(length)) }
+  }
+
+  /// A time as an age: to the minute, hour or day; a date for what is older than a month or not yet over.
+  func age(of time: Timestamp) -> String {
+    let seconds = now.seconds - time.seconds
+    func ago(_ count: Int64, _ unit: String) -> String { "\(count) \(unit) ago" }
+    return switch seconds {
+    case ..<(-60): String(time.second.dropLast(3))
+    case ..<60: ago(max(0, seconds), "s")
+    case ..<3600: ago(seconds / 60, "min")
+    case ..<86_400: ago(seconds / 3600, "h")
+    case ..<(2 * 86_400): "1 day ago"
+    case ..<(31 * 86_400): ago(seconds / 86_400, "days")
+    default: String(time.second.prefix(10))
+    }
+  }
+}
+
+/// The words of one line for a crash.
+enum CrashWords {
+  /// The message, else the signal and the cause; for a run without a dump how it ended.
+  static func text(of facts: ReportFacts?) -> String {
+    guard let facts else { return "(cannot be read)" }
+    if let end = facts.end { return "ended: " + spaced(end) }
+    let line = facts.message?.split(whereSeparator: \.isNewline).first.map(String.init)
+    if let line = line.map(withoutFile), !line.isEmpty { return line.escapedForMessage }
+    // Without a crash the signature begins with "hang" or "dump".
+    if facts.signal == nil, let word = facts.signature?.split(separator: " ").first {
+      return String(word).escapedForMessage
+    }
+    let words = [facts.signal, facts.cause.map(spaced)].compactMap(\.self)
+    return words.isEmpty ? "-" : words.joined(separator: " ").escapedForMessage
+  }
+
+  /// The line before the function, which is the part that can be cut.
+  static func location(of facts: ReportFacts?) -> String {
+    guard let place = facts?.place else { return "-" }
+    let text = place.escapedForMessage
+    guard let range = text.range(of: " at ", options: .backwards) else { return text }
+    return text[range.upperBound...] + " " + text[..<range.lowerBound]
+  }
+
+  private static func spaced(_ word: String) -> String {
+    (word.hasPrefix("swift-") ? String(word.dropFirst(6)) : word).replacing("-", with: " ")
+  }
+
+  /// A message of Swift's runtime without "module/File.swift:12: Fatal error: ", which location and signal say.
+  private static func withoutFile(_ message: String) -> String {
+    let head = /([^ :]+\.swift:[0-9]+:[ ])?(Fatal error:[ ])?/
+    guard let match = message.prefixMatch(of: head) else { return message }
+    return String(message[match.range.upperBound...])
+  }
+}
+
+extension ListedReport {
+  /// The program and its version.
+  var programText: String {
+    let words = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
+    return words.isEmpty ? "-" : words.escapedForMessage
+  }
+}
+
+extension String {
+  /// Cut to a count of characters, with an ellipsis in the place of the last one.
+  func shortened(to count: Int) -> String {
+    self.count > count ? prefix(max(0, count - 1)) + "…" : self
+  }
+}

@@ -1,0 +1,134 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+internal import PendingDumps
+
+/// The file that `show` and `debug` read: a report of a database, a dump that waits there, or a file that is
+/// named.
+struct ShownFile {
+  let path: String
+  /// The database and the dump, for one that is not a report yet.
+  private var waiting: (database: String, dump: WaitingDump)?
+
+  private init(path: String) { self.path = path }
+
+  /// Finds what a command line means.
+  init(_ arguments: Arguments) throws {
+    let words = arguments.operands[...]
+    if let database = arguments["--database"] {
+      if let first = words.first, first.isPath { throw arguments.twice(first) }
+      self = try Self.selected(words, in: database, arguments)
+      return
+    }
+    guard let first = words.first else {
+      self = try Self.selected([], in: arguments.requiredDatabase(), arguments)
+      return
+    }
+    if first.isPath {
+      if words.count == 1, !InputFile.isDirectory(first) {
+        self.init(path: first)
+      } else {
+        self = try Self.selected(words.dropFirst(), in: first, arguments)
+      }
+      return
+    }
+    if words.count > 1 {
+      // With two words the first can only be a directory.
+      guard InputFile.isDirectory(first) else {
+        throw arguments.usage(
+          "unexpected argument '\(words[1].escapedForMessage)': one report at a time")
+      }
+      arguments.warnOfWord(first)
+      self = try Self.selected(words.dropFirst(), in: first, arguments)
+      return
+    }
+    self = try Self.named(first, arguments)
+  }
+
+  /// One word without a slash.
+  private static func named(_ word: String, _ arguments: Arguments) throws -> ShownFile {
+    let hasDumpsName = word.hasSuffix(".dmp") || PendingDumpName(fileName: word) != nil
+    if hasDumpsName, InputFile.exists(word) { return ShownFile(path: word) }
+    guard let database = ReportDatabase.ofEnvironment else {
+      // Nothing else can name a database.
+      if InputFile.isDirectory(word) {
+        arguments.warnOfWord(word)
+        return try selected([], in: word, arguments)
+      }
+      guard InputFile.exists(word) else {
+        throw arguments.usage(
+          "no file '\(word.escapedForMessage)', and no database for a report of that name: write "
+            + "--database DIR, or set \(ReportDatabase.variable)")
+      }
+      return ShownFile(path: word)
+    }
+    if word.isEmpty { throw arguments.usage("an empty word names no report") }
+    let selection = try ReportSelection(database, arguments)
+    if let found = try selection.find(word) { return ShownFile(found, database) }
+    // As version 1.0.0 had it, where nothing else can be meant.
+    if InputFile.isDirectory(word), let old = try? selected([], in: word, arguments) {
+      arguments.warnOfWord(word)
+      return old
+    }
+    guard InputFile.exists(word), !InputFile.isDirectory(word) else {
+      throw missing(word, database)
+    }
+    return ShownFile(path: word)
+  }
+
+  private static func selected(
+    _ words: ArraySlice<String>, in database: String, _ arguments: Arguments
+  ) throws -> ShownFile {
+    if words.count > 1 { throw arguments.unexpected(words.last ?? "") }
+    if words.first == "" { throw arguments.usage("an empty word names no report") }
+    guard let found = try ReportSelection(database, arguments).find(words.first) else {
+      throw missing(words.first, database, arguments)
+    }
+    return ShownFile(found, database)
+  }
+
+  private init(_ candidate: ReportSelection.Candidate, _ database: String) {
+    self.init(path: candidate.path)
+    waiting = candidate.waiting.map { (database, $0) }
+  }
+
+  private static func missing(
+    _ word: String?, _ database: String, _ arguments: Arguments? = nil
+  ) -> ToolError {
+    let isFiltered = arguments?["--program"] != nil || arguments?["--pid"] != nil
+    guard let word else {
+      let place = (try? ReportDatabase.place(database)) ?? database
+      return ToolError(
+        path: database,
+        isFiltered
+          ? "no such report"
+          : (["no report"] + DatabaseRest(of: place).notes).joined(separator: "; "))
+    }
+    return ToolError(
+      path: database,
+      "no report \(word): no ID begins so, and no process ID or program is that; see postmortem list"
+        + database.asDatabaseOperand)
+  }
+
+  /// Says on standard error that a dump is shown which is not a report yet.
+  func remark(_ arguments: Arguments) {
+    guard let waiting else { return }
+    arguments.warn(waiting.dump.remark(database: waiting.database))
+  }
+
+  /// Reads it; one that a converter has taken meanwhile is looked for again.
+  static func read(_ arguments: Arguments) throws -> CrashFile {
+    let found = try ShownFile(arguments)
+    let file: CrashFile
+    do throws(ToolError) {
+      file = try CrashFile(at: found.path)
+    } catch {
+      guard !InputFile.exists(found.path) else { throw error }
+      let again = try ShownFile(arguments)
+      guard again.path != found.path else { throw error }
+      again.remark(arguments)
+      return try CrashFile(at: again.path)
+    }
+    found.remark(arguments)
+    return file
+  }
+}

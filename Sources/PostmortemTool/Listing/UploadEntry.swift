@@ -1,0 +1,52 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// The state of a report's upload, as `list` prints it.
+struct UploadEntry: Codable {
+  /// "pending", "uploading", "uploaded" or "skipped".
+  let state: String
+  let attempts: Int
+  let lastAttempt: Timestamp?
+  let nextAttempt: Timestamp?
+  /// True after `requestUpload`.
+  let requested: Bool
+  /// The server's name for it.
+  let serverID: String?
+  /// The outcome of the last attempt, or why there will be none.
+  let note: String?
+
+  init(_ report: StoredReport, isUploading: Bool) {
+    let upload = report.upload
+    state =
+      if upload.isUploaded {
+        "uploaded"
+      } else if report.state == .completed {
+        "skipped"
+      } else {
+        isUploading ? "uploading" : "pending"
+      }
+    attempts = upload.attempts
+    lastAttempt = upload.lastAttemptTime
+    nextAttempt = upload.nextAttemptTime
+    requested = upload.isRequested
+    serverID = upload.serverID.isEmpty ? nil : upload.serverID
+    note = upload.note.isEmpty ? nil : upload.note
+  }
+
+  /// The end of a line; empty for a report that was never tried.
+  var text: String {
+    // A report can be completed as it is made, without an attempt.
+    if state == "skipped", note == nil { return "" }
+    var words: [String] = state == "pending" ? [] : [state]
+    if let serverID { words.append("as \(serverID.escapedForMessage)") }
+    if state == "pending" || state == "uploading" {
+      if requested { words.append("requested") }
+      if attempts > 0 { words.append("attempts: \(attempts)") }
+    }
+    if let nextAttempt {
+      words.append("next try: \(nextAttempt.second) UTC")
+    }
+    if let note { words.append(note.escapedForMessage) }
+    return words.isEmpty ? "" : "  " + words.joined(separator: ", ")
+  }
+}

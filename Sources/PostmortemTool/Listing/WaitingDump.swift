@@ -1,0 +1,62 @@
+internal import CrashConverter
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+internal import PendingDumps
+internal import ProcessSnapshot
+
+/// A dump that is not a report yet: finished, given back by a converter, or left whole or cut off by a dead
+/// process.
+struct WaitingDump {
+  let name: PendingDumpName
+  let path: String
+  /// The last change, in nanoseconds since 1970.
+  let modificationTime: Int64
+
+  /// The dumps of a database, newest first; reads no dump and changes nothing.
+  ///
+  /// - Parameter place: the database's own path.
+  static func all(in place: String) -> [WaitingDump] {
+    let directory = place + "/" + PendingDumpName.directory
+    return InputFile.names(in: directory).compactMap { file -> WaitingDump? in
+      guard let name = PendingDumpName(fileName: file) else { return nil }
+      let path = directory + "/" + file
+      var status = stat()
+      guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+        status.st_size > 0, isLeft(name, in: directory)
+      else { return nil }
+      let time = Timestamp(seconds: Int64(status.st_mtim.tv_sec))
+        .advanced(by: .nanoseconds(Int64(status.st_mtim.tv_nsec)))
+      return WaitingDump(name: name, path: path, modificationTime: time.nanoseconds)
+    }.sorted { ($0.modificationTime, $0.name.reportID) > ($1.modificationTime, $1.name.reportID) }
+  }
+
+  /// True for a dump that its owner does not write to any more.
+  private static func isLeft(_ name: PendingDumpName, in directory: String) -> Bool {
+    switch name.role {
+    case .finished: return true
+    case .claimed(_, let processID, _, _, _): return processID == 0
+    case .locked:
+      let record = HandledProcess.record(
+        at: directory + "/" + name.with(role: .runRecord).description)
+      guard case .dead = HandledProcess.verdict(on: name, record, in: directory) else {
+        return false
+      }
+      return true
+    case .runRecord, .fifo, .hang: return false
+    }
+  }
+
+  /// The facts of it that need no stack; nil for a dump that cannot be read.
+  func facts() -> ReportFacts? {
+    guard let file = try? CrashFile(at: path) else { return nil }
+    return ReportFacts(of: file.snapshot, nil, isNamed: false)
+  }
+
+  /// Says that it is no report, and how it becomes one.
+  func remark(database: String) -> String {
+    "this dump is not a report yet; postmortem process\(database.asDatabaseOperand) makes it one: "
+      + path.lastComponent.escapedForMessage
+  }
+}

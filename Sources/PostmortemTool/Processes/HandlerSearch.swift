@@ -1,0 +1,48 @@
+internal import CrashConverter
+internal import CrashHandler
+internal import CrashReportDatabase
+internal import Foundation
+internal import PendingDumps
+
+/// The processes of this machine that have a crash handler, as far as this user can look at them.
+enum HandlerSearch {
+  /// A process, as `doctor` names it.
+  struct Found: Codable {
+    let processID: Int32
+    let name: String
+    let database: String
+
+    var text: String {
+      "\(processID)  \(name.escapedForMessage)  the crash handler is in place: \(database.escapedForMessage)"
+    }
+  }
+
+  /// Those that hold their own locked file.
+  ///
+  /// - Parameter database: the path of the only database that counts; nil for all.
+  static func handled(in database: String?) -> [Found] {
+    let wanted = database.map(InputFile.identity(of:))
+    return processIDs.compactMap { processID in
+      guard let process = try? HandledProcess(processID), process.isOwner,
+        let path = process.database,
+        wanted.map({ $0 == InputFile.identity(of: path) }) ?? true
+      else { return nil }
+      return Found(processID: processID, name: process.signals.name, database: path)
+    }
+  }
+
+  /// The processes whose executable or command has a name; those with a handler, if there are any.
+  static func processes(named name: String) -> [Int32] {
+    let named = processIDs.filter { processID in
+      if processID == getpid() { return false }
+      let executable = SystemFile.target("/proc/\(processID)/exe")?.lastComponent
+      return executable == name || ThreadSignals(process: "\(processID)")?.name == name
+    }
+    let handled = named.filter { (try? HandledProcess($0))?.file != nil }
+    return handled.isEmpty ? named : handled
+  }
+
+  private static var processIDs: [Int32] {
+    InputFile.names(in: "/proc").compactMap { Int32($0) }.sorted()
+  }
+}

@@ -1,0 +1,163 @@
+internal import CrashConverter
+internal import CrashHandler
+internal import CrashReport
+internal import IntermediateDump
+internal import PendingDumps
+internal import ProcessSnapshot
+
+/// Findings on the crash handler of a running process, seen from outside.
+struct ProcessExamination {
+  private let processID: Int32
+  /// The answer to the question, for a process that is healthy.
+  private var headline = ""
+  private var title = ""
+  private var problems: [String] = []
+  private var notes: [String] = []
+
+  var isHealthy: Bool { problems.isEmpty }
+
+  /// Looks at a process.
+  ///
+  /// - Throws: `ToolError` if there is no such process, or it may not be looked at.
+  init(_ processID: Int32) throws(ToolError) {
+    self.processID = processID
+    let found = try HandledProcess(processID)
+    let (process, links) = (found.signals, found.links)
+    guard let file = found.file else {
+      examineWithoutFile(process, holds: Array(links.values))
+      return
+    }
+    if file.isDeleted {
+      find("the locked file \(file.path) was removed: a crash has to make a new one")
+    }
+    if case .dead(let reason) = found.verdict {
+      find("the next conversion takes this process for dead: \(reason)")
+    }
+    if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
+    let record = found.record
+    let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
+    // A mapping of its run record says that it lives, too.
+    if !links.values.contains(fifo), record?.isMapped != true {
+      let waits = "another container sees this process's end after a day at the least"
+      if let directory = found.directory, !InputFile.exists("\(directory)/\(fifo.lastComponent)") {
+        notes.append("there is no FIFO, which some file systems do not have: \(waits)")
+      } else {
+        find("the FIFO \(fifo) is not held: \(waits)")
+      }
+    }
+    examineSignals(found)
+    if let record { tellOfKill(record) }
+    findBlocked(processID)
+    name(process)
+    headline =
+      "the crash handler is in place; the next report is \(file.name.reportID) in "
+      + file.path.parent.parent
+  }
+
+  /// Remembers the process's name, for the first line.
+  private mutating func name(_ process: ThreadSignals) {
+    title = "process \(process.threadID) (\(process.name))"
+  }
+
+  /// The answer first, then what is in the way, then notes.
+  private var lines: [String] {
+    isHealthy
+      ? ["OK: \(title): \(headline)"] + notes.map { "note: \($0)" }
+      : ["PROBLEM: \(title): \(problems[0])"] + problems.dropFirst().map { "problem: \($0)" }
+        + notes.map { "note: \($0)" }
+  }
+
+  var answer: DoctorCommand.Answer {
+    DoctorCommand.Answer(
+      processID: processID, healthy: isHealthy,
+      findings: (isHealthy ? ["\(title): \(headline)"] : problems) + notes, problems: problems,
+      notes: notes)
+  }
+
+  /// Lines for people.
+  func text(usesColor: Bool) -> [String] {
+    lines.map { line in
+      let line = line.escapedForMessage
+      guard usesColor, let end = line.firstIndex(of: ":") else { return line }
+      let code = line.hasPrefix("note") ? "2" : isHealthy ? "32" : "31"
+      return "\u{1B}[\(code)m\(line[..<end])\u{1B}[0m\(line[end...])"
+    }
+  }
+
+  /// A forked process has its parent's handler and descriptor of the directory, but no locked file
+  /// until it crashes.
+  private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
+    name(process)
+    guard let directory = paths.first(where: { $0.lastComponent == PendingDumpName.directory })
+    else {
+      return find("no crash handler is installed: it holds no locked file")
+    }
+    let missing = SignalSet.faults.subtracting(process.caught)
+    if !missing.isEmpty { find("\(missing.names) are not caught") }
+    findBlocked(process.threadID)
+    headline =
+      "it was forked by a process with a crash handler, and makes its locked file in \(directory) when it "
+      + "crashes"
+  }
+
+  /// Says what a SIGKILL now, which no handler sees, would leave.
+  private mutating func tellOfKill(_ record: RunRecord) {
+    guard let end = RunEnd(ifKilledNow: record) else {
+      notes.append(
+        "killed now, it would leave no report: "
+          + (record.course == nil
+            ? "HandlerOptions.reportsUncleanEnds is off, or the run record had no room"
+            : record.bootID.isEmpty
+              ? "its /proc does not tell the boot (mount option subset=pid)"
+              : "it ends already, or without the trait Interposition a kill looks like _exit"))
+      return
+    }
+    notes.append(
+      "killed now, it would leave a report: \(end.text) Under postmortem run the signal is certain."
+    )
+    guard let beat = record.course?.heartbeat else {
+      notes.append(
+        "it has no heartbeats: the report would say neither when nor what it did last; set "
+          + "HandlerOptions.heartbeatInterval")
+      return
+    }
+    let last = beat.breadcrumbs.last.map { ", the last '\($0.text)'" } ?? ""
+    notes.append(
+      "last heartbeat \(Timestamp(nanoseconds: beat.time).second) UTC with "
+        + "\(beat.breadcrumbs.count) breadcrumbs\(last)")
+  }
+
+  private mutating func find(_ line: String) {
+    problems.append(line)
+  }
+
+  /// Names the threads that block the signals of a fault.
+  private mutating func findBlocked(_ processID: Int32) {
+    for finding in HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "\(processID)")) {
+      find(finding.description)
+    }
+  }
+
+  /// Compares the process's signals with what its run record says.
+  private mutating func examineSignals(_ found: HandledProcess) {
+    let process = found.signals
+    guard let record = found.record, let signals = record.signals else {
+      return find("there is no run record: which signals should be caught is not known")
+    }
+    if !found.isOwner {
+      return find(
+        "the locked file is process \(record.processID)'s: this process has inherited it")
+    }
+    let missing = SignalSet(mask: signals.crash).subtracting(process.caught)
+    for signal in missing.signals {
+      let action = process.ignored.contains(signal) ? "it is ignored" : "it has the default action"
+      find("\(SignalNames.text(signal)) is not caught any more: \(action)")
+    }
+    let helpers = [(signals.stop, "stops threads"), (signals.watchdog, "bounds the time")]
+    for (number, purpose) in helpers {
+      let signal = Int32(bitPattern: number)
+      guard signal != 0, !process.caught.contains(signal) else { continue }
+      find("signal \(signal), which \(purpose) in a crash, is not caught any more")
+    }
+  }
+}

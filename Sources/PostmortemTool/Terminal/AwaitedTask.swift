@@ -1,0 +1,31 @@
+internal import Dispatch
+internal import Synchronization
+
+/// Asynchronous work of a command that has nothing else to do.
+enum AwaitedTask {
+  private final class Box<Value: Sendable, Failure: Error>: Sendable {
+    let result = Mutex<Result<Value, Failure>?>(nil)
+  }
+
+  /// Waits for work on this thread.
+  ///
+  /// - Parameter seconds: the time after which it is cancelled, and its end waited for; nil for none.
+  /// - Returns: nil only if it never ended.
+  static func run<Value: Sendable, Failure: Error>(
+    seconds: Int? = nil, _ work: @escaping @Sendable () async throws(Failure) -> Value
+  ) throws(Failure) -> Value? {
+    let box = Box<Value, Failure>()
+    let done = DispatchSemaphore(value: 0)
+    let task = Task.detached {
+      let result: Result<Value, Failure>
+      do throws(Failure) { result = .success(try await work()) } catch { result = .failure(error) }
+      box.result.withLock { $0 = result }
+      done.signal()
+    }
+    if done.wait(timeout: seconds.map { .now() + .seconds($0) } ?? .distantFuture) == .timedOut {
+      task.cancel()
+      done.wait()
+    }
+    return try box.result.withLock { $0 }?.get()
+  }
+}

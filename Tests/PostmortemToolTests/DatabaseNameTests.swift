@@ -1,0 +1,146 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+@testable import PostmortemTool
+
+/// The ways in which a command line names its database, and that no word is a directory by chance.
+@Suite struct DatabaseNameTests {
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
+
+  init() throws {
+    directory = try SharedDirectory()
+  }
+
+  private func run(_ words: [String], variable: String? = nil) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"), words, in: directory.path,
+      environment: ["POSTMORTEM_DATABASE": variable ?? ""])
+  }
+
+  /// Leaves a report in a database below the directory, and returns its ID.
+  private func makeReport(in name: String) async throws -> String {
+    let child = try await ChildProcess.run(
+      try BuiltProducts.besideTests("HandlerOnlyVictim"), [directory.path + "/" + name, "abort"],
+      in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    try #require(child.end.signal == SIGABRT)
+    #expect(try await run(["process", "./" + name]).end.exitCode == 0)
+    let names = directory.names(name + "/pending").filter { $0.hasSuffix(".dmp") }
+    return String(try #require(names.first).dropLast(4))
+  }
+
+  @Test func everyCommandOfADatabaseTakesTheOption() async throws {
+    let id = try await makeReport(in: "db")
+    for (command, more) in [
+      ("list", []), ("show", ["--text"]), ("stats", []), ("export", []), ("process", []),
+      ("prune", ["--dry-run"]), ("delete", ["--dry-run", id]), ("debug", ["--print"]),
+      ("upload", ["--url", "http://h/", "--dry-run"]), ("dashboard", []),
+    ] as [(String, [String])] {
+      for words in [
+        [command, "-d", database] + more, [command] + more + ["--database=" + database],
+        ["-d", database, command] + more, ["--database", database, command] + more,
+        [command, "-d" + database] + more,
+      ] {
+        let child = try await run(words)
+        #expect(child.end.exitCode == 0 && child.standardError == "", "\(words): \(child)")
+      }
+      // The option is stronger than the variable.
+      let child = try await run([command, "-d", database] + more, variable: "/nonexistent")
+      #expect(child.end.exitCode == 0, "\(child)")
+    }
+    for command in PostmortemTool.subcommands where command.operands.completion == .report {
+      #expect(command.options.contains { $0.name == "--database" }, "\(command.name)")
+    }
+  }
+
+  @Test func aDirectoryHasASlash() async throws {
+    let id = try await makeReport(in: "db")
+    for path in [database, "./db", "db/", "../\(directory.path.lastComponent)/db"] {
+      for words in [["list"], ["show"], ["show", id], ["stats"], ["delete", "--dry-run", id]] {
+        let child = try await run([words[0], path] + words.dropFirst(), variable: "/nonexistent")
+        #expect(child.end.exitCode == 0 && child.standardError == "", "\(words) \(child)")
+      }
+    }
+    let twice = try await run(["list", "-d", "db", "./db"])
+    #expect(twice.end.exitCode == 64 && twice.standardError.contains("two databases"))
+    #expect(try await run(["list"]).standardError.contains("write --database DIR, or set POSTM"))
+  }
+
+  /// A directory that is named like an ID, as `5c0a` of the finding, does not get in its way.
+  @Test func aWordIsNoDirectoryByChance() async throws {
+    let id = try await makeReport(in: "db")
+    let beginning = String(id.prefix(4))
+    let other = try await makeReport(in: beginning)
+    let shown = try await run(["show", beginning], variable: database)
+    #expect(shown.end.exitCode == 0 && shown.standardOutput.contains(id), "\(shown)")
+    let deleted = try await run(["delete", "--dry-run", beginning], variable: database)
+    #expect(deleted.standardOutput.hasPrefix(id), "\(deleted)")
+    // Where both can be meant nothing is deleted or sent.
+    for words in [
+      ["delete", beginning, other], ["upload", beginning, "--url", "http://h/", "--dry-run"],
+    ] {
+      let child = try await run(words, variable: database)
+      #expect(child.end.exitCode == 64, "\(child)")
+      #expect(child.standardError.contains("may be the directory ./\(beginning)"), "\(child)")
+    }
+    #expect(directory.names("db/pending").contains("\(id).dmp"))
+    let named = try await run(["delete", "-d", database, beginning])
+    #expect(named.end.exitCode == 0 && !directory.names("db/pending").contains("\(id).dmp"))
+  }
+
+  /// Scripts for version 1.0.0 name a directory by a word.
+  @Test func oldFormsWorkAndAreWarnedOf() async throws {
+    let id = try await makeReport(in: "db")
+    let warning = "'db' is taken as a directory, as in version 1.0.0: write ./db or --database db"
+    for words in [
+      ["list", "db"], ["show", "db"], ["show", "db", id], ["process", "db"], ["stats", "db"],
+      ["export", "db"], ["prune", "db"], ["debug", "db", "--print"], ["stats", "db", "--html"],
+      ["upload", "db", "--url", "http://h/", "--dry-run"],
+      ["upload", "db", id, "--url", "http://h/", "--dry-run"],
+    ] {
+      let child = try await run(words)
+      #expect(child.end.exitCode == 0, "\(child)")
+      #expect(child.standardError.contains(warning), "\(words) \(child)")
+    }
+    // With the variable a word was a directory where there is one: so it is still, if it means nothing else.
+    let other = try await makeReport(in: "named")
+    for words in [["list", "named"], ["show", "named"], ["show", "named", other]] {
+      let child = try await run(words, variable: database)
+      #expect(child.end.exitCode == 0 && child.standardOutput.contains(other), "\(child)")
+      #expect(child.standardError.contains("'named' is taken as a directory"), "\(child)")
+    }
+    // Errors stay objects with --json, and so do warnings.
+    let json = try await run(["list", "db", "--json"])
+    let object = try JSONDecoder().decode(
+      [String: String].self, from: Data(json.standardError.utf8))
+    #expect(object["warning"]?.hasPrefix(warning) == true)
+    let deleted = try await run(["delete", "db", id])
+    #expect(deleted.end.exitCode == 0 && deleted.standardError.contains(warning), "\(deleted)")
+    #expect(!directory.names("db/pending").contains("\(id).dmp"))
+  }
+
+  @Test func wrongWordsAreDiagnosed() async throws {
+    let id = try await makeReport(in: "db")
+    for (words, status, text) in [
+      (["show", "/nonexistent"], 1, "/nonexistent: No such file or directory"),
+      (["show", "4c67", "5c0a"], 64, "unexpected argument '5c0a': one report at a time"),
+      (["show", "4c67zz"], 1, "no report 4c67zz: no ID begins so, and no process ID or program"),
+      (["inspect", "db/pending/\(id).dmp"], 1, "this is a minidump: postmortem show db/pending/"),
+      (["delete", "nonsense"], 64, "'nonsense' is not a report ID"),
+      (["delete"], 64, "argument: ID"),
+      (["doctor", "a", "b"], 64, "unexpected argument 'b'"),
+      (["capture"], 64, "missing argument: PID"), (["list", "-f"], 64, "unknown option '-f'"),
+      (["list", "-json"], 64, "did you mean '--json'?"),
+    ] as [([String], Int32, String)] {
+      let child = try await run(words, variable: database)
+      #expect(child.end.exitCode == status, "\(words) \(child)")
+      #expect(child.standardError.contains(text), "\(words) \(child)")
+    }
+    #expect(try await run(["list", "-n1"], variable: database).standardOutput.hasPrefix(id))
+    #expect(try await run(["ls", "-q"], variable: database).standardOutput == id + "\n")
+    #expect(try await run(["list", "-rq"], variable: database).standardOutput == id + "\n")
+    #expect(try await run(["info", id], variable: database).end.exitCode == 0)
+    #expect(try await run(["rm", id], variable: database).end.exitCode == 0)
+  }
+}
