@@ -70,8 +70,8 @@ let package = Package(
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process as values, independent of file formats.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
-    // The meaning of each key, and a dump as text. A module of its own, so that programs that link the
-    // handler do not contain these texts.
+    // The meaning of each key, and how reports show it; a dump as text. A module of its own, so that
+    // programs that link the handler alone do not contain these texts.
     .target(name: "DumpInspection", dependencies: ["IntermediateDump"]),
     // Microsoft's minidump format: writer and reader.
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
@@ -82,7 +82,8 @@ let package = Package(
       name: "Stackwalk", dependencies: ["CSwiftDemangle", "IntermediateDump", "ProcessSnapshot"]),
     // Finds the cause of a crash and prints the report.
     .target(
-      name: "CrashReport", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      name: "CrashReport",
+      dependencies: ["DumpInspection", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // Reports in Crashpad's layout on disk.
     .target(
       name: "CrashReportDatabase",
@@ -187,7 +188,8 @@ let package = Package(
     .testTarget(
       name: "CrashReportTests",
       dependencies: [
-        "CrashReport", "CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk",
+        "CrashReport", "CrashTestSupport", "DumpInspection", "IntermediateDump", "ProcessSnapshot",
+        "Stackwalk",
       ]),
     .testTarget(
       name: "PostmortemToolTests",

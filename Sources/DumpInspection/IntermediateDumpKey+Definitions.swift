@@ -7,9 +7,43 @@ extension IntermediateDumpKey {
     /// Bytes of the value as it is written, of which a reader takes 1, 2, 4 and 8; nil for any.
     package let size: Int?
     package let meaning: String
+    /// The words of its values, where these are numbers with a meaning each.
+    package let words: [String]
+    /// The way in which a report shows it; nil where it has a way of its own, or does not.
+    package private(set) var fact: ReportFact?
 
-    private init(_ kind: IntermediateDumpKeyKind, _ size: Int?, _ meaning: String) {
-      (self.kind, self.size, self.meaning) = (kind, size, meaning)
+    /// Has reports show the value as it is.
+    ///
+    /// - Parameters:
+    ///   - name: in JSON.
+    ///   - label: in text and page; nil where they have words of their own.
+    fileprivate func shown(
+      in place: ReportFact.Place, _ name: String, _ label: String? = nil,
+      unit: ReportFact.Unit = .plain
+    ) -> Self {
+      var row = self
+      row.fact = ReportFact(place: place, name: name, label: label, unit: unit)
+      return row
+    }
+
+    private init(
+      _ kind: IntermediateDumpKeyKind, _ size: Int?, _ meaning: String, words: [String] = []
+    ) {
+      (self.kind, self.size, self.meaning, self.words) = (kind, size, meaning, words)
+    }
+
+    /// A number that stands for a value of a type.
+    ///
+    /// - Parameters:
+    ///   - meaning: the values and their words follow.
+    ///   - remarks: further sentences.
+    fileprivate static func code<Code: DumpCode>(
+      _ type: Code.Type, _ meaning: String, _ remarks: String = ""
+    ) -> Self {
+      .init(
+        .unsigned, Code.RawValue.bitWidth / 8,
+        "\(meaning): \(type.list).\(remarks.isEmpty ? "" : " ")\(remarks)",
+        words: Code.allCases.map(\.word))
     }
 
     fileprivate static func map(_ meaning: String) -> Self { .init(.map, nil, meaning) }
@@ -39,12 +73,12 @@ extension IntermediateDumpKey {
       The process. May occur more than once, with the facts of the launch, then those of the crash; \
       the maps are merged.
       """)
-    case .processID: .unsigned(4, "Process ID, in the process's own PID namespace.")
-    case .parentProcessID: .unsigned(4, "Process ID of the parent at the crash.")
-    case .executablePath: .text("Path of the executable, as the kernel names it.")
-    case .product: .text("Name of the product, as the program gave it.")
-    case .version: .text("Version of the product.")
-    case .environment: .text("Free text such as \"production\".")
+    case .processID: .unsigned(4, "Process ID, in the process's own PID namespace.").shown(in: .process, "pid")
+    case .parentProcessID: .unsigned(4, "Process ID of the parent at the crash.").shown(in: .process, "parent")
+    case .executablePath: .text("Path of the executable, as the kernel names it.").shown(in: .process, "executable")
+    case .product: .text("Name of the product, as the program gave it.").shown(in: .process, "product")
+    case .version: .text("Version of the product.").shown(in: .process, "version")
+    case .environment: .text("Free text such as \"production\".").shown(in: .process, "environment")
     case .launchTime: .time("Time of the handler's start, not the process's.")
     case .crashTime: .time("Time at which the signal was handled, by the wall clock.")
     case .userTime: .unsigned(8, "CPU time of all threads in user mode, in nanoseconds.")
@@ -89,30 +123,35 @@ extension IntermediateDumpKey {
       in a dump.
       """)
     case .privacy: .unsigned(1, """
-      What was left out, in a crash or later: 1 `ReportPrivacy.sanitized`, 2 `ReportPrivacy.noMemory`. \
+      What was left out, in a crash or later: \(ReportPrivacy.sanitized.rawValue) `ReportPrivacy.sanitized`, \
+      \(ReportPrivacy.noMemory.rawValue) `ReportPrivacy.noMemory`. \
       Missing where nothing was.
       """)
     case .processStart: .unsigned(8, """
       The process's start, which is its fork and not its exec, in hundredths of a second after boot: \
       field 22 of `/proc/self/stat`.
       """)
+    case .oomScoreAdjustment: .signed(4, """
+      `/proc/self/oom_score_adj` at the crash: -1000 to 1000; the higher, the sooner the kernel kills the process \
+      for want of memory.
+      """).shown(in: .resources, "oomScoreAdjustment", "OOM score")
     case .system: .map("Kernel, machine and system.")
-    case .kernelName: .text("`uname -s`.")
-    case .kernelRelease: .text("`uname -r`.")
-    case .kernelVersion: .text("`uname -v`.")
-    case .machine: .text("`uname -m`.")
-    case .distribution: .text("PRETTY_NAME of os-release(5).")
-    case .processorCount: .unsigned(4, "Processors online at launch.")
-    case .pageSize: .unsigned(8, "Size of a page, in bytes.")
-    case .bootID: .text("`/proc/sys/kernel/random/boot_id`, without the line's end.")
-    case .libraryVersion: .text("The C library and its version.")
+    case .kernelName: .text("`uname -s`.").shown(in: .system, "kernelName")
+    case .kernelRelease: .text("`uname -r`.").shown(in: .system, "kernelRelease")
+    case .kernelVersion: .text("`uname -v`.").shown(in: .system, "kernelVersion")
+    case .machine: .text("`uname -m`.").shown(in: .system, "machine")
+    case .distribution: .text("PRETTY_NAME of os-release(5).").shown(in: .system, "distribution")
+    case .processorCount: .unsigned(4, "Processors online at launch.").shown(in: .system, "processorCount")
+    case .pageSize: .unsigned(8, "Size of a page, in bytes.").shown(in: .system, "pageSize")
+    case .bootID: .text("`/proc/sys/kernel/random/boot_id`, without the line's end.").shown(in: .system, "bootID")
+    case .libraryVersion: .text("The C library and its version.").shown(in: .system, "libraryVersion")
     case .loadAverage: .text("`/proc/loadavg` at the crash, without the line's end.")
-    case .processorModel: .text("`model name` of `/proc/cpuinfo` at launch.")
+    case .processorModel: .text("`model name` of `/proc/cpuinfo` at launch.").shown(in: .system, "processorModel")
     case .processorText: .text("The first processor of `/proc/cpuinfo` at launch; at most 8 KiB.")
     case .releaseText: .text("os-release(5) at launch; at most 4 KiB.")
     case .compiler:
-      .text("The C compiler of the toolchain that built the handler, as it names itself.")
-    case .swiftVersion: .text("Version of the Swift compiler that built the handler, such as \"6.3\".")
+      .text("The C compiler of the toolchain that built the handler, as it names itself.").shown(in: .system, "compiler")
+    case .swiftVersion: .text("Version of the Swift compiler that built the handler, such as \"6.3\".").shown(in: .system, "swiftVersion")
     case .exception: .map("The crash. In a dump without one (`dumpRequest`) the thread's ID only.")
     case .exceptionThreadID: .unsigned(4, """
       Kernel's ID of the thread that took the signal, or that a dump without a crash is about; the \
@@ -138,10 +177,7 @@ extension IntermediateDumpKey {
       The state's letter of proc(5), as a character code, before the thread was asked to stop. In crashes that \
       1.0.0 wrote and that end the process, by the registers.
       """)
-    case .captureMethod: .unsigned(1, """
-      Source of the registers: 1 crashed, 2 stopped, 3 crashed too, 4 from the kernel, 5 not at \
-      all.
-      """)
+    case .captureMethod: .code(CaptureMethod.self, "Source of the registers")
     case .generalRegisters: .bytes("""
       x86_64: 23 registers of 8 bytes in the order of gregset_t (r8 to r15, rdi, rsi, rbp, rbx, \
       rdx, rax, rcx, rsp, rip, eflags, cs/gs/fs/ss, err, trapno, oldmask, cr2); in a minidump the \
@@ -165,7 +201,7 @@ extension IntermediateDumpKey {
       """)
     case .stackRegionStart: .address("Start of the mapping that the stack pointer is in.")
     case .stackRegionEnd: .address("End of that mapping, exclusive.")
-    case .stackBytesOmitted: .unsigned(8, "Bytes of the stack that a limit left out.")
+    case .stackBytesOmitted: .unsigned(8, "Bytes of the stack that a limit left out.").shown(in: .thread, "stackBytesOmitted")
     case .blockedSignals: .address("Signal mask: bit n - 1 for signal n.")
     case .crashingThread: .map("""
       The thread that took the signal, or that the dump is about; contents as `thread`. In two \
@@ -173,16 +209,15 @@ extension IntermediateDumpKey {
       byte of the stack is in both; a hung thread in one, and all of it in one in dumps of earlier \
       versions.
       """)
-    case .schedulingPolicy:
-      .unsigned(1, "As sched_getscheduler(2): 0 other, 1 FIFO, 2 round robin, 3 batch, 5 idle.")
-    case .niceValue: .signed(4, "As getpriority(2): -20 to 19.")
+    case .schedulingPolicy: .code(SchedulingPolicy.self, "As sched_getscheduler(2)")
+    case .niceValue: .signed(4, "As getpriority(2): -20 to 19.").shown(in: .thread, "niceValue")
     case .systemCall: .text("""
       The system call that the thread was blocked in, as proc_pid_syscall(5); at most 192 bytes. The \
       number alone where the arguments are not known. Of the first 512 threads.
       """)
-    case .systemCallSource: .unsigned(1, """
-      The evidence for `systemCall`, in dumps of 1.0.0: 2 the registers of a stopped thread, which makes the call \
-      again, 3 inferred from the code that it stopped at. Missing where the kernel told it.
+    case .systemCallSource: .code(SystemCallSource.self, "The evidence for `systemCall`, in dumps of 1.0.0", """
+      The registers are those of a stopped thread, which makes the call again; the code is the one that it \
+      stopped at. Missing where the kernel told it.
       """)
     case .threadFrames: .bytes("""
       The frames of a thread whose memory was left out (`privacy` 2), innermost first. 16 bytes of head: \
@@ -192,6 +227,11 @@ extension IntermediateDumpKey {
       frame: address (8), stack pointer or 0 (8), 1 for a return address (1), how it was found (1). In a \
       minidump only, never in a dump.
       """)
+    case .threadProcessorTime: .unsigned(8, """
+      In `crashingThread`: CPU time of the thread alone, in user mode and in the kernel together, in \
+      nanoseconds (CLOCK_THREAD_CPUTIME_ID), when this is written. Missing in a dump of another thread than \
+      the one that writes it.
+      """).shown(in: .thread, "processorTime", "CPU time", unit: .nanoseconds)
     case .memory: .array("""
       Memory that is not a stack: `memoryRegion` maps. May occur more than once; all count. Not in \
       a minidump.
@@ -219,9 +259,9 @@ extension IntermediateDumpKey {
       Bytes from the header to the end of the last loaded segment; derived from the program \
       headers where missing.
       """)
-    case .moduleSource: .unsigned(1, """
-      How the image is known: 1 the program, 2 in the dynamic linker's list, 3 the vDSO, 4 by an ELF header \
-      at the start of a mapping.
+    case .moduleSource: .code(ModuleSource.self, "How the image is known", """
+      The program and the vDSO by the kernel's auxiliary vector; others by the dynamic linker's list, or by an \
+      ELF header at the start of a mapping.
       """)
     case .annotations: .array("Annotations given to startHandler: `annotation` maps.")
     case .annotation: .map("One name and its value.")
@@ -261,8 +301,8 @@ extension IntermediateDumpKey {
     case .regionsUnlisted:
       .unsigned(8, "Memory regions that the minidump's list has no room for. In a minidump only.")
     case .notShown: .unsigned(8, """
-      Bits of what `/proc` did not show, which is unknown and not none: 0 the mappings, 1 the threads, \
-      2 the open descriptors. Absent where it showed all.
+      Bits of what `/proc` did not show, which is unknown and not none: \
+      \(NotShown.allCases.map { "\($0.rawValue) \($0.name)" }.joined(separator: ", ")). Absent where it showed all.
       """)
     case .owner: .map("The process that made the run record. In a run record only, never in a dump.")
     case .ownerProcessID: .unsigned(4, "Process ID.")
@@ -295,15 +335,13 @@ extension IntermediateDumpKey {
       Fate of the process after the dump, and the crashes that it had survived before. Absent \
       where the crash ends the process by the default action and is its first.
       """)
-    case .survivalOutcome: .unsigned(1, """
-      0: the process ended; written over another value where `abort` goes on to end the first \
-      process of a PID namespace. 1: a handler that was there before ours runs after the dump, or \
-      one that was installed later and called ours goes on. 2: it ran and the process went on; \
-      written over a 1 in the finished dump, in place, at the first sign of life that leaves no \
-      doubt, if the file is still there. 3: the kernel discards the signal, and the process goes \
-      on. 4: the handler ends the process by `abort` or another signal that it sends itself, which \
-      gets no dump of its own; written over a 1. Absent where the default action follows, at once or \
-      after Swift's backtracer.
+    case .survivalOutcome: .code(SurvivalOutcome.self, "What followed the dump", """
+      The first: a handler that was there before ours runs after the dump, or one that was installed later \
+      and called ours goes on. The second is written over the first in the finished dump, in place, at the \
+      first sign of life that leaves no doubt, if the file is still there; so is the last, where the handler \
+      ends the process by `abort` or another signal that it sends itself, which gets no dump of its own. \
+      \(SurvivalOutcome.endedCode) is written over another value where `abort` goes on to end the first process of a \
+      PID namespace. Absent where the default action follows, at once or after Swift's backtracer.
       """)
     case .previousHandler: .address("The handler that was there before ours, if it runs.")
     case .survivedCrashes:
@@ -340,14 +378,12 @@ extension IntermediateDumpKey {
       Why the dump was taken, where nothing crashed; absent in a crash. `exception` then holds the \
       thread's ID only.
       """)
-    case .requestKind:
-      .unsigned(1, "1: the program asked for it. 2: something hung. 3: `postmortem capture` did.")
+    case .requestKind: .code(RequestKind.self, "Who asked for the dump")
     case .requestReason: .text("The program's reason for the dump; at most 512 bytes.")
     case .requestErrorType:
       .text("The type of the error that the program passed; at most 256 bytes.")
     case .requestErrorText: .text("That error as text; at most 1024 bytes.")
-    case .hangTarget:
-      .unsigned(1, "The part that hung: 1 main thread, 2 Dispatch queue, 3 executor, 4 heartbeat.")
+    case .hangTarget: .code(HangTarget.self, "The part that hung")
     case .hangName: .text("The program's name for it; at most 128 bytes.")
     case .hangThreshold:
       .unsigned(8, "Nanoseconds without an answer after which it counts as hung.")
@@ -359,9 +395,8 @@ extension IntermediateDumpKey {
       Nanoseconds of CPU time that the thread in `exception` used meanwhile; written over \
       likewise. Absent where no thread is known.
       """)
-    case .hangThreadEvidence: .unsigned(1, """
-      Certainty that this thread hung: 1 known, 2 it answered last, 3 not known; then it \
-      is the monitor's own.
+    case .hangThreadEvidence: .code(HangThreadEvidence.self, "Certainty that this thread hung", """
+      Without evidence it is the monitor's own.
       """)
     case .client: .map("""
       Counts of client data that found no room or is missing; a value that would be 0 is \
@@ -380,17 +415,15 @@ extension IntermediateDumpKey {
     case .annotationObjects:
       .array("The program's annotations that have a type: `annotationObject` maps; at most 400.")
     case .annotationObject: .map("One, with `annotationName`.")
-    case .annotationType: .unsigned(1, """
-      Type of the value: 1 text, 2 signed and 3 unsigned integer, 4 IEEE 754 number, 5 truth \
-      (0 is false).
+    case .annotationType: .code(AnnotationType.self, "Type of the value", """
+      A double is an IEEE 754 number; a bool of 0 is false.
       """)
     case .annotationData: .bytes("""
       The value: text of at most 20,480 bytes, else 8 bytes. Missing if it could not be read.
       """)
-    case .annotationState: .unsigned(1, """
-      Of a value that is not simply the last one: 1 a newer one was being written, this is the one \
-      before; 2 a newer one was given up; 3 it could not be read, for it changed all the time or \
-      was written over.
+    case .annotationState: .code(AnnotationState.self, "Of a value that is not simply the last one", """
+      The first: a newer one was being written, this is the one before. The second: a newer one was given \
+      up. The third: it could not be read, for it changed all the time or was written over.
       """)
     case .simpleAnnotations: .array("""
       Simple annotations set after launch: `annotation` maps, with `annotationState`; at most 64. \
@@ -422,10 +455,9 @@ extension IntermediateDumpKey {
     case .userStreamReason: .text("The stream and the error; at most 1,024 characters.")
     case .ownerNotes: .bytes(32, """
       In a run record, first inside `owner`, its value at byte 42 of the file: what the process \
-      notes of its own end, in place. The end (4; 1: exit, 2: `_exit`, `_Exit` or `quick_exit`), \
-      padding (4), the first signal that asked it to end (4), what followed (4; 1: the default \
-      action, 2: nothing, for the first process of a PID namespace, 3: what the program does, \
-      which said so), when (8, nanoseconds since 1970), padding (8). 0 for nothing. Absent where \
+      notes of its own end, in place. The end (4; \(NotedEnd.list); the second by `_exit`, `_Exit` or `quick_exit`), \
+      padding (4), the first signal that asked it to end (4), what followed (4; \(NotedReaction.list); the \
+      second for the first process of a PID namespace, the third where the program said so), when (8, nanoseconds since 1970), padding (8). 0 for nothing. Absent where \
       nothing is to be said of the run's end.
       """)
     case .ownerHeartbeat: .bytes(2_048, """
@@ -456,12 +488,10 @@ extension IntermediateDumpKey {
     case .evidenceHangReport: .bytes(16, "The report ID of a hang that lasted.")
     case .runEnd:
       .map("The end of a run that left no dump of it. In a minidump only, never in a dump.")
-    case .runEndKind: .unsigned(1, """
-      1: out of memory. 2: did not stop in time after a signal. 3: killed by a signal that is \
-      known. 4: the machine was rebooted. 5: replaced by exec. 6: hung, then killed. 7: \
-      unexplained. Beside it `signalNumber` and `evidenceHangReport`.
+    case .runEndKind: .code(RunEndKind.self, "How the run ended", """
+      Beside it `signalNumber` and `evidenceHangReport`.
       """)
-    case .runEndCertainty: .unsigned(1, "1: possible. 2: likely. 3: certain.")
+    case .runEndCertainty: .code(RunEndCertainty.self, "Certainty of that")
     case .runEndEvidence: .text("The evidence, one sentence a line.")
     case .contexts: .array("""
       The values of `withContext` around each thread's work, from the outermost to the innermost; of \
@@ -516,7 +546,7 @@ extension IntermediateDumpKey {
       In `process`: WATCHDOG_USEC of sd_watchdog_enabled(3) at launch, in nanoseconds, if \
       WATCHDOG_PID is this process or absent.
       """)
-    case .hostName: .text("In `system`: `uname -n` at launch; missing if the program asked so.")
+    case .hostName: .text("In `system`: `uname -n` at launch; missing if the program asked so.").shown(in: .system, "hostName")
     case .containerMount: .text("""
       In `system`, where `cgroup` is `/` or missing: the file that is mounted at `/run/.containerenv`, else at \
       `/etc/hostname`, of `/proc/self/mountinfo` at the crash; at most 512 bytes.
@@ -524,21 +554,20 @@ extension IntermediateDumpKey {
     case .timeZone: .text("""
       In `system`: TZ at launch, else the target of `/etc/localtime` at the crash; at most 256 bytes.
       """)
-    case .workingDirectory: .text("In `process`: `/proc/thread-self/cwd` at the crash.")
+    case .workingDirectory: .text("In `process`: `/proc/thread-self/cwd` at the crash.").shown(in: .process, "workingDirectory")
     case .descriptors: .array("""
       In `process`: the lowest 256 open file descriptors at the crash, as they stand in \
       `/proc/self/fd`: `descriptor` maps. Those that the handler holds are among them.
       """)
     case .descriptor: .map("One descriptor.")
     case .descriptorNumber: .unsigned(4, "Its number.")
-    case .descriptorKind: .unsigned(1, """
-      1: opened by a path, and none of the others; a file or a named pipe. 2: opened as a directory. 3: below \
-      `/dev`. 4: a socket. 5: a pipe without a name. 6: an anonymous inode, such as `eventfd` and \
-      `eventpoll`. 7: memory (memfd_create(2)). 8: another one.
+    case .descriptorKind: .code(DescriptorKind.self, "Kind of the file", """
+      The first: opened by a path, and none of the others; a file or a named pipe. A device is below `/dev`, a \
+      pipe has no name, an anonymous inode is such as `eventfd` and `eventpoll`, memory is of memfd_create(2).
       """)
     case .descriptorPath: .text("""
-      The link's text without the mark of a deleted file; at most 512 bytes. Missing for kinds 1, 2, 3, 7 \
-      and 8 if the program asked so.
+      The link's text without the mark of a deleted file; at most 512 bytes. Missing for all but \
+      sockets, pipes and anonymous inodes if the program asked so.
       """)
     case .descriptorPathIsCut: .unsigned(1, "1 if it was longer.")
     case .descriptorIsDeleted: .unsigned(1, """
@@ -571,5 +600,12 @@ extension IntermediateDumpKey {
       1 if no line stands for the code itself, and `sourceLine` is the last one in front of it.
       """)
     }
+  }
+}
+
+extension DumpCode {
+  /// The values in words, such as "1 crash, 2 stopped".
+  fileprivate static var list: String {
+    allCases.map { "\($0.rawValue) \($0.word)" }.joined(separator: ", ")
   }
 }

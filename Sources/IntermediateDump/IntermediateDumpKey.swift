@@ -37,6 +37,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case dumpDigest = 127
   case privacy = 128
   case processStart = 129
+  case oomScoreAdjustment = 130
 
   case system = 200
   case kernelName = 201
@@ -89,6 +90,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case systemCall = 419
   case systemCallSource = 420
   case threadFrames = 421
+  case threadProcessorTime = 422
 
   case memory = 500
   case memoryRegion = 501

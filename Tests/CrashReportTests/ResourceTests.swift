@@ -28,6 +28,7 @@ import Testing
     snapshot.process.descriptorCount = openFiles
     snapshot.process.mappingCount = mappings
     snapshot.process.mappingLimit = 65530
+    snapshot.process.oomScoreAdjustment = -250
     snapshot.process.cgroup.path = "/app.slice"
     snapshot.process.cgroup.memoryUsed = memory
     snapshot.process.cgroup.memoryLimit = 100 << 20
@@ -48,7 +49,9 @@ import Testing
     thread.schedulingPolicy = 1
     thread.niceValue = 5
     thread.stackBytesOmitted = 3 << 19
-    snapshot.threads = [ThreadSnapshot(id: 1), thread]
+    var first = ThreadSnapshot(id: 1)
+    first.processorTime = 12_300_000_000
+    snapshot.threads = [first, thread]
     var module = ModuleSnapshot(address: 0x1000, size: 0x1000, path: "/none/lib.so")
     module.annotations.list = ["said"]
     module.annotations.simple = ["a": "1"]
@@ -70,7 +73,7 @@ import Testing
       resources.keys.sorted() == [
         "addressSpaceLimit", "addressSpaceUsed", "controlGroup", "controlGroupMemory",
         "controlGroupTasks", "descriptors", "loadAverage", "mappings", "memory", "memoryPeak",
-        "openFiles", "stackLimit", "taskLimit", "threads",
+        "oomScoreAdjustment", "openFiles", "stackLimit", "taskLimit", "threads",
       ])
     #expect(resources["openFiles"] as? [String: Int] == ["used": 3, "limit": 1024])
     #expect(resources["mappings"] as? [String: Int] == ["used": 50, "limit": 65530])
@@ -79,6 +82,7 @@ import Testing
     #expect(resources["controlGroupTasks"] as? [String: Int] == ["used": 2, "limit": 64])
     #expect(resources["controlGroup"] as? String == "/app.slice")
     #expect(resources["threads"] as? Int == 9)
+    #expect(resources["oomScoreAdjustment"] as? Int == -250)
     #expect(resources["stackLimit"] as? Int == 8_388_608)
     #expect(resources["addressSpaceLimit"] is NSNull)
     #expect(resources["loadAverage"] as? [Double] == [0.52, 1.5, 2.25])
@@ -96,6 +100,9 @@ import Testing
     #expect(call["inferred"] as? Bool == false)
     #expect(thread["schedulingPolicy"] as? String == "fifo")
     #expect(thread["niceValue"] as? Int == 5)
+    #expect(thread["processorTime"] is NSNull)
+    let first = try #require((object["threads"] as? [[String: Any]])?.first)
+    #expect(first["processorTime"] as? Int == 12_300_000_000)
     #expect(thread["stackBytesOmitted"] as? Int == 3 << 19)
     let module = try #require((object["modules"] as? [[String: Any]])?.first)
     #expect(module["annotations"] as? [String: String] == ["a": "1", "b": "2"])

@@ -2,6 +2,7 @@ import CrashReport
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Minidump
 import ProcessSnapshot
 import Testing

@@ -156,6 +156,7 @@ struct ExtremeDump {
       for key in [
         .threadName, .threadState, .captureMethod, .threadPointer, .stackBytesOmitted,
         .blockedSignals, .schedulingPolicy, .niceValue, .systemCallSource,
+        .threadProcessorTime,
       ] as [IntermediateDumpKey] { value(key, to: &writer) }
       if numbers.chance(20) {
         value(.threadStackPointer, to: &writer)

@@ -1,4 +1,5 @@
 import IntermediateDump
+
 /// A minidump of an extreme process, put together byte by byte with none of the product's code.
 struct ExtremeMinidump {
   private var numbers: ExtremeNumbers

@@ -1,4 +1,5 @@
 import IntermediateDump
+
 /// The memory of a process that never was: code, stacks and guards wherever the limits are.
 ///
 /// What belongs together fits together in most cases, so that a reader does not give up at once:

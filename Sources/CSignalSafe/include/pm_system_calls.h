@@ -365,6 +365,8 @@ PM_INLINE uint64_t pm_clock(int clock) {
 PM_INLINE uint64_t pm_wall_clock(void) { return pm_clock(CLOCK_REALTIME); }
 PM_INLINE uint64_t pm_monotonic_clock(void) { return pm_clock(CLOCK_MONOTONIC); }
 PM_INLINE uint64_t pm_boot_clock(void) { return pm_clock(CLOCK_BOOTTIME); }
+// CPU time of the calling thread, in user mode and in the kernel together.
+PM_INLINE uint64_t pm_thread_processor_time(void) { return pm_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 // CPU time of all threads, in nanoseconds.
 struct pm_processor_times {

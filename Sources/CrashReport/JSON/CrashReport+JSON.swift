@@ -1,3 +1,4 @@
+internal import DumpInspection
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
@@ -69,30 +70,17 @@ extension CrashReport {
   }
 
   private var systemJSON: JSONObject {
-    let system = snapshot.system
-    return [
+    let object: JSONObject = [
       "architecture": snapshot.architecture.rawValue,
-      "kernelName": system.kernelName,
-      "kernelRelease": system.kernelRelease,
-      "kernelVersion": system.kernelVersion,
-      "machine": system.machine,
-      "distribution": system.distribution,
-      "libraryVersion": system.libraryVersion,
-      "processorCount": system.processorCount,
-      "pageSize": system.pageSize,
-      "bootID": system.bootID,
-      "processorModel": system.processorModel,
-      "compiler": system.compiler,
-      "swiftVersion": system.swiftVersion,
-      "hostName": system.hostName,
       "containerID": snapshot.containerID,
-      "timeZone": system.timeZoneName,
+      "timeZone": snapshot.system.timeZoneName,
     ]
+    return object.adding(SystemDescription.mapFields.facts(of: snapshot.system, in: .system))
   }
 
   private var resourcesJSON: JSONObject {
     let resources = Resources(snapshot)
-    return [
+    let object: JSONObject = [
       "openFiles": resources.openFiles.json,
       "descriptors": snapshot.process.descriptors.map(\.json),
       "mappings": resources.mappings.json,
@@ -108,6 +96,8 @@ extension CrashReport {
       "taskLimit": resources.threads.limit,
       "loadAverage": resources.loadAverage,
     ]
+    return object.adding(
+      ProcessDescription.mapFields.facts(of: snapshot.process, in: .resources))
   }
 
   private var survivalJSON: JSONObject? {
@@ -197,24 +187,18 @@ extension ExceptionSnapshot {
 
 extension ProcessDescription {
   fileprivate var json: JSONObject {
-    [
-      "pid": processID,
-      "parent": parentProcessID,
-      "executable": executablePath,
-      "product": product,
-      "version": version,
-      "environment": environment,
+    let object: JSONObject = [
       "launchTime": launchTime.map { Timestamp(nanoseconds: $0).description },
       "crashTime": crashTime.map { Timestamp(nanoseconds: $0).description },
       "arguments": arguments,
       "uptime": uptime,
       "age": age,
-      "workingDirectory": workingDirectory,
       "userID": userIDs?.real,
       "effectiveUserID": userIDs?.effective,
       "groupID": groupIDs?.real,
       "effectiveGroupID": groupIDs?.effective,
     ]
+    return object.adding(Self.mapFields.facts(of: self, in: .process))
   }
 }
 
@@ -230,7 +214,7 @@ private struct ThreadJSON: JSONConvertible {
     let trace = thread.trace
     let registers =
       (known.context?.generalRegisters ?? []) + (known.context?.segmentRegisters ?? [])
-    return [
+    let object: JSONObject = [
       "id": known.id,
       "name": known.name,
       "crashed": thread.crashed,
@@ -243,7 +227,6 @@ private struct ThreadJSON: JSONConvertible {
         ]
       },
       "schedulingPolicy": known.policyWord,
-      "niceValue": known.niceValue,
       "registers": Dictionary(
         registers.map { ($0.name, Address($0.value).description) },
         uniquingKeysWith: { first, _ in first }),
@@ -252,13 +235,13 @@ private struct ThreadJSON: JSONConvertible {
       "framesOmittedAfter": trace.omittedAfter,
       "stackGap": trace.hasGap,
       "stackEnd": trace.end.rawValue,
-      "stackBytesOmitted": known.stackBytesOmitted,
       "recursion": trace.recursion?.json,
       "task": thread.task.map(task),
       "context": thread.contexts.map { context -> JSONObject in
         ["name": context.name, "value": context.value, "cut": context.isCut]
       },
     ]
+    return object.adding(ThreadSnapshot.mapFields.facts(of: known, in: .thread))
   }
 
   private func frames(_ frames: [StackFrame]) -> [FrameJSON] {

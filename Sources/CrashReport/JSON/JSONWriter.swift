@@ -153,10 +153,16 @@ extension Dictionary: JSONValue where Key == String, Value: JSONValue {
 
 /// An object of JSON that has every key, null for a value that is nil.
 struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
-  private let members: [(name: String, value: (any JSONValue)?)]
+  private var members: [(name: String, value: (any JSONValue)?)]
 
   init(dictionaryLiteral elements: (String, (any JSONValue)?)...) {
     members = elements.map { (name: $0, value: $1) }
+  }
+
+  func adding(members more: [(name: String, value: (any JSONValue)?)]) -> JSONObject {
+    var object = self
+    object.members += more
+    return object
   }
 
   func write(to json: inout JSONWriter) { json.add(members: members) }

@@ -1,3 +1,4 @@
+internal import DumpInspection
 internal import IntermediateDump
 internal import ProcessSnapshot
 
@@ -68,6 +69,9 @@ extension CrashReport {
     add("Group tasks", resources.cgroupTasks) { String($0) }
     add("Stack limit", resources.stackLimit.map(Quantity.size))
     add("Memory limit", resources.addressSpace.limit.map { Quantity.size($0) + " of addresses" })
+    for field in ProcessDescription.mapFields.labeledFacts(of: snapshot.process, in: .resources) {
+      rows.append(.field(field))
+    }
     add("Load", resources.loadAverage?.map { String($0) }.joined(separator: " "))
     return ReportSection("Resources", rows: rows)
   }

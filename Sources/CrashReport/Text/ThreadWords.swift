@@ -1,3 +1,4 @@
+internal import DumpInspection
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
@@ -24,7 +25,9 @@ extension CrashReport {
     }
     let policy = known.policyWord.flatMap { $0 == "other" ? nil : $0 }
     let nice = known.niceValue.flatMap { $0 == 0 ? nil : "nice \($0)" }
+    let facts = ThreadSnapshot.mapFields.labeledFacts(of: known, in: .thread)
     return [how, state, call, policy, nice].compactMap { $0 }
+      + facts.map { "\($0.name) \($0.value)" }
   }
 
   /// The verb for the first thread.

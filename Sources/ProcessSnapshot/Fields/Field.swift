@@ -19,6 +19,8 @@ package struct Field<Root>: Sendable {
   /// Takes the value if the map has it, and else leaves what is there; false for the latter.
   package let read: @Sendable (IntermediateDumpMap, inout Root) -> Bool
   package let write: @Sendable (Root, inout IntermediateDumpWriter) -> Void
+  /// The value of the first key as a report shows it; nil where that takes more.
+  package private(set) var shown: (@Sendable (Root) -> ShownValue?)?
 
   /// Binds a key in a way of its own.
   package init(
@@ -41,6 +43,7 @@ package struct Field<Root>: Sendable {
     self.isRequired = isRequired
     self.read = read
     self.write = write
+    shown = nil
   }
 
   // MARK: - Properties
@@ -49,26 +52,31 @@ package struct Field<Root>: Sendable {
   package static func optional<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>
   ) -> Field {
-    Field(key, Value.kinds, size: Value.storedSize) { map, root in
+    var field = Field(key, Value.kinds, size: Value.storedSize) { map, root in
       guard let value = Value(key, in: map) else { return false }
       root[keyPath: path] = value
       return true
     } write: { root, writer in
       writer.write(key, root[keyPath: path])
     }
+    field.shown = { $0[keyPath: path]?.shown }
+    return field
   }
 
   /// A value that is always written; where it is missing, what was there stays.
   package static func value<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool = false
   ) -> Field {
-    Field(key, Value.kinds, size: Value.storedSize, isRequired: isRequired) { map, root in
+    var field = Field(key, Value.kinds, size: Value.storedSize, isRequired: isRequired) {
+      map, root in
       guard let value = Value(key, in: map) else { return false }
       root[keyPath: path] = value
       return true
     } write: { root, writer in
       root[keyPath: path].write(key, to: &writer)
     }
+    field.shown = { $0[keyPath: path].shown }
+    return field
   }
 
   /// A value without which nothing is made of a map.
@@ -165,11 +173,15 @@ package struct Field<Root>: Sendable {
   /// The fields of a part of this type, in the same map.
   package static func within<Value>(_ path: Path<Value>, _ fields: MapFields<Value>) -> [Field] {
     fields.all.map { field in
-      Field(keys: field.keys, isRequired: field.isRequired) { map, root in
+      var part = Field(keys: field.keys, isRequired: field.isRequired) { map, root in
         field.read(map, &root[keyPath: path])
       } write: { root, writer in
         field.write(root[keyPath: path], &writer)
       }
+      if let shown = field.shown {
+        part.shown = { @Sendable (root: Root) -> ShownValue? in shown(root[keyPath: path]) }
+      }
+      return part
     }
   }
 }
@@ -203,6 +215,16 @@ package struct MapFields<Value: Sendable>: Sendable {
 
   package func write(_ value: Value, to writer: inout IntermediateDumpWriter) {
     for field in all { field.write(value, &writer) }
+  }
+
+  /// The keys whose values a report can show as they are.
+  package var keysShown: Set<IntermediateDumpKey> {
+    Set(all.filter { $0.shown != nil }.compactMap { $0.keys.first?.key })
+  }
+
+  /// The value under a key as a report shows it; nil where there is none.
+  package func shown(_ key: IntermediateDumpKey, of value: Value) -> ShownValue? {
+    all.first { $0.shown != nil && $0.keys.first?.key == key }?.shown?(value)
   }
 }
 

@@ -12,9 +12,19 @@ package protocol FieldValue: Sendable {
   static var kinds: IntermediateDumpKeyKinds { get }
   /// Bytes of a stored value; nil for any number.
   static var storedSize: Int? { get }
+  /// The value as a report shows it; nil where that is not all of it.
+  var shown: ShownValue? { get }
+}
+
+/// A value of a dump that a report shows as it is.
+package enum ShownValue: Sendable, Equatable {
+  case unsigned(UInt64)
+  case signed(Int64)
+  case text(String)
 }
 
 extension FieldValue {
+  package var shown: ShownValue? { nil }
   package static var storedSize: Int? { nil }
 }
 
@@ -51,6 +61,10 @@ extension FieldValue where Self: FixedWidthInteger {
     isSigned ? [.signed, .time] : [.unsigned, .address]
   }
   package static var storedSize: Int? { bitWidth / 8 }
+  package var shown: ShownValue? {
+    Self.isSigned
+      ? .signed(Int64(truncatingIfNeeded: self)) : .unsigned(UInt64(truncatingIfNeeded: self))
+  }
 }
 
 extension UInt8: FieldValue {}
@@ -85,6 +99,7 @@ extension String: FieldValue {
   }
 
   package static var kinds: IntermediateDumpKeyKinds { [.text] }
+  package var shown: ShownValue? { .text(self) }
 }
 
 // Text too, whose bytes are to be kept as they are.

@@ -47,6 +47,8 @@ public struct ProcessDescription: Sendable, Equatable {
   public var mappingCount: UInt32?
   /// `/proc/sys/vm/max_map_count` at launch.
   public var mappingLimit: UInt64?
+  /// `/proc/self/oom_score_adj` at the crash.
+  public var oomScoreAdjustment: Int32?
   public var cgroup = CgroupUsage()
   /// Nanoseconds after which the service manager takes the process for hung; nil where it does not.
   public var watchdogInterval: UInt64?
@@ -224,7 +226,7 @@ public struct ResourceLimits: Sendable, Equatable {
 }
 
 extension ProcessDescription {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     ProcessDescription(),
     [
       .optional(.identifier, \.identifier),
@@ -251,6 +253,7 @@ extension ProcessDescription {
       .optional(.workingDirectory, \.workingDirectory),
       .optional(.mappingCount, \.mappingCount),
       .optional(.mappingLimit, \.mappingLimit),
+      .optional(.oomScoreAdjustment, \.oomScoreAdjustment),
       .optional(.watchdogInterval, \.watchdogInterval),
       .optional(.privacy, \.privacy),
     ] + Field.within(\.cgroup, CgroupUsage.mapFields))

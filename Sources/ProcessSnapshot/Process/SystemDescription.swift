@@ -44,7 +44,7 @@ public struct SystemDescription: Sendable, Equatable {
 }
 
 extension SystemDescription {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     SystemDescription(),
     [
       .optional(.kernelName, \.kernelName),

@@ -21,10 +21,13 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var instructionPointer: Address?
   /// Bit n - 1 stands for signal n.
   public var blockedSignals: UInt64?
-  /// As sched_getscheduler(2): 0 other, 1 FIFO, 2 round robin, 3 batch, 5 idle.
+  /// As sched_getscheduler(2), see `SchedulingPolicy`.
   public var schedulingPolicy: UInt8?
   /// As getpriority(2): -20 to 19.
   public var niceValue: Int32?
+  /// Nanoseconds of CPU time that the thread had used, in user mode and in the kernel together; of the crashing
+  /// thread only.
+  public var processorTime: UInt64?
   /// The system call that the thread was blocked in, as proc_pid_syscall(5) has it; the number alone
   /// where the arguments are not known.
   public var systemCall: String?
@@ -165,6 +168,7 @@ extension ThreadSnapshot {
       .optional(.blockedSignals, \.blockedSignals),
       .optional(.schedulingPolicy, \.schedulingPolicy),
       .optional(.niceValue, \.niceValue),
+      .optional(.threadProcessorTime, \.processorTime),
       .optional(.systemCall, \.systemCall),
       .optional(.systemCallSource, \.systemCallSource),
       Field(.stackRegionStart, [.address], size: 8) { map, thread in

@@ -241,3 +241,15 @@ func readAbsentPages() throws {
   capture.closeResidentPages()
   #expect(!capture.session.resident.isOpen)
 }
+
+/// Computes until the calling thread has used so many more nanoseconds of CPU time; returns all that it has used.
+func spendProcessorTime(_ nanoseconds: UInt64) -> UInt64 {
+  func used() -> UInt64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+  let start = used()
+  while used() < start + nanoseconds {}
+  return used()
+}

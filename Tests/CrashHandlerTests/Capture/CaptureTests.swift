@@ -101,6 +101,39 @@ import Testing
     #expect(stackBytes(crashing) > 16 << 10)
   }
 
+  @Test("CPU time is that of the crashing thread alone; oom_score_adj is what it was at the crash")
+  func processorTimeAndKillScore() async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.database
+    let before = try String(contentsOfFile: "/proc/self/oom_score_adj", encoding: .utf8)
+    let adjustment = try #require(Int64(before.trimmingCharacters(in: .newlines)))
+    // To raise it needs no right.
+    try #require(adjustment < 1000)
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      try "1000".write(toFile: "/proc/self/oom_score_adj", atomically: false, encoding: .utf8)
+      // Another thread uses more than the one that crashes.
+      let other = Thread { _ = spendProcessorTime(200_000_000) }
+      other.start()
+      while !other.isFinished { usleep(1000) }
+      let own = spendProcessorTime(50_000_000)
+      SimpleAnnotations.set("own", "\(own)")
+      writeTo(16)
+    }
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
+    #expect(root.last(.oomScoreAdjustment)?.signed(.oomScoreAdjustment) == 1000)
+    let crashing = try #require(IntermediateDumpMap(joining: root.all(.crashingThread)))
+    let time = try #require(crashing.unsigned(.threadProcessorTime))
+    let own = root.array(.simpleAnnotations).first { $0.text(.annotationName) == "own" }
+    let measured = try #require(own?.text(.annotationValue).flatMap { UInt64($0) })
+    #expect(time >= measured)
+    let user = try #require(root.last(.userTime)?.unsigned(.userTime))
+    let system = try #require(root.last(.systemTime)?.unsigned(.systemTime))
+    // The other thread's is in the process's times, in microseconds, and not in this.
+    #expect(time + 200_000_000 <= user + system + 2_000)
+    #expect(root.array(.threads).allSatisfy { $0.unsigned(.threadProcessorTime) == nil })
+  }
+
   @Test func aDumpSaysWhatTheProcessUsedAndWhatItsThreadsWaitedIn() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database

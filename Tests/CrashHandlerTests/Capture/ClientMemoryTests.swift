@@ -1,4 +1,5 @@
 import Glibc
+import IntermediateDump
 import Synchronization
 import Testing
 

@@ -1,4 +1,5 @@
 import CrashTestSupport
+import DumpInspection
 import Foundation
 import IntermediateDump
 import Stackwalk
@@ -76,5 +77,44 @@ import Testing
     expect(RunEndCertainty.self, "certainty", of: "end")
     let ends = [StackTrace.End.bottom, .lost, .limit, .noContext].map(\.rawValue)
     #expect(schema.words("stackEnd", of: "thread") == ends)
+  }
+
+  private static let path = BuiltProducts.packageRoot + "/Docs/ReportSchema.json"
+
+  /// Writes a fact into the definition of its place: among what is required, and as the first property.
+  private static func add(_ fact: ReportFact, type: String) throws {
+    var text = try String(contentsOfFile: path, encoding: .utf8)
+    for (mark, line) in [
+      ("\"required\": [\n", "        \"\(fact.name)\",\n"),
+      ("\"properties\": {\n", "        \"\(fact.name)\": {\"type\": [\"\(type)\", \"null\"]},\n"),
+    ] {
+      let definition = try #require(text.range(of: "\n    \"\(fact.place.rawValue)\": {\n"))
+      let end = try #require(text.range(of: mark, range: definition.upperBound..<text.endIndex))
+      text.insert(contentsOf: line, at: end.upperBound)
+    }
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+  }
+
+  /// A fact that reports show by its row alone stands in the schema and in the list of fields, too.
+  ///
+  /// `UPDATE_DOCUMENTS=1 swift test --filter SchemaTests` writes one that is missing into the schema.
+  @Test func hasTheFactsOfTheRows() throws {
+    let schema = try Self.schema()
+    let isWriting = ProcessInfo.processInfo.environment["UPDATE_DOCUMENTS"] != nil
+    let fields = try String(
+      contentsOfFile: BuiltProducts.packageRoot + "/Docs/ReportFields.md", encoding: .utf8)
+    for place in ReportFact.Place.allCases {
+      let facts = ReportFact.all(in: place)
+      #expect(!facts.isEmpty)
+      for (key, fact) in facts {
+        #expect(fields.contains("\(fact.name)`"), "\(fact.name) is not in ReportFields.md")
+        let type = key.kind == .text ? "string" : "integer"
+        if isWriting, schema.types(fact.name, of: place.rawValue).isEmpty {
+          try Self.add(fact, type: type)
+        } else {
+          #expect(schema.types(fact.name, of: place.rawValue).first == type, "\(fact.name)")
+        }
+      }
+    }
   }
 }

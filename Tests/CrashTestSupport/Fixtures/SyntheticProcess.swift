@@ -133,6 +133,7 @@ package enum SyntheticProcess {
     snapshot.process.descriptorCount = 101
     snapshot.process.mappingCount = 102
     snapshot.process.mappingLimit = 103
+    snapshot.process.oomScoreAdjustment = -998
     snapshot.process.watchdogInterval = 30_000_000_000
     snapshot.cxxException = CxxException(typeName: "St9exception", message: "what")
     snapshot.tasks = [TaskSnapshot(threadID: 4001, address: 0x5555_0000_1000, layoutVersion: 1)]
@@ -193,6 +194,7 @@ package enum SyntheticProcess {
     thread.blockedSignals = 0x8000_0000_0000_0001
     thread.schedulingPolicy = 0
     thread.niceValue = -5
+    thread.processorTime = 1_234_567_890
     thread.stackRange = AddressRange(start: stack, byteCount: 0x3000)
     thread.stackBytesOmitted = 0x1000
     // Its two ends: the middle was left out.

@@ -76,6 +76,12 @@ public struct JSONSchema {
     return properties?[property]?["enum"]?.list.compactMap(\.text) ?? []
   }
 
+  /// The types that a property of a definition may have.
+  public func types(_ property: String, of definition: String) -> [String] {
+    let type = root["$defs"]?[definition]?["properties"]?[property]?["type"]
+    return type?.text.map { [$0] } ?? type?.list.compactMap(\.text) ?? []
+  }
+
   private func errors(_ value: Value, _ schema: Value, at place: String) -> [String] {
     if let reference = schema["$ref"]?.text {
       let name = String(reference.dropFirst("#/$defs/".count))

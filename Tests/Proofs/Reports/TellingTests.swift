@@ -24,7 +24,7 @@ import Testing
     let client = report.snapshot.client
     let told = client.annotations + client.simpleAnnotations
     let types = Dictionary(
-      uniqueKeysWithValues: told.map { ($0.name ?? "", $0.value?.typeWord ?? "") })
+      uniqueKeysWithValues: told.map { ($0.name ?? "", $0.value?.type.word ?? "") })
     #expect(
       types == [
         "route": "string", "connections": "int", "requests": "uint", "load": "double",

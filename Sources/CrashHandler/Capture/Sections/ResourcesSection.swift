@@ -27,6 +27,7 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
   capture.writeNumber(.memoryLimit, cgroup.memoryLimit)
   capture.writeNumber(.tasksUsed, cgroup.tasksUsed)
   capture.writeNumber(.tasksLimit, cgroup.tasksLimit)
+  capture.writeOOMScoreAdjustment()
   capture.writer.end()
   capture.writer.startMap(.system)
   capture.writeText(.loadAverage, "loadavg", capacity: 256)
@@ -61,6 +62,19 @@ extension Capture {
     guard !entries.isBroken else { return false }
     writer.unsigned(.descriptorCount, count, width: 4)
     return true
+  }
+
+  /// Writes how willing the kernel is to kill this process for want of memory.
+  fileprivate func writeOOMScoreAdjustment() {
+    let scratch = session.scratch
+    let count = unsafe proc.read(
+      named: "self/oom_score_adj", into: scratch.address, capacity: 16)
+    var text = scratch.text(count: count)
+    let isNegative = text.matches("-")
+    text.skip(0x2D)
+    guard text.current >= 0x30, text.current <= 0x39 else { return }
+    let value = Int64(truncatingIfNeeded: text.decimal())
+    writer.signed(.oomScoreAdjustment, isNegative ? 0 &- value : value, width: 4)
   }
 
   /// Writes the number in a file of the cgroup, held open since install; nothing for "max".

@@ -1,0 +1,92 @@
+import Foundation
+import Testing
+
+/// The numbers of a dump's codes stand in `IntermediateDump` alone.
+@Suite("Codes of dumps")
+struct DumpCodeTests {
+  /// A key whose value is a code, and the type of its values, by the rows of the schema.
+  private static func codeKeys() throws -> [String: String] {
+    let rows = try House.text("Sources/DumpInspection/IntermediateDumpKey+Definitions.swift")
+    var keys: [String: String] = [:]
+    for match in rows.matches(of: /case \.(\w+):\s+\.code\((\w+)\.self/) {
+      keys[String(match.1)] = String(match.2)
+    }
+    return keys
+  }
+
+  /// The places in a text where a number is written under a key whose value is a code.
+  private static func bareNumbers(in text: String, _ keys: some Collection<String>) -> [String] {
+    text.split(separator: "\n").filter { line in
+      guard let start = line.range(of: "signed(.") else { return false }
+      let rest = line[start.upperBound...]
+      guard keys.contains(String(rest.prefix { $0.isLetter })), let comma = rest.firstIndex(of: ",")
+      else { return false }
+      let value = rest[rest.index(after: comma)...].prefix { $0 != "," }
+      return value.contains("rawValue")
+        || value.split { !$0.isLetter && !$0.isNumber }
+          .contains { $0.first?.isNumber == true }
+    }.map(String.init)
+  }
+
+  /// The types in a text that give their values numbers: `case name = 1`.
+  private static func numberedTypes(in text: String) -> [String] {
+    var (found, type): ([String], String?) = ([], nil)
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      if let index = words.firstIndex(of: "enum"), index + 2 < words.count {
+        let isNumbered = words[index + 2].hasPrefix("UInt") || words[index + 2].hasPrefix("Int")
+        type =
+          words[index + 1].hasSuffix(":") && isNumbered ? String(words[index + 1].dropLast()) : nil
+      } else if let name = type, words.first == "case", words.count == 4, words[2] == "=",
+        words[3].first?.isNumber == true
+      {
+        found.append(name)
+        type = nil
+      }
+    }
+    return found
+  }
+
+  @Test("Crash code writes a code by its type, never by a number")
+  func writers() throws {
+    // The kernel's own numbers, which are written as they are.
+    let keys = try Self.codeKeys().keys.filter { $0 != "schedulingPolicy" }
+    #expect(keys.count >= 12)
+    for directory in ["Sources/CrashHandler", "Sources/HangDetection", "Sources/CrashConverter"] {
+      for file in try House.swiftFiles(in: directory) {
+        #expect(Self.bareNumbers(in: file.text, keys) == [], "\(file.path)")
+      }
+    }
+    for file in try House.swiftFiles(in: "Sources/IntermediateDump/Codes") {
+      for type in Set(try Self.codeKeys().values) where file.text.contains("enum \(type)") {
+        #expect(file.text.contains("enum \(type): UInt8, DumpCode"), "\(type)")
+      }
+    }
+  }
+
+  @Test("No other module numbers values that a dump holds")
+  func types() throws {
+    // Their numbers are in memory of the process, and an order.
+    let others: Set = ["Status", "Section"]
+    for directory in [
+      "Sources/CrashHandler", "Sources/HangDetection", "Sources/PendingDumps",
+      "Sources/ProcessSnapshot", "Sources/CrashReport", "Sources/CrashConverter",
+    ] {
+      for file in try House.swiftFiles(in: directory) {
+        #expect(Set(Self.numberedTypes(in: file.text)).subtracting(others) == [], "\(file.path)")
+      }
+    }
+  }
+
+  @Test("The checker finds what is planted")
+  func planted() {
+    let keys = ["captureMethod"]
+    #expect(Self.bareNumbers(in: "output.unsigned(.captureMethod, 3, width: 1)", keys).count == 1)
+    #expect(
+      Self.bareNumbers(in: "output.unsigned(.captureMethod, method.code, width: 1)", keys) == [])
+    #expect(Self.bareNumbers(in: "output.unsigned(.captureMethod, kind.rawValue)", keys).count == 1)
+    #expect(Self.bareNumbers(in: "output.unsigned(.threadID, 3, width: 4)", keys) == [])
+    #expect(Self.numberedTypes(in: "enum Way: UInt8 {\n  /// One.\n  case one = 1\n}") == ["Way"])
+    #expect(Self.numberedTypes(in: "enum Way { case one }") == [])
+  }
+}
