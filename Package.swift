@@ -314,7 +314,7 @@ let portableSources = [
     "Status/HandlerStatus.swift", "Values/CallBit.swift",
   ],
   "CrashReportDatabase": [
-    "CrashReportDatabaseError.swift", "PruneCondition.swift", "ReportMetadata.swift",
+    "Exports.swift", "PruneCondition.swift", "ReportMetadata.swift",
     "StoredAttachment.swift", "StoredReport.swift",
   ],
   "CrashReportUpload": [
@@ -326,7 +326,7 @@ let portableSources = [
     "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",
     "SignalNames.swift", "SignalTable.swift",
   ],
-  "PendingDumps": ["OutcomeCounters.swift"],
+  "PendingDumps": ["Files/CrashReportDatabaseError.swift", "OutcomeCounters.swift"],
   "Postmortem": [
     "Handler+Processing.swift", "Postmortem.swift", "ProcessIntermediateDumps.swift",
   ],

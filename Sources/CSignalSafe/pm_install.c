@@ -25,7 +25,13 @@ const char *const *pm_fatal_message_buffer(void) {
 
 void *pm_map_unlocked(size_t size) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  void *memory = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory != MAP_FAILED) {
+    munlock(memory, size);
+    return memory;
+  }
+  // Under mlockall(MCL_FUTURE) all of it is charged when it is made; not what an unlocked page grows by.
+  memory = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   munlock(memory, page);
   void *grown = mremap(memory, page, size, MREMAP_MAYMOVE);
@@ -232,6 +238,12 @@ void pm_find_abort(uint64_t *start, uint64_t *size) {
 }
 
 uint64_t pm_executable_name(void) { return getauxval(AT_EXECFN); }
+
+int pm_auxiliary_value(uint64_t type, uint64_t *value) {
+  errno = 0;
+  *value = getauxval(type);
+  return *value != 0 || errno == 0;
+}
 
 uint32_t pm_file_mode = 0600;
 

@@ -84,15 +84,16 @@ public func startHandler(
     }
     let standard = StandardDescriptors()
     defer { standard.giveBack() }
-    let signals = CrashSignals(options.signals)
+    let statistics = ProcessStatistics.current()
+    let signals = CrashSignals(
+      options.signals, present: .current(), hasTerminal: statistics?.own.terminal != 0)
+    let host = HostIdentity.current(statistics)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
       annotations: options.privacy > .full ? [:] : annotations,
       capturesArguments: options.capturesArguments && options.privacy == .full,
       capturesSurroundings: options.capturesSurroundings, privacy: options.privacy,
-      executablePath: executable)
-    let statistics = ProcessStatistics.current()
-    let host = HostIdentity.current(statistics)
+      executablePath: executable, processID: host.processID, statistics: statistics)
     var record = RunRecord.current(
       signals: RunRecord.Signals(
         crash: signals.mask, stop: UInt32(bitPattern: signals.stopSignal),
@@ -104,7 +105,7 @@ public func startHandler(
     if options.reportsUncleanEnds && options.forgoing.areFilesMade {
       record.course = RunCourse.current(
         executablePath: executable, product: product, version: version, environment: environment,
-        cgroup: facts.cgroup.memory)
+        cgroup: facts.cgroup.memory, statistics: statistics)
     }
     do throws(CrashHandlerError) {
       var files = try PendingDumpFiles.make(
@@ -123,9 +124,7 @@ public func startHandler(
         try? startHeartbeats(every: interval)
       }
       for path in options.attachments { addAttachment(path: path) }
-      current = DirectoryIdentity(path: database).map {
-        Started(handler: handler, directory: $0)
-      }
+      current = Started(handler: handler, directory: DirectoryIdentity(files.databaseStatus))
       return handler
     } catch {
       facts.cgroup.close()
@@ -163,10 +162,12 @@ private struct DirectoryIdentity: Equatable {
   private let device: UInt64
   private let inode: UInt64
 
+  init(_ status: FileStatus) { (device, inode) = (status.device, status.inode) }
+
   init?(path: String) {
     var status = stat()
-    guard unsafe stat(path, &status) == 0 else { return nil }
-    device = UInt64(status.st_dev)
-    inode = UInt64(status.st_ino)
+    let place = DatabaseDirectory.place(path)
+    guard unsafe stat(place, &status) == 0 else { return nil }
+    self.init(FileStatus(status))
   }
 }

@@ -102,7 +102,7 @@ extension IntermediateDumpKey {
       handler holds or opens are among them.
       """)
     case .mappingCount: .unsigned(4, "Lines of `/proc/thread-self/maps`; counting stops at 65,536.")
-    case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at launch.")
+    case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at the crash.")
     case .memoryUsed: .unsigned(8, """
       Bytes used by the cgroup (`memory.current`; version 1 `memory.usage_in_bytes`).
       """)
@@ -141,13 +141,13 @@ extension IntermediateDumpKey {
     case .kernelVersion: .text("`uname -v`.").shown(in: .system, "kernelVersion")
     case .machine: .text("`uname -m`.").shown(in: .system, "machine")
     case .distribution: .text("PRETTY_NAME of os-release(5).").shown(in: .system, "distribution")
-    case .processorCount: .unsigned(4, "Processors online at launch.").shown(in: .system, "processorCount")
+    case .processorCount: .unsigned(4, "Processors online: `/sys/devices/system/cpu/online` at the crash.").shown(in: .system, "processorCount")
     case .pageSize: .unsigned(8, "Size of a page, in bytes.").shown(in: .system, "pageSize")
     case .bootID: .text("`/proc/sys/kernel/random/boot_id`, without the line's end.").shown(in: .system, "bootID")
     case .libraryVersion: .text("The C library and its version.").shown(in: .system, "libraryVersion")
     case .loadAverage: .text("`/proc/loadavg` at the crash, without the line's end.")
-    case .processorModel: .text("`model name` of `/proc/cpuinfo` at launch.").shown(in: .system, "processorModel")
-    case .processorText: .text("The first processor of `/proc/cpuinfo` at launch; at most 8 KiB.")
+    case .processorModel: .text("`model name` of `/proc/cpuinfo`. In a minidump, and in dumps of earlier versions.").shown(in: .system, "processorModel")
+    case .processorText: .text("The first of `/proc/cpuinfo` at the crash, as far as 4 KiB have it.")
     case .releaseText: .text("os-release(5) at launch; at most 4 KiB.")
     case .compiler:
       .text("The C compiler of the toolchain that built the handler, as it names itself.").shown(in: .system, "compiler")

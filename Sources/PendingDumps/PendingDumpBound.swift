@@ -21,7 +21,8 @@ package struct PendingDumpBound {
   private let directoryDescriptor: Int32
   private let identifier: String
   private let host: HostIdentity
-  private let user: UInt32
+  private let owner: DirectoryOwner?
+  private var user: UInt32 { owner?.user ?? geteuid() }
 
   private struct File {
     let name: String
@@ -37,14 +38,14 @@ package struct PendingDumpBound {
   }
 
   /// - Parameters:
-  ///   - directoryDescriptor: the pending directory.
+  ///   - directory: the pending directory, just opened.
   ///   - identifier: this program's.
   ///   - host: the calling process's.
-  package init(directoryDescriptor: Int32, identifier: String, host: HostIdentity) {
-    self.directoryDescriptor = directoryDescriptor
+  package init(directory: borrowing Directory, identifier: String, host: HostIdentity) {
+    directoryDescriptor = directory.descriptor
     self.identifier = identifier
     self.host = host
-    user = DirectoryOwner(of: directoryDescriptor)?.user ?? geteuid()
+    owner = directory.owner
   }
 
   /// True for the start with a report ID, which is random, that looks at everything.
@@ -55,8 +56,8 @@ package struct PendingDumpBound {
   /// - Parameter wholly: false to leave a large directory to another start.
   package func apply(wholly: Bool = true) {
     guard
-      let names = DirectoryNames.of(
-        directoryDescriptor, limit: wholly ? .max : DirectoryNames.window)
+      let names = DirectoryNames.rest(
+        of: directoryDescriptor, limit: wholly ? .max : DirectoryNames.window, isShort: true)
     else { return }
     var finished: [File] = []
     var leftovers: [File] = []

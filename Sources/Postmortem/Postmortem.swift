@@ -13,9 +13,9 @@ internal import PendingDumps
 @_exported import func CrashConverter.processIntermediateDumps
 @_exported import func CrashConverter.recentCrashes
 @_exported import struct CrashReportDatabase.CrashReportDatabase
-@_exported import struct CrashReportDatabase.CrashReportDatabaseError
 @_exported import struct CrashReportDatabase.PruneCondition
 @_exported import struct CrashReportDatabase.ReportUpload
 @_exported import struct CrashReportDatabase.StoredAttachment
 @_exported import struct CrashReportDatabase.StoredReport
+@_exported import struct PendingDumps.CrashReportDatabaseError
 @_exported import struct ProcessSnapshot.UserStream

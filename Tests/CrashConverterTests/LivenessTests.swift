@@ -259,10 +259,13 @@ import Testing
     // Fields 3 to 29 after a name that looks like the end of one.
     let rest = "Z 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 3 21 123456 23 24 25 26 27 140000 29"
     let text = "42 (a) b) (c) \(rest)\n"
-    #expect(
-      ProcessStatistics(statText: Array(text.utf8))
-        == ProcessStatistics(
-          state: 0x5A, threadCount: 3, startTime: 123456, stackStart: 140000))
+    var expected = ProcessStatistics(
+      state: 0x5A, threadCount: 3, startTime: 123456, stackStart: 140000)
+    (expected.own.processID, expected.own.terminal, expected.own.residentPages) = (42, 7, 24)
+    #expect(ProcessStatistics(statText: Array(text.utf8)) == expected)
+    let whole = (30...52).reduce(text.dropLast()) { "\($0) \($1)" } + "\n"
+    let own = try #require(ProcessStatistics(statText: Array(whole.utf8))).own
+    #expect(own.argumentsStart == 48 && own.argumentsEnd == 49)
     for length in 0..<text.utf8.count - 4 {
       _ = ProcessStatistics(statText: Array(text.utf8.prefix(length)))
     }

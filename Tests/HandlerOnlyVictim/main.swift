@@ -10,11 +10,22 @@ guard CommandLine.arguments.count >= 3, let deed = Deed(rawValue: CommandLine.ar
 var options = HandlerOptions()
 options.attachments = Array(CommandLine.arguments.dropFirst(3))
 options.sharedGroup = unsafe getenv("VICTIM_SHARED_GROUP").map { unsafe String(cString: $0) }
+func pageFaults() -> Int {
+  var usage = rusage()
+  unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+  return usage.ru_minflt
+}
+
+// Bound and touched before it counts.
+_ = pageFaults()
+let faults = pageFaults()
 // Marks for who counts the system calls between them.
 close(-1)
 let handler = try startHandler(
   database: CommandLine.arguments[1], product: "handler only", options: options)
 close(-1)
+let faultsOfStart = pageFaults() - faults
+if unsafe getenv("VICTIM_PRINTS_FAULTS") != nil { print("faults \(faultsOfStart)") }
 deed.perform(
   lockedFile:
     "\(handler.database)/pending-serialized-dumps/\(handler.identifier)@\(handler.reportID).locked",

@@ -47,6 +47,9 @@ int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable
 // Source: getauxval(3), AT_EXECFN.
 uint64_t pm_executable_name(void);
 
+// Looks a type up in the auxiliary vector; 0 if it has none.
+int pm_auxiliary_value(uint64_t type, uint64_t *_Nonnull value);
+
 // Returns 1 in a program with ThreadSanitizer, in which the handler is not installed: a recursion goes through the end of the
 // sanitizer's shadow stack, and two threads' crashes, handled one after the other, look like a race to it.
 // Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).

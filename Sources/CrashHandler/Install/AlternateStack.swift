@@ -52,7 +52,7 @@ struct AlternateStack {
   /// Maps one; nil, with errno set, if the kernel refuses, or the program would miss the address space.
   static func make() -> AlternateStack? {
     let count = Self.count.add(1, ordering: .relaxed).newValue
-    guard UInt64(count * mappingSize) <= addressSpace / share,
+    guard !isLimited || UInt64(count * mappingSize) <= addressSpace / share,
       let memory = unsafe pm_map_unlocked(mappingSize)
     else {
       Self.count.subtract(1, ordering: .relaxed)

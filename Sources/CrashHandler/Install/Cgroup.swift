@@ -30,10 +30,7 @@ struct Cgroup {
   }
 
   /// Whether the memory cgroup has a limit.
-  var isLimited: Bool {
-    // Version 1 says "no limit" with the largest number of pages.
-    SystemFile.integer(files.memoryLimit.descriptor).map { $0 < 1 << 62 } ?? false
-  }
+  var isLimited: Bool { memory.limitAtOpening != nil }
 
   /// Closes the files, where they are not for a crash.
   func close() {

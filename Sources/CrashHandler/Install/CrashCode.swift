@@ -22,9 +22,13 @@ enum CrashCode {
     code.add(UInt(bitPattern: unsafe unsafeBitCast(crash, to: UnsafeRawPointer.self)))
     code.add(UInt(bitPattern: unsafe unsafeBitCast(stop, to: UnsafeRawPointer.self)))
     pm_set_handler_code(UInt64(code.low - slack), UInt64(code.high + slack))
+    let control: pm_signal_handler = unsafe pm_enter_crash
+    let entry = UInt(bitPattern: unsafe unsafeBitCast(control, to: UnsafeRawPointer.self))
+    // Mostly close by: the C and the assembly of the same program.
+    let isClose = entry > code.low &- 2 * slack && entry < code.high &+ 2 * slack
+    if isClose { code.add(entry) } else { pm_bring_in_control(slack) }
     pm_bring_in(code.low - slack, code.high + slack)
     pm_bring_in(text.low - slack, text.high + slack)
-    pm_bring_in_control(slack)
   }
 }
 

@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
+internal import PendingDumps
 
 /// The signals that mean a crash, the actions they had, and the signal that stops threads.
 struct CrashSignals {
@@ -11,6 +12,7 @@ struct CrashSignals {
   let watchdogSignal: Int32
   /// The signals of `mask`, in order, and the actions that they had.
   private let previous: [Previous]
+  private let present: SignalDispositions?
 
   private struct Previous {
     let signal: Int32
@@ -31,30 +33,54 @@ struct CrashSignals {
   }
 
   /// Decides; changes nothing yet.
-  init(_ chosen: HandledSignals) {
+  ///
+  /// - Parameters:
+  ///   - present: of this process; nil where `/proc` does not tell.
+  ///   - hasTerminal: false for a process without a controlling terminal.
+  init(_ chosen: HandledSignals, present: SignalDispositions?, hasTerminal: Bool) {
+    self.present = present
     var candidates = chosen.intersection(.all).rawValue
-    // At a terminal, QUIT is a key that users press.
-    if isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
+    // At a terminal, QUIT is a key that users press. Without one of its own the process has no such key.
+    if hasTerminal, isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
     var previous: [Previous] = []
     previous.reserveCapacity(11)
     var mask: UInt64 = 0
     for signal in Int32(1)...31 where SignalMask.has(candidates, signal) {
       // An ignored signal stays so: a job in the background inherits QUIT ignored, and catching it
       // turned exit 0 into 131.
-      guard let action = SignalAction.current(signal), action.handler != 1 else { continue }
+      guard let action = Self.action(of: signal, present), action.handler != 1 else { continue }
       previous.append(Previous(signal: signal, action: action))
       mask |= SignalMask.bit(signal)
     }
     self.previous = previous
     self.mask = mask
-    stopSignal = Self.freeRealTimeSignal(below: 64)
-    watchdogSignal = stopSignal == 0 ? 0 : Self.freeRealTimeSignal(below: stopSignal)
+    stopSignal = Self.freeRealTimeSignal(below: 64, present)
+    watchdogSignal = stopSignal == 0 ? 0 : Self.freeRealTimeSignal(below: stopSignal, present)
+  }
+
+  /// The present action of a signal; nil if the kernel does not tell.
+  private static func action(
+    of signal: Int32, _ present: SignalDispositions?
+  ) -> pm_signal_action? {
+    guard let present, !SignalMask.has(present.caught, signal) else {
+      return SignalAction.current(signal)
+    }
+    var action = pm_signal_action()
+    if SignalMask.has(present.ignored, signal) { action.handler = 1 }
+    return action
+  }
+
+  /// True for a signal that nobody handled or ignored before, and that is not captured.
+  func isDefault(_ signal: Int32) -> Bool {
+    !SignalMask.has(mask, signal) && Self.action(of: signal, present)?.handler == 0
   }
 
   /// Looks from the top: programs count from the bottom, and libc keeps 32 to 34.
-  private static func freeRealTimeSignal(below limit: Int32) -> Int32 {
+  private static func freeRealTimeSignal(
+    below limit: Int32, _ present: SignalDispositions?
+  ) -> Int32 {
     for signal in stride(from: limit - 1, through: 35, by: -1) {
-      if SignalAction.current(signal)?.handler == 0 { return signal }
+      if action(of: signal, present)?.handler == 0 { return signal }
     }
     return 0
   }
@@ -89,7 +115,7 @@ struct CrashSignals {
     return SignalAction.current(stopSignal) ?? pm_signal_action()
   }
 
-  /// Puts the handlers in, and checks that they are.
+  /// Puts the handlers in; that the kernel takes them is known by `stopAction`, which is read back.
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
@@ -102,7 +128,7 @@ struct CrashSignals {
     }
     for entry in previous {
       let result = Self.install(entry.signal, insteadOf: entry.action)
-      guard result == 0, let action = SignalAction.current(entry.signal), action.handler > 1 else {
+      guard result == 0 else {
         restore()
         throw CrashHandlerError(
           .notInstalled, "the kernel refuses a handler for signal \(entry.signal)",
@@ -128,9 +154,17 @@ struct CrashSignals {
 
   /// Returns our handler's action in the place of the default, as the kernel has it, for all but
   /// SIGSYS.
-  func installedAction() -> pm_signal_action {
-    var action =
-      previous.first.flatMap { SignalAction.current($0.signal) } ?? pm_signal_action()
+  ///
+  /// - Parameter stopAction: that of the stop handler, of which libc's part is the same.
+  func installedAction(_ stopAction: pm_signal_action) -> pm_signal_action {
+    var action = stopAction
+    if stopSignal == 0 {
+      action = previous.first.flatMap { SignalAction.current($0.signal) } ?? pm_signal_action()
+    } else {
+      let handler: pm_signal_handler = unsafe pm_enter_crash
+      action.handler = UInt64(
+        UInt(bitPattern: unsafe unsafeBitCast(handler, to: UnsafeRawPointer.self)))
+    }
     action.flags |= UInt64(SA_RESTART | SA_ONSTACK) | UInt64(SA_NODEFER)
     action.mask = ~Self.faults
     return action

@@ -212,13 +212,13 @@ struct EarlierThreads {
   static func reuse() -> AlternateStack? {
     // Never waits: in a forked child the lock may be a thread's that is not there.
     let found = account.withLockIfAvailable { account -> AlternateStack? in
+      guard !account.given.isEmpty else { return nil }
       // The threads of the process that this one was forked from. The one that forked goes on here
       // under another ID.
       guard account.processID == pm_getpid() else {
         account.given = []
         return nil
       }
-      guard !account.given.isEmpty else { return nil }
       account.next = (account.next + 1) % account.given.count
       guard !exists(account.given[account.next].thread) else { return nil }
       return account.given.remove(at: account.next).stack

@@ -8,10 +8,9 @@ internal import IntermediateDump
 /// Ordinary code, run once in a process.
 enum ExitNotes {
   /// Begins, after the handler's state is in place.
-  static func follow() {
+  static func follow(_ signals: CrashSignals) {
     let handler: pm_signal_handler = unsafe pm_handle_termination
-    for signal in SignalTable.numbers(.endRequest) where SignalAction.current(signal)?.handler == 0
-    {
+    for signal in SignalTable.numbers(.endRequest) where signals.isDefault(signal) {
       // Everything but faults waits until the default action has followed.
       _ = unsafe pm_install_handler(
         signal, pm_termination_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART,

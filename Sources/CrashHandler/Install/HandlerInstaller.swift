@@ -7,6 +7,8 @@ internal import PendingDumps
 ///
 /// Ordinary code, run once in a process, under the lock of `startHandler`.
 enum HandlerInstaller {
+  private static let faultStackSize = 64 << 10
+
   /// Installs.
   ///
   /// - Parameter isAlone: true if the process had no other thread before.
@@ -23,10 +25,13 @@ enum HandlerInstaller {
     let entryStacks = Int(PM_ENTRY_STACKS) * Int(PM_ENTRY_STACK_SIZE)
     var memory = try HandlerMemory(
       capacity: HandlerMemory.captureSize + entryStacks, holdsPages: facts.cgroup.isLimited)
+    // First, where the zone below the memory is its guard.
+    let faultStack = unsafe Installed.FaultStack(
+      base: try memory.stack(faultStackSize), size: faultStackSize)
     let entryMemory = unsafe try memory.pages(entryStacks)
     let installed = unsafe try makeInstalled(
       files: files, facts: facts, options: options, signals: signals,
-      hasStandardError: hasStandardError, memory: &memory)
+      hasStandardError: hasStandardError, faultStack: faultStack, memory: &memory)
     let capture = unsafe try makeCapture(
       installed, files: files, options: options, signals: signals, memory: &memory)
     pm_bind_now()
@@ -43,8 +48,9 @@ enum HandlerInstaller {
       pm_set_entry_stacks(nil)
       throw error
     }
-    unsafe installed.pointee.signals.crashAction = signals.installedAction()
-    if files.followsRun { ExitNotes.follow() }
+    unsafe installed.pointee.signals.crashAction = signals.installedAction(
+      installed.pointee.signals.stopAction)
+    if files.followsRun { ExitNotes.follow(signals) }
     ExitNotes.cleanUpAtExit()
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
@@ -68,10 +74,9 @@ enum HandlerInstaller {
 
   private static func makeInstalled(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
-    signals: CrashSignals, hasStandardError: Bool,
+    signals: CrashSignals, hasStandardError: Bool, faultStack: Installed.FaultStack,
     memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<Installed> {
-    let faultStackSize = 64 << 10
     let installed = unsafe try memory.piece(MemoryLayout<Installed>.size)
       .bindMemory(to: Installed.self, capacity: 1)
     unsafe installed.initialize(
@@ -99,7 +104,7 @@ enum HandlerInstaller {
           process: memory.tokens(facts.encodedProcess(files.reportID)),
           course: memory.tokens(files.owningRun.course?.encoded()),
           system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
-        faultStack: Installed.FaultStack(base: memory.stack(faultStackSize), size: faultStackSize),
+        faultStack: faultStack,
         // None where descriptor 2 was closed, and in a program with more rights than whoever started
         // it: what that one reads there must not tell where its memory and files lie.
         summary: CrashSummary(
@@ -151,47 +156,37 @@ enum HandlerInstaller {
   ) throws(CrashHandlerError) -> Capture {
     let finished = files.lockedName.with(role: .finished).description
     let shared = unsafe try makeShared(
-      finished, run: files.owningRun, options: options, signals: signals, memory: &memory)
-    let reportID = unsafe try memory.piece(16)
-    unsafe reportID.copyMemory(from: files.reportID.bytes, byteCount: 16)
+      finished, files: files, options: options, signals: signals, memory: &memory)
     let proc =
       unsafe !options.forgoing.contains(.proc)
       ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1
     let capture = unsafe try memory.session(
       installed, shared,
-      names: DumpNames(
-        locked: memory.text(files.lockedName.description), finished: memory.text(finished),
-        runRecord: memory.text(files.lockedName.with(role: .runRecord).description),
-        fifo: memory.text(files.lockedName.with(role: .fifo).description),
-        reportIDOffset: finished.utf8.count - DumpNames.reportIDLength, reportID: reportID),
+      names: memory.names(of: files.lockedName),
       files: SessionFiles(
-        dump: HeldFile(files.descriptor), directory: HeldFile(files.directoryDescriptor),
-        fifo: HeldFile(files.fifoDescriptor), proc: HeldFile(proc)),
+        dump: files.heldDump, directory: files.heldDirectory, fifo: files.heldFIFO,
+        proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
     // The next one's names; it shares the other memory, which one thread at a time uses.
     let requested = unsafe try memory.session(
       sharing: capture,
-      names: DumpNames(
-        locked: memory.text(files.lockedName.description), finished: memory.text(finished),
-        runRecord: memory.text(files.lockedName.with(role: .runRecord).description),
-        fifo: memory.text(files.lockedName.with(role: .fifo).description),
-        reportIDOffset: finished.utf8.count - DumpNames.reportIDLength, reportID: memory.piece(16),
-        areNew: true))
+      names: memory.names(of: files.lockedName, areNew: true))
     unsafe shared.pointee.requestedDump = requested.argument
     if !options.forgoing.contains(.threads) {
       capture.session.time.timer = WatchdogTimer.make(signal: signals.watchdogSignal)
     }
     capture.session.runRecord.isFollowed = files.followsRun
-    capture.session.runRecord.file = HeldFile(files.recordDescriptor)
+    capture.session.runRecord.file = files.heldRecord
     capture.session.runRecord.mapping = files.recordMapping
     return capture
   }
 
   private static func makeShared(
-    _ finished: String, run: RunRecord, options: HandlerOptions, signals: CrashSignals,
-    memory: inout HandlerMemory
+    _ finished: String, files: borrowing PendingDumpFiles, options: HandlerOptions,
+    signals: CrashSignals, memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<Shared> {
+    let run = files.owningRun
     let shared = unsafe try memory.piece(MemoryLayout<Shared>.size)
       .bindMemory(to: Shared.self, capacity: 1)
     let wordStride = HandlerMemory.wordStride
@@ -207,7 +202,7 @@ enum HandlerInstaller {
       .bindMemory(to: pm_signal_action.self, capacity: 65)
     unsafe signals.copyActions(to: actions)
     let threadCapacity = min(max(options.limits.threads, 1), 4096)
-    let spare = spareDescriptor()
+    let directory = files.heldDirectory
     unsafe shared.initialize(
       to: try Shared(
         capturingThread: word(1), turn: word(2), ending: word(6), copyMark: mark,
@@ -226,7 +221,7 @@ enum HandlerInstaller {
           count: word(7), answers: word(8), stackSize: AlternateStack.size,
           sufficientSize: AlternateStack.sufficientSize),
         process: Shared.ProcessFacts(
-          id: getpid(),
+          id: Int32(bitPattern: run.processID),
           run: RunFacts(
             startTime: run.startTime, stackStart: run.stackStart,
             processNamespace: run.processNamespace ?? 0, timeNamespace: run.timeNamespace ?? 0,
@@ -238,13 +233,13 @@ enum HandlerInstaller {
           report: memory.piece(16), name: UnsafeMutablePointer(mutating: memory.text(finished))),
         knownFaults: KnownFaults(base: memory.pages(KnownFaults.byteCount)),
         spares: Shared.SpareDescriptors(
-          first: HeldFile(spare), second: HeldFile(spareDescriptor()),
-          third: HeldFile(spareDescriptor()))))
+          first: copy(of: directory), second: copy(of: directory), third: copy(of: directory))))
     return unsafe shared
   }
 
   /// A place in the descriptor table; -1, which holds none, if there is none to be had.
-  private static func spareDescriptor() -> Int32 {
-    unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+  private static func copy(of file: HeldFile) -> HeldFile {
+    let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
+    return descriptor >= 0 ? HeldFile(descriptor, identity: file.identity) : HeldFile()
   }
 }

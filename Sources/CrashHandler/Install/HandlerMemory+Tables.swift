@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
+internal import PendingDumps
 
 /// The pieces that every capture needs, a crash's and a dump's without one.
 extension HandlerMemory {
@@ -72,6 +73,23 @@ extension HandlerMemory {
   mutating func ownBytes(_ text: String?) throws(CrashHandlerError) -> Bytes {
     let utf8 = Array((text ?? "").utf8)
     return unsafe Bytes(try bytes(utf8), count: utf8.count)
+  }
+
+  /// Cuts off the names of a dump and of the files beside it.
+  ///
+  /// - Parameter areNew: whether another report ID takes the place of this one.
+  mutating func names(
+    of locked: PendingDumpName, areNew: Bool = false
+  ) throws(CrashHandlerError) -> DumpNames {
+    let finished = locked.with(role: .finished).description
+    let reportID = unsafe try piece(16)
+    if !areNew { unsafe reportID.copyMemory(from: locked.reportID.bytes, byteCount: 16) }
+    return unsafe DumpNames(
+      locked: try text(locked.description), finished: try text(finished),
+      runRecord: try text(locked.with(role: .runRecord).description),
+      fifo: try text(locked.with(role: .fifo).description),
+      reportIDOffset: finished.utf8.count - DumpNames.reportIDLength, reportID: reportID,
+      areNew: areNew)
   }
 
   /// Cuts off a copy of encoded tokens; none for those that could not be encoded.

@@ -120,6 +120,8 @@ struct HandlerMemory: ~Copyable {
 
   /// Cuts off a stack with a page below it that cannot be touched.
   mutating func stack(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
+    // The zone below all of it cannot be touched either.
+    if used == 0 { return unsafe try wholePages(count) }
     let guardPage = unsafe try wholePages(pageSize)
     guard unsafe mprotect(guardPage, pageSize, PROT_NONE) == 0 else {
       throw CrashHandlerError(

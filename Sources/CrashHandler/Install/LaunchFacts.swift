@@ -15,6 +15,9 @@ struct LaunchFacts {
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?
+  /// Of this process.
+  let processID: UInt32
+  let statistics: ProcessStatistics?
   let cgroup = Cgroup.current()
 
   /// The tokens of the first process map.
@@ -23,26 +26,18 @@ struct LaunchFacts {
       writer.startMap(.process)
       writer.bytes(.reportID, reportID.bytes)
       writer.text(.identifier, identifier)
-      writer.unsigned(.processID, UInt64(UInt32(bitPattern: getpid())), width: 4)
+      writer.unsigned(.processID, UInt64(processID), width: 4)
       writer.text(.executablePath, executablePath)
       writer.text(.product, product)
       writer.text(.version, version)
       writer.text(.environment, environment)
       writer.signed(.launchTime, SystemClock.now)
       writer.unsigned(.launchUptime, UInt64(bitPattern: SystemClock.sinceBoot))
-      let vector = SystemFile.bytes("/proc/thread-self/auxv", isOneRecord: true)
+      let vector = Self.auxiliaryVector
       writer.bytes(
-        .auxiliaryVector, isHidden ? vector.map(UserNumbers.removed(fromVector:)) : vector)
-      if capturesArguments {
-        writer.bytes(
-          .commandLine,
-          SystemFile.bytes("/proc/thread-self/cmdline", isOneRecord: true)
-            .map { Array($0.prefix(4096)) })
-      }
+        .auxiliaryVector, isHidden ? UserNumbers.removed(fromVector: vector) : vector)
+      if capturesArguments { writer.bytes(.commandLine, commandLine) }
       if capturesSurroundings { writer.text(.cgroup, cgroup.memory.path) }
-      if let limit = SystemFile.integer("/proc/sys/vm/max_map_count") {
-        writer.unsigned(.mappingLimit, limit)
-      }
       if privacy > .full { writer.unsigned(.privacy, UInt64(privacy.rawValue), width: 1) }
       if let interval = Self.watchdogInterval() { writer.unsigned(.watchdogInterval, interval) }
       writer.end()
@@ -55,7 +50,6 @@ struct LaunchFacts {
   func encodedSystem(bootID: String) -> [UInt8]? {
     let kernel = Self.kernel()
     let release = Self.releaseText()
-    let processor = Self.firstProcessor()
     return IntermediateDumpEncoding.encode { writer in
       writer.startMap(.system)
       writer.text(.kernelName, kernel.name)
@@ -68,15 +62,11 @@ struct LaunchFacts {
       }
       writer.text(.distribution, release.flatMap(Self.distribution))
       writer.text(.libraryVersion, unsafe "glibc " + String(cString: pm_library_version()))
-      writer.unsigned(
-        .processorCount, UInt64(max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)))), width: 4)
       writer.unsigned(.pageSize, UInt64(max(0, sysconf(Int32(_SC_PAGESIZE)))))
       writer.text(.bootID, bootID.isEmpty ? nil : bootID)
       writer.text(.compiler, unsafe String(cString: pm_compiler_version()))
       writer.text(.swiftVersion, Self.swiftVersion)
       writer.text(.releaseText, release.map { String($0.prefix(4096)) })
-      writer.text(.processorText, processor)
-      writer.text(.processorModel, processor.flatMap { Self.value(of: "model name", in: $0) })
       writer.end()
       writer.startArray(.annotations)
       for name in annotations.keys.sorted() {
@@ -104,6 +94,34 @@ struct LaunchFacts {
     #else
       "6"
     #endif
+  }
+
+  /// The auxiliary vector, as in `/proc/self/auxv` but in the order of its types; libc has it in memory.
+  ///
+  /// Source: getauxval(3); Linux include/uapi/linux/auxvec.h, whose types are below 64.
+  static var auxiliaryVector: [UInt8] {
+    var vector: [UInt8] = []
+    vector.reserveCapacity(512)
+    for type in UInt64(1)..<64 {
+      var value: UInt64 = 0
+      guard unsafe pm_auxiliary_value(type, &value) != 0 else { continue }
+      vector.append(littleEndian: type)
+      vector.append(littleEndian: value)
+    }
+    return vector + [UInt8](repeating: 0, count: 16)
+  }
+
+  /// The arguments, each ended by NUL, to 4 KiB, as in `/proc/self/cmdline`: the kernel tells where they are.
+  private var commandLine: [UInt8]? {
+    guard let own = statistics?.own, own.argumentsStart != 0,
+      own.argumentsStart < own.argumentsEnd,
+      let start = unsafe UnsafeRawPointer(bitPattern: UInt(own.argumentsStart))
+    else {
+      return SystemFile.bytes("/proc/thread-self/cmdline", isOneRecord: true)
+        .map { Array($0.prefix(4096)) }
+    }
+    let count = min(own.argumentsEnd - own.argumentsStart, 4096)
+    return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(count)))
   }
 
   /// Nanoseconds after which the service manager takes this process for hung; nil where it does
@@ -179,29 +197,7 @@ struct LaunchFacts {
 
   /// Source: os-release(5).
   private static func releaseText() -> String? {
-    SystemFile.text("/etc/os-release") ?? SystemFile.text("/usr/lib/os-release")
-  }
-
-  /// The first processor's lines of `/proc/cpuinfo`; the others differ in their numbers only.
-  ///
-  /// One read gives at least the first, and never all of many.
-  private static func firstProcessor() -> String? {
-    guard let text = SystemFile.bytes("/proc/cpuinfo", isOneRecord: true) else { return nil }
-    let lineFeed = UInt8(ascii: "\n")
-    var end = 0
-    while end < min(text.count, 8192), text[end] != lineFeed || end > 0 && text[end - 1] != lineFeed
-    {
-      end += 1
-    }
-    return String(decoding: text[..<end], as: UTF8.self)
-  }
-
-  /// The text behind a label and a colon.
-  private static func value(of label: String, in text: String) -> String? {
-    for var line in text.lazyLines where line.utf8.starts(with: label.utf8) {
-      guard line.cut(before: UInt8(ascii: ":")) != nil else { return nil }
-      return String(line.utf8.drop { $0 == UInt8(ascii: " ") })
-    }
-    return nil
+    SystemFile.text("/etc/os-release", isOneRecord: true)
+      ?? SystemFile.text("/usr/lib/os-release", isOneRecord: true)
   }
 }

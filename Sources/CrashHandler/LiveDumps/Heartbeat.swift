@@ -59,6 +59,7 @@ private func writeEvidence(_ hangReport: ReportID?) {
   guard capture.followsRun else { return }
   let cgroup = Cgroup.current()
   var evidence = RunEvidence.current(cgroup.memory)
+  evidence.readMachineMemory()
   cgroup.close()
   evidence.lockedFiles = LockedFiles.current()
   evidence.hangReport = hangReport

@@ -7,6 +7,13 @@ struct FileIdentity {
   private let device: UInt64
   private let inode: UInt64
 
+  /// The identity of a file whose status is known.
+  @_noLocks
+  init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+
   /// The identity of an open file; one that no file has if it cannot be had.
   @_noLocks
   init(of descriptor: Int32) {

@@ -55,7 +55,10 @@ package final class ClaimWitness {
         unsafe fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
         own.st_dev == named.st_dev, own.st_ino == named.st_ino
       {
-        _ = fchmod(opened, DatabaseDirectory.fileMode(in: directory))
+        var above = stat()
+        if unsafe fstat(directory, &above) == 0 {
+          _ = fchmod(opened, DatabaseDirectory.fileMode(in: above))
+        }
         directoryDescriptor = fcntl(directory, F_DUPFD_CLOEXEC, 0)
         if directoryDescriptor >= 0 {
           descriptor = opened

@@ -35,7 +35,7 @@ package struct HostIdentity: Sendable, Equatable {
     _ statistics: ProcessStatistics? = ProcessStatistics.current()
   ) -> HostIdentity {
     let processID = getpid()
-    let isProcOurs = SystemFile.target("/proc/self") == "\(processID)"
+    let isProcOurs = statistics?.own.processID == UInt32(bitPattern: processID)
     return HostIdentity(
       bootID: currentBootID(), processNamespace: SystemFile.namespace("pid"),
       isProcOurs: isProcOurs, processID: UInt32(bitPattern: processID),

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// The fields of `/proc/<pid>/stat` that tell one process from the next of the same ID.
 ///
-/// Source: proc_pid_stat(5), fields 3, 20, 22, 28 and 52.
+/// Source: proc_pid_stat(5), fields 3, 20, 22, 28 and 52; of the calling process 1, 7, 24, 48 and 49 too.
 package struct ProcessStatistics: Sendable, Equatable {
   package var state: UInt8
   package var threadCount: Int64
@@ -14,6 +14,23 @@ package struct ProcessStatistics: Sendable, Equatable {
   /// The wait status of a process that nobody has waited for yet; 0 also where the kernel keeps it
   /// from this user.
   package var waitStatus: Int32?
+  /// Facts that a process asks of itself.
+  package var own = Own()
+
+  /// What else the line tells a process of itself; 0 for what the kernel does not tell.
+  package struct Own: Sendable, Equatable {
+    /// In the PID namespace of `/proc`.
+    package var processID: UInt32 = 0
+    /// The device of the controlling terminal.
+    package var terminal: Int32 = 0
+    /// Pages in memory.
+    package var residentPages: UInt64 = 0
+    /// The arguments, each ended by NUL, on the main thread's stack.
+    package var argumentsStart: UInt64 = 0
+    package var argumentsEnd: UInt64 = 0
+
+    package init() {}
+  }
 
   package init(state: UInt8, threadCount: Int64, startTime: UInt64, stackStart: UInt64) {
     self.state = state
@@ -30,6 +47,8 @@ package struct ProcessStatistics: Sendable, Equatable {
       UInt8?.none, Int64?.none, UInt64?.none, UInt64?.none
     )
     var waitStatus: Int32?
+    var own = Own()
+    own.processID = Self.number(text.prefix { $0 != UInt8(ascii: " ") }) ?? 0
     var (index, start) = (0, nameEnd + 1)
     // Behind the last field there is a line feed.
     while index <= 49, start < text.count {
@@ -39,9 +58,13 @@ package struct ProcessStatistics: Sendable, Equatable {
         let field = text[start..<end]
         switch index {
         case 0: state = field.count == 1 ? field.first : nil
+        case 4: own.terminal = Self.number(field) ?? 0
         case 17: threadCount = Self.number(field)
         case 19: startTime = Self.number(field)
+        case 21: own.residentPages = Self.number(field) ?? 0
         case 25: stackStart = Self.number(field)
+        case 45: own.argumentsStart = Self.number(field) ?? 0
+        case 46: own.argumentsEnd = Self.number(field) ?? 0
         case 49: waitStatus = Self.number(field)
         default: break
         }
@@ -53,6 +76,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     self.init(
       state: state, threadCount: threadCount, startTime: startTime, stackStart: stackStart)
     self.waitStatus = waitStatus
+    self.own = own
   }
 
   /// Those of the calling process; nil without `/proc`.

@@ -51,6 +51,8 @@ package struct MemoryCgroupFiles {
   /// Descriptors of the bytes in use and of their limit; -1 for none.
   package let used: Int32
   package let limit: Int32
+  /// The limit when the files were opened; nil for none.
+  package let limitAtOpening: UInt64?
 
   package init(
     path: String?, directory: String?, isUnified: Bool, used: Int32, limit: Int32
@@ -60,6 +62,12 @@ package struct MemoryCgroupFiles {
     self.isUnified = isUnified
     self.used = used
     self.limit = limit
+    limitAtOpening = Self.limit(in: limit)
+  }
+
+  /// The number in a file; nil for no limit, which version 1 says with the largest number of pages.
+  fileprivate static func limit(in file: Int32) -> UInt64? {
+    SystemFile.integer(file).flatMap { $0 >= 1 << 62 ? nil : $0 }
   }
 }
 
@@ -77,18 +85,18 @@ package struct MemoryCgroup {
   var limit: UInt64?
 
   /// Reads that of the calling process.
-  init(_ files: MemoryCgroupFiles) {
+  ///
+  /// - Parameter isNew: true right after the files were opened.
+  init(_ files: MemoryCgroupFiles, isNew: Bool) {
     path = files.path
     guard let directory = files.directory else { return }
     let events = files.isUnified ? "memory.events" : "memory.oom_control"
     kills = SystemFile.number(
       "oom_kill", in: SystemFile.text("\(directory)/\(events)", isOneRecord: true))
-    // At their place, so that the crash reads from the start too.
-    used = SystemFile.integer(files.used)
-    // Version 1 says "no limit" with the largest number of pages.
-    limit = SystemFile.integer(files.limit).flatMap { $0 >= 1 << 62 ? nil : $0 }
-    // Nobody asks for it where there is no limit.
+    limit = isNew ? files.limitAtOpening : MemoryCgroupFiles.limit(in: files.limit)
+    // Nobody asks for the rest where there is no limit.
     guard limit != nil else { return }
+    used = SystemFile.integer(files.used)
     processCount = SystemFile.bytes("\(directory)/cgroup.procs").map { bytes in
       bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 &+ 1 : $0 }
     }
@@ -117,7 +125,7 @@ package struct MemoryCgroup {
 package enum MachineCounts {
   /// Processes killed for want of memory since boot.
   package static var kills: UInt64? {
-    SystemFile.number("oom_kill", in: SystemFile.text("/proc/vmstat"))
+    SystemFile.number("oom_kill", inFile: "/proc/vmstat")
   }
 
   /// The time of the boot, in nanoseconds since 1970.

@@ -52,24 +52,34 @@ package struct RunEvidence: Sendable {
 
   /// Reads the state of the calling process now, but for the files that it has locked: reading
   /// `/proc/locks` waits milliseconds for all processors, and only a heartbeat is asked for them.
-  package static func current(_ cgroup: MemoryCgroupFiles) -> RunEvidence {
+  ///
+  /// - Parameters:
+  ///   - isLaunch: true right after the cgroup's files were opened.
+  ///   - statistics: of the calling process.
+  package static func current(
+    _ cgroup: MemoryCgroupFiles, isLaunch: Bool = false,
+    _ statistics: ProcessStatistics? = .current()
+  ) -> RunEvidence {
     var evidence = RunEvidence(time: SystemClock.now)
     evidence.uptime = UInt64(bitPattern: SystemClock.sinceBoot)
     evidence.machineKills = MachineCounts.kills
-    let group = MemoryCgroup(cgroup)
+    let group = MemoryCgroup(cgroup, isNew: isLaunch)
     evidence.cgroup = group.path
     evidence.groupKills = group.kills
     evidence.groupProcesses = group.processCount
     evidence.memoryUsed = group.used
     evidence.memoryLimit = group.limit
-    let pages = SystemFile.text("/proc/thread-self/statm", isOneRecord: true)
-    if let resident = pages?[...].word(1).flatMap({ UInt64(digits: $0) }) {
-      evidence.residentMemory = resident &* UInt64(clamping: sysconf(Int32(clamping: _SC_PAGESIZE)))
+    if let pages = statistics?.own.residentPages, pages > 0 {
+      evidence.residentMemory = pages &* UInt64(clamping: sysconf(Int32(clamping: _SC_PAGESIZE)))
     }
-    let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
-    evidence.machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
-    evidence.availableMemory = SystemFile.number("MemAvailable:", in: memory).map { $0 << 10 }
     return evidence
+  }
+
+  /// Adds the state of the machine's memory, which tells more the later it is read: of a heartbeat.
+  package mutating func readMachineMemory() {
+    let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
+    machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
+    availableMemory = SystemFile.number("MemAvailable:", in: memory).map { $0 << 10 }
   }
 
   /// Writes it as a map, field by field: making the converter's `mapFields` takes 0.1 ms, which each launch

@@ -156,10 +156,10 @@ package struct RunCourse: Sendable {
   /// The course of the calling process at its start.
   package static func current(
     executablePath: String?, product: String?, version: String?, environment: String?,
-    cgroup: MemoryCgroupFiles
+    cgroup: MemoryCgroupFiles, statistics: ProcessStatistics?
   ) -> RunCourse {
     var course = RunCourse()
-    course.launch = RunEvidence.current(cgroup)
+    course.launch = RunEvidence.current(cgroup, isLaunch: true, statistics)
     course.followsExits = pm_follows_exits() == 1
     course.executablePath = executablePath
     course.product = product.map { String($0.prefix(256)) }

@@ -82,7 +82,4 @@ extension CrashReportDatabase {
 extension CrashReportDatabaseError {
   package static let unsupportedHere = CrashReportDatabaseError(
     .unsupportedPlatform, "this program was not built for Linux with glibc")
-
-  /// The system's error number, of which no call here has one.
-  static func text(_ errno: Int32) -> String { "error \(errno)" }
 }

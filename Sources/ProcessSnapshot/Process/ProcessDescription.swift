@@ -45,7 +45,7 @@ public struct ProcessDescription: Sendable, Equatable {
   public var workingDirectory: String?
   /// Lines of `/proc/self/maps` at the crash.
   public var mappingCount: UInt32?
-  /// `/proc/sys/vm/max_map_count` at launch.
+  /// `/proc/sys/vm/max_map_count` at the crash.
   public var mappingLimit: UInt64?
   /// `/proc/self/oom_score_adj` at the crash.
   public var oomScoreAdjustment: Int32?

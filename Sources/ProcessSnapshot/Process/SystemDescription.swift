@@ -14,7 +14,7 @@ public struct SystemDescription: Sendable, Equatable {
   public var distribution: String?
   /// The C library and its version, as it names itself.
   public var libraryVersion: String?
-  /// Processors online at launch.
+  /// Processors online.
   public var processorCount: UInt32?
   /// In bytes.
   public var pageSize: UInt64?
@@ -44,6 +44,21 @@ public struct SystemDescription: Sendable, Equatable {
 }
 
 extension SystemDescription {
+  /// The lines of the first processor; the others differ in their numbers only.
+  private static func firstProcessor(in text: [UInt8]) -> [UInt8] {
+    let lineFeed = UInt8(ascii: "\n")
+    let end = text.indices.first { $0 > 0 && text[$0] == lineFeed && text[$0 - 1] == lineFeed }
+    return end.map { Array(text[..<$0]) } ?? text
+  }
+
+  private static func model(in text: [UInt8]) -> String? {
+    let line = text.split(separator: UInt8(ascii: "\n"))
+      .first { $0.starts(with: "model name".utf8) }
+    guard let line, let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    return String(
+      decoding: line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
+  }
+
   package static let mapFields = MapFields(
     SystemDescription(),
     [
@@ -58,7 +73,14 @@ extension SystemDescription {
       .optional(.bootID, \.bootID),
       .optional(.loadAverage, \.loadAverage),
       .optional(.processorModel, \.processorModel),
-      .optional(.processorText, \.processorText),
+      Field(.processorText, [.text]) { map, system in
+        guard let text: [UInt8] = map[.processorText] else { return false }
+        system.processorText = firstProcessor(in: text)
+        system.processorModel = system.processorModel ?? model(in: text)
+        return true
+      } write: { system, writer in
+        writer.write(.processorText, system.processorText)
+      },
       .optional(.releaseText, \.releaseText),
       .optional(.compiler, \.compiler),
       .optional(.swiftVersion, \.swiftVersion),

@@ -101,6 +101,20 @@ import Testing
     #expect(stackBytes(crashing) > 16 << 10)
   }
 
+  @Test("A signal that is captured if the program asks leaves a dump, and ends the process as ever")
+  func signalOnRequest() async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.database
+    await #expect(processExitsWith: .signal(SIGSTKFLT)) { [database = database as String] in
+      var options = HandlerOptions()
+      options.signals.insert(.stackFault)
+      try startHandler(database: database, options: options)
+      raise(SIGSTKFLT)
+    }
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
+    #expect(root.map(.exception)?.signed(.signalNumber) == Int64(SIGSTKFLT))
+  }
+
   @Test("CPU time is that of the crashing thread alone; oom_score_adj is what it was at the crash")
   func processorTimeAndKillScore() async throws {
     let directory = try TemporaryDirectory()

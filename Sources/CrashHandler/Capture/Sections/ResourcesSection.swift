@@ -28,8 +28,11 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
   capture.writeNumber(.tasksUsed, cgroup.tasksUsed)
   capture.writeNumber(.tasksLimit, cgroup.tasksLimit)
   capture.writeOOMScoreAdjustment()
+  capture.writeMappingLimit()
   capture.writer.end()
   capture.writer.startMap(.system)
+  capture.writeText(.processorText, "cpuinfo", capacity: 4096)
+  capture.writeProcessorCount()
   capture.writeText(.loadAverage, "loadavg", capacity: 256)
   capture.writer.end()
 }
@@ -62,6 +65,42 @@ extension Capture {
     guard !entries.isBroken else { return false }
     writer.unsigned(.descriptorCount, count, width: 4)
     return true
+  }
+
+  /// Writes the limit of mappings of a process.
+  fileprivate func writeMappingLimit() {
+    let scratch = session.scratch
+    let count = unsafe proc.read(
+      named: "sys/vm/max_map_count", into: scratch.address, capacity: 64)
+    var text = scratch.text(count: count)
+    if text.current >= 0x30, text.current <= 0x39 { writer.unsigned(.mappingLimit, text.decimal()) }
+  }
+
+  /// Writes the number of processors online, of a list such as "0-3,6".
+  ///
+  /// Source: Linux Documentation/admin-guide/cputopology.rst.
+  fileprivate func writeProcessorCount() {
+    guard !proc.isMissing else { return }
+    let descriptor = unsafe Int32(
+      truncatingIfNeeded: pm_openat(
+        AT_FDCWD, ProcReader.characters("/sys/devices/system/cpu/online"), O_RDONLY | O_CLOEXEC))
+    guard descriptor >= 0 else { return }
+    let scratch = session.scratch
+    let count = unsafe ProcReader.fill(scratch.address, capacity: 1024, from: descriptor)
+    _ = pm_close(descriptor)
+    var text = scratch.text(count: count)
+    var processors: UInt64 = 0
+    while text.current >= 0x30, text.current <= 0x39 {
+      let first = text.decimal()
+      var last = first
+      if text.matches("-") {
+        text.skip(0x2D)
+        last = text.decimal()
+      }
+      processors &+= last &- first &+ 1
+      text.skip(0x2C)
+    }
+    if processors != 0 { writer.unsigned(.processorCount, processors, width: 4) }
   }
 
   /// Writes how willing the kernel is to kill this process for want of memory.

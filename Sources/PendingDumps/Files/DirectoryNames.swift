@@ -16,6 +16,13 @@ package enum DirectoryNames {
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return nil }
     defer { close(copy) }
+    return rest(of: copy, limit: limit)
+  }
+
+  /// The names from a descriptor's position to the end, which then is its position.
+  ///
+  /// - Parameter isShort: true to take a window that is half empty for the last one.
+  static func rest(of copy: Int32, limit: Int = .max, isShort: Bool = false) -> [String]? {
     var names: [String] = []
     var total = 0
     while true {
@@ -35,6 +42,7 @@ package enum DirectoryNames {
         start += Int(size)
       }
       if total >= limit - 512 { return nil }
+      if isShort, buffer.count < window / 2 { return names }
     }
   }
 }

@@ -81,6 +81,26 @@ package enum SystemFile {
     UInt64(digits: text.utf8.last == UInt8(ascii: "\n") ? text.dropLast() : text[...])
   }
 
+  /// The number behind a name at the start of a line of a file that comes in pieces, which is read no further.
+  package static func number(_ name: String, inFile path: String) -> UInt64? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      SystemRefusals.note(errno)
+      return nil
+    }
+    defer { close(descriptor) }
+    var text: [UInt8] = []
+    while text.count < 1 << 20,
+      let piece = piece(of: descriptor, size: pieceSize, isOneRecord: true), !piece.isEmpty
+    {
+      text += piece
+      // A line that is not whole may end in the midst of its number.
+      let whole = text[...(text.lastIndex(of: UInt8(ascii: "\n")) ?? 0)]
+      if let number = number(name, in: String(decoding: whole, as: UTF8.self)) { return number }
+    }
+    return nil
+  }
+
   /// The number behind a name at the start of a line, as in `/proc/vmstat` and `/proc/meminfo`.
   package static func number(_ name: String, in text: String?) -> UInt64? {
     guard let text else { return nil }

@@ -1,4 +1,4 @@
-internal import Glibc
+package import Glibc
 package import IntermediateDump
 
 /// A file descriptor that closes itself.
@@ -6,12 +6,24 @@ package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
   /// For messages.
   package let path: String
+  /// Of a file that was just made or opened by a `Directory`.
+  package internal(set) var firstStatus: FileStatus?
+  private var isKept = false
+
+  package init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
   /// The last part of the path.
   package var name: String { path.split(separator: "/").last.map(String.init) ?? "" }
 
   deinit {
-    _ = Glibc.close(descriptor)
+    if !isKept { _ = Glibc.close(descriptor) }
   }
+
+  /// Leaves the descriptor open for the rest of the process's life.
+  package mutating func keep() { isKept = true }
 
   package func status() throws(CrashReportDatabaseError) -> FileStatus {
     var status = stat()
@@ -148,8 +160,10 @@ package struct FileStatus: Sendable, Equatable {
   package let owner: UInt32
   package let device: UInt64
   package let inode: UInt64
+  /// The permissions.
+  package let mode: UInt32
 
-  init(_ status: stat) {
+  package init(_ status: stat) {
     kind =
       switch status.st_mode & S_IFMT {
       case S_IFREG: .regular
@@ -163,6 +177,7 @@ package struct FileStatus: Sendable, Equatable {
     owner = status.st_uid
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
+    mode = UInt32(status.st_mode) & 0o7777
   }
 
   // A file system can hold any number of seconds, beyond the range of nanoseconds in 64 bits.
@@ -177,6 +192,12 @@ package struct FileStatus: Sendable, Equatable {
   package func isUnchanged(since other: FileStatus) -> Bool {
     size == other.size && modificationTime == other.modificationTime
   }
+
+  /// True for a file on a file system that has a device of its own, and so is one of this machine, and no
+  /// other's files in disguise as those of overlayfs.
+  ///
+  /// Source: Linux include/uapi/linux/major.h, UNNAMED_MAJOR.
+  package var isOnBlockDevice: Bool { device >> 8 & 0xFFF | device >> 32 & ~0xFFF != 0 }
 
   /// True if both are the same file.
   package func isSameFile(as other: FileStatus) -> Bool {

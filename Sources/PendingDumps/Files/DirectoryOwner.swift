@@ -11,9 +11,13 @@ package struct DirectoryOwner: Sendable, Equatable {
   /// The owner of an open directory; nil where this process is not root, or the directory is root's.
   package init?(of directory: Int32) {
     var status = stat()
-    guard geteuid() == 0, unsafe fstat(directory, &status) == 0, status.st_uid != 0 else {
-      return nil
-    }
+    guard unsafe fstat(directory, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  /// The same by its status.
+  init?(_ status: stat) {
+    guard status.st_uid != 0, geteuid() == 0 else { return nil }
     user = status.st_uid
     group = status.st_gid
   }

@@ -7,44 +7,28 @@ internal import Synchronization
 /// Handler, converter and uploader use it, so that none writes where another does not look. Ordinary
 /// code.
 package enum DatabaseDirectory {
-  /// The reason why a directory is not used.
-  package struct Failure: Error {
-    package enum Kind: Sendable {
-      case invalidPath, notADirectory, foreignOwner, writableByOthers, system
-    }
-    package let kind: Kind
-    /// With a remedy where there is one.
-    package let context: String
-    /// 0 where the system had no part in it.
-    package let errno: Int32
-
-    init(_ kind: Kind, _ context: String, errno: Int32 = 0) {
-      self.kind = kind
-      self.context = context
-      self.errno = errno
-    }
-
-    init(_ action: String, _ path: String) {
-      self.init(.system, "\(action) \(path)", errno: Glibc.errno)
-    }
-  }
-
   /// The directory that is made in a mount point to which others may write.
   package static let nameInMountPoint = "postmortem"
+
+  private static func failure(_ action: String, _ path: String) -> CrashReportDatabaseError {
+    CrashReportDatabaseError(systemCall: "\(action) \(path)", errno: errno)
+  }
 
   // MARK: - Paths
 
   /// The path from the root, without slashes at its end.
-  package static func absolute(_ path: String) throws(Failure) -> String {
-    guard !path.isEmpty else { throw Failure(.invalidPath, "the database's path is empty") }
+  package static func absolute(_ path: String) throws(CrashReportDatabaseError) -> String {
+    guard !path.isEmpty else {
+      throw CrashReportDatabaseError(.invalidPath, "the database's path is empty")
+    }
     guard !path.utf8.contains(0) else {
-      throw Failure(.invalidPath, "the database's path has a NUL character")
+      throw CrashReportDatabaseError(.invalidPath, "the database's path has a NUL character")
     }
     var result = path
     if !path.hasPrefix("/") {
       var buffer = [CChar](repeating: 0, count: 4096)
       guard unsafe getcwd(&buffer, buffer.count) != nil else {
-        throw Failure("finding the current directory; give an absolute path in place of", path)
+        throw failure("finding the current directory; give an absolute path in place of", path)
       }
       let current = buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
       result = String(decoding: current, as: UTF8.self) + "/" + path
@@ -65,7 +49,11 @@ package enum DatabaseDirectory {
     guard unsafe fstat(descriptor, &status) == 0, isOpenToOthers(status),
       pm_is_mount_root(descriptor) != 0
     else { return path }
-    return (path == "/" ? "" : path) + "/" + nameInMountPoint
+    return inMountPoint(path)
+  }
+
+  private static func inMountPoint(_ path: String) -> String {
+    (path == "/" ? "" : path) + "/" + nameInMountPoint
   }
 
   private static func isOpenToOthers(_ status: stat) -> Bool {
@@ -79,16 +67,37 @@ package enum DatabaseDirectory {
   /// - Parameters:
   ///   - path: absolute, as of `place`.
   ///   - creating: makes it and the directories above it where they are missing.
-  package static func open(_ path: String, creating: Bool) throws(Failure) -> Int32 {
-    let descriptor: Int32
-    do throws(Failure) {
-      descriptor = try open(path, links: 8)
+  package static func open(
+    _ path: String, creating: Bool
+  ) throws(CrashReportDatabaseError) -> Directory {
+    try checked(try descriptor(of: path, creating: creating), path, creating: creating)
+  }
+
+  /// Opens the database of a path that was given, as `place` and `open` do in turn, but looks at it once.
+  package static func openPlace(
+    _ path: String, creating: Bool
+  ) throws(CrashReportDatabaseError) -> Directory {
+    let descriptor = try descriptor(of: path, creating: creating)
+    var status = stat()
+    let isSeen = unsafe fstat(descriptor, &status) == 0
+    if isSeen, isOpenToOthers(status), pm_is_mount_root(descriptor) != 0 {
+      close(descriptor)
+      return try open(inMountPoint(path), creating: creating)
+    }
+    return try checked(
+      descriptor, path, status: isSeen ? status : nil, creating: creating)
+  }
+
+  private static func descriptor(
+    of path: String, creating: Bool
+  ) throws(CrashReportDatabaseError) -> Int32 {
+    do throws(CrashReportDatabaseError) {
+      return try open(path, links: 8)
     } catch {
       guard creating, error.errno == ENOENT else { throw error }
       try makeDirectories(path)
-      descriptor = try open(path, links: 8)
+      return try open(path, links: 8)
     }
-    return try checked(descriptor, path, creating: creating)
   }
 
   /// Opens a directory of a database; a link is not followed.
@@ -98,15 +107,15 @@ package enum DatabaseDirectory {
   ///   - path: for messages.
   package static func open(
     _ name: String, in parent: Int32, path: String, creating: Bool
-  ) throws(Failure) -> Int32 {
+  ) throws(CrashReportDatabaseError) -> Directory {
     var descriptor = unsafe openat(parent, name, flags | O_NOFOLLOW)
     if descriptor < 0, errno == ENOENT, creating {
       try make(name, in: parent, path: path, owner: DirectoryOwner(of: parent))
       descriptor = unsafe openat(parent, name, flags | O_NOFOLLOW)
     }
     guard descriptor >= 0 else {
-      guard errno == ENOTDIR || errno == ELOOP else { throw Failure("opening the directory", path) }
-      throw Failure(
+      guard errno == ENOTDIR || errno == ELOOP else { throw failure("opening the directory", path) }
+      throw CrashReportDatabaseError(
         .notADirectory, "\(path) is not a directory; move it away, and it is made anew",
         errno: errno)
     }
@@ -124,17 +133,17 @@ package enum DatabaseDirectory {
   private static let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
 
   /// Follows a link only once its owner is known, and never another one that was put in its place.
-  private static func open(_ path: String, links: Int) throws(Failure) -> Int32 {
+  private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
     let descriptor = unsafe Glibc.open(path, flags | O_NOFOLLOW)
     if descriptor >= 0 { return descriptor }
-    guard errno == ELOOP || errno == ENOTDIR else { throw Failure("opening the directory", path) }
+    guard errno == ELOOP || errno == ENOTDIR else { throw failure("opening the directory", path) }
     let link = unsafe Glibc.open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC)
-    guard link >= 0 else { throw Failure("opening the directory", path) }
+    guard link >= 0 else { throw failure("opening the directory", path) }
     defer { close(link) }
     var status = stat()
-    guard unsafe fstat(link, &status) == 0 else { throw Failure("looking at", path) }
+    guard unsafe fstat(link, &status) == 0 else { throw failure("looking at", path) }
     guard status.st_mode & S_IFMT == S_IFLNK, links > 0 else {
-      throw Failure(
+      throw CrashReportDatabaseError(
         .notADirectory, "\(path) is not a directory; name one, or a path where one can be made",
         errno: status.st_mode & S_IFMT == S_IFLNK ? ELOOP : ENOTDIR)
     }
@@ -145,15 +154,15 @@ package enum DatabaseDirectory {
     let count = unsafe buffer.withUnsafeMutableBytes { buffer in
       unsafe readlinkat(link, "", buffer.baseAddress!, buffer.count)
     }
-    guard count > 0 else { throw Failure("reading the symbolic link", path) }
+    guard count > 0 else { throw failure("reading the symbolic link", path) }
     let target = String(decoding: buffer[..<count], as: UTF8.self)
     let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
     let next = target.hasPrefix("/") ? target : "\(parent)/\(target)"
-    do throws(Failure) {
+    do throws(CrashReportDatabaseError) {
       return try open(try absolute(next), links: links - 1)
     } catch {
-      guard error.errno == ENOENT || error.kind == .notADirectory else { throw error }
-      throw Failure(
+      guard error.errno == ENOENT || error.code == .notADirectory else { throw error }
+      throw CrashReportDatabaseError(
         .notADirectory,
         "\(path) is a link to no directory; name one, or a path where one can be made",
         errno: error.errno)
@@ -163,7 +172,7 @@ package enum DatabaseDirectory {
   // MARK: - Making
 
   /// Makes the directory and missing ones above it, each for this user alone.
-  private static func makeDirectories(_ path: String) throws(Failure) {
+  private static func makeDirectories(_ path: String) throws(CrashReportDatabaseError) {
     let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     var status = stat()
     if unsafe lstat(path, &status) == 0 { return }
@@ -173,7 +182,7 @@ package enum DatabaseDirectory {
       try makeDirectories(parentPath)
       parent = unsafe Glibc.open(parentPath, O_PATH | O_CLOEXEC)
     }
-    guard parent >= 0 else { throw Failure("making the directory", path) }
+    guard parent >= 0 else { throw failure("making the directory", path) }
     defer { close(parent) }
     try make(name, in: parent, path: path)
   }
@@ -186,10 +195,10 @@ package enum DatabaseDirectory {
   /// - Parameter owner: gets a directory that root makes.
   private static func make(
     _ name: String, in parent: Int32, path: String, owner: DirectoryOwner? = nil
-  ) throws(Failure) {
+  ) throws(CrashReportDatabaseError) {
     guard unsafe mkdirat(parent, name, 0o700) == 0 else {
       if errno == EEXIST { return }
-      throw Failure("making the directory", path)
+      throw failure("making the directory", path)
     }
     // O_PATH needs no permission of the directory's, which the umask may have taken away.
     let made = unsafe openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -209,14 +218,19 @@ package enum DatabaseDirectory {
 
   // MARK: - Checks
 
-  /// Returns the descriptor of a directory that may be used; closes it and throws for another one.
+  /// Returns a directory that may be used; closes it and throws for another one.
   private static func checked(
-    _ descriptor: Int32, _ path: String, database: Int32? = nil, creating: Bool
-  ) throws(Failure) -> Int32 {
-    do throws(Failure) {
-      if creating { share(descriptor) }
-      try check(descriptor, path, database: database)
-      return descriptor
+    _ descriptor: Int32, _ path: String, status known: stat? = nil, database: Int32? = nil,
+    creating: Bool
+  ) throws(CrashReportDatabaseError) -> Directory {
+    do throws(CrashReportDatabaseError) {
+      var status = known ?? stat()
+      guard unsafe known != nil || fstat(descriptor, &status) == 0 else {
+        throw failure("looking at", path)
+      }
+      if creating { share(descriptor, &status) }
+      try check(status, descriptor, path, database: database)
+      return Directory(descriptor: descriptor, path: path, status: status)
     } catch {
       close(descriptor)
       throw error
@@ -226,20 +240,18 @@ package enum DatabaseDirectory {
   /// Throws where another user than this one, root, and the database's owner could plant files in a
   /// directory, or take them away.
   private static func check(
-    _ descriptor: Int32, _ path: String, database: Int32?
-  ) throws(Failure) {
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else { throw Failure("looking at", path) }
+    _ status: stat, _ descriptor: Int32, _ path: String, database: Int32?
+  ) throws(CrashReportDatabaseError) {
     let mode = String(status.st_mode & 0o7777, radix: 8)
     let remedy = { modeRemedy(descriptor, path) }
     guard status.st_mode & others == 0 else {
-      throw Failure(
+      throw CrashReportDatabaseError(
         .writableByOthers,
         "all users may write to the directory \(path) (mode \(mode)), and could plant or take dumps; "
           + (remedy() ?? "chmod 700 \(path), or name a directory in it, such as \(path)/crashes"))
     }
     guard status.st_mode & group == 0 || isShared(status) else {
-      throw Failure(
+      throw CrashReportDatabaseError(
         .writableByOthers,
         "group \(status.st_gid) may write to the directory \(path) (mode \(mode)); "
           + (remedy() ?? "chmod 700 \(path)")
@@ -265,10 +277,10 @@ package enum DatabaseDirectory {
   /// - Parameter option: the mount option that gives the object to this user; nil where chown(1) does.
   private static func foreign(
     _ status: stat, _ object: String, option: String? = nil
-  ) -> Failure {
+  ) -> CrashReportDatabaseError {
     let user = pm_file_user()
     let remedy = option.map { "mount its file system with \($0)" } ?? "give it to user \(user)"
-    return Failure(
+    return CrashReportDatabaseError(
       .foreignOwner,
       "\(object) belongs to user \(status.st_uid), this process is user \(user); \(remedy) or choose "
         + "another path")
@@ -277,7 +289,7 @@ package enum DatabaseDirectory {
   /// True for what belongs to this user or root, or to a user outside this user namespace: directories of
   /// root and of the host's users are a container's usual volumes.
   private static func isTrusted(_ status: stat) -> Bool {
-    status.st_uid == geteuid() || status.st_uid == pm_file_user() || status.st_uid == 0
+    status.st_uid == 0 || status.st_uid == geteuid() || status.st_uid == pm_file_user()
       || UserNamespace.isOutside(status.st_uid)
   }
 
@@ -285,6 +297,8 @@ package enum DatabaseDirectory {
 
   /// In the order in which they were named.
   private static let groups = Mutex<[UInt32]>([])
+  /// Whether there are any: most processes name none, and never take the lock.
+  private static let hasGroups = Atomic<Bool>(false)
 
   /// Lets this process use databases to which the members of a group may write.
   ///
@@ -294,31 +308,34 @@ package enum DatabaseDirectory {
       groups.removeAll { $0 == group }
       groups.append(group)
     }
+    hasGroups.store(true, ordering: .releasing)
   }
 
-  private static var lastGroup: UInt32? { groups.withLock { $0.last } }
+  private static var lastGroup: UInt32? {
+    hasGroups.load(ordering: .acquiring) ? groups.withLock { $0.last } : nil
+  }
 
   /// True for a directory to which a group may write that this process shares databases with.
   private static func isShared(_ status: stat) -> Bool {
     status.st_mode & (group | setsGroup) == group | setsGroup
-      && groups.withLock { $0.contains(status.st_gid) }
+      && hasGroups.load(ordering: .acquiring) && groups.withLock { $0.contains(status.st_gid) }
   }
 
   /// Gives a directory to the group, if this process owns it and shares its databases.
-  private static func share(_ descriptor: Int32) {
-    var status = stat()
-    guard let shared = lastGroup, unsafe fstat(descriptor, &status) == 0, !isShared(status),
-      status.st_uid == pm_file_user(), status.st_mode & others == 0
+  ///
+  /// - Parameter status: of the directory, before and after.
+  private static func share(_ descriptor: Int32, _ status: inout stat) {
+    guard let shared = lastGroup, !isShared(status), status.st_uid == pm_file_user(),
+      status.st_mode & others == 0
     else { return }
     // The group first: with the old one nobody else may write. A change of it takes setgid away.
     guard fchown(descriptor, .max, shared) == 0 else { return }
     _ = fchmod(descriptor, 0o2770)
+    _ = unsafe fstat(descriptor, &status)
   }
 
   /// The mode of new files in a directory.
-  package static func fileMode(in descriptor: Int32) -> UInt32 {
-    var status = stat()
-    guard lastGroup != nil, unsafe fstat(descriptor, &status) == 0 else { return 0o600 }
-    return isShared(status) ? 0o660 : 0o600
+  static func fileMode(in status: stat) -> UInt32 {
+    isShared(status) ? 0o660 : 0o600
   }
 }

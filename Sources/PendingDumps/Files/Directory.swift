@@ -1,6 +1,5 @@
 internal import Glibc
 internal import IntermediateDump
-internal import PendingDumps
 
 /// A directory held open, through which all files in it are reached.
 ///
@@ -8,7 +7,13 @@ internal import PendingDumps
 /// followed, no file that blocks or acts when it is opened is opened, and a path that is exchanged
 /// later changes nothing.
 package struct Directory: ~Copyable, Sendable {
-  private let file: OpenFile
+  private var file: OpenFile
+  /// Of this directory, when it was opened.
+  package let status: FileStatus
+  /// The mode of new files in it, which a group may share.
+  package let fileMode: UInt32
+  /// The user that files are given to, if this process is root and the directory another user's.
+  package let owner: DirectoryOwner?
 
   package var path: String { file.path }
   package var descriptor: Int32 { file.descriptor }
@@ -19,12 +24,23 @@ package struct Directory: ~Copyable, Sendable {
     guard descriptor >= 0 else {
       throw CrashReportDatabaseError(systemCall: "opening the directory \(path)", errno: errno)
     }
-    file = OpenFile(descriptor: descriptor, path: path)
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else {
+      let number = errno
+      close(descriptor)
+      throw CrashReportDatabaseError(systemCall: "looking at \(path)", errno: number)
+    }
+    self.init(descriptor: descriptor, path: path, status: status)
   }
 
-  /// - Parameter descriptor: open, and closed with this value.
-  init(descriptor: Int32, path: String) {
+  /// - Parameters:
+  ///   - descriptor: open, and closed with this value.
+  ///   - status: of the directory.
+  init(descriptor: Int32, path: String, status: stat) {
     file = OpenFile(descriptor: descriptor, path: path)
+    self.status = FileStatus(status)
+    fileMode = DatabaseDirectory.fileMode(in: status)
+    owner = DirectoryOwner(status)
   }
 
   /// Opens a subdirectory.
@@ -33,22 +49,11 @@ package struct Directory: ~Copyable, Sendable {
   package func subdirectory(
     _ name: String, create: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {
-    let path = "\(path)/\(name)"
-    do throws(DatabaseDirectory.Failure) {
-      return Directory(
-        descriptor: try DatabaseDirectory.open(name, in: descriptor, path: path, creating: create),
-        path: path)
-    } catch {
-      throw CrashReportDatabaseError(error)
-    }
+    try DatabaseDirectory.open(name, in: descriptor, path: "\(path)/\(name)", creating: create)
   }
 
-  /// Opens the directory of the reports in a state.
-  package func subdirectory(
-    _ state: StoredReport.State, create: Bool = false
-  ) throws(CrashReportDatabaseError) -> Directory {
-    try subdirectory(state.rawValue, create: create)
-  }
+  /// Leaves the descriptor open for the rest of the process's life.
+  package mutating func keep() { file.keep() }
 
   /// Returns when changes of the directory's entries are on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
@@ -128,10 +133,10 @@ package struct Directory: ~Copyable, Sendable {
       }
       throw CrashReportDatabaseError(systemCall: "opening \(path)", errno: errno)
     }
-    let file = OpenFile(descriptor: result, path: path)
-    guard try file.status().kind == .regular else {
-      throw CrashReportDatabaseError(.notARegularFile, path)
-    }
+    var file = OpenFile(descriptor: result, path: path)
+    let status = try file.status()
+    guard status.kind == .regular else { throw CrashReportDatabaseError(.notARegularFile, path) }
+    file.firstStatus = status
     return file
   }
 
@@ -194,9 +199,37 @@ package struct Directory: ~Copyable, Sendable {
       if errno == EEXIST { return nil }
       throw CrashReportDatabaseError(systemCall: "making \(path)", errno: errno)
     }
-    _ = fchmod(result, DatabaseDirectory.fileMode(in: descriptor))
-    DirectoryOwner(of: descriptor)?.give(result)
-    return OpenFile(descriptor: result, path: path)
+    var file = OpenFile(descriptor: result, path: path)
+    settle(&file)
+    return file
+  }
+
+  /// Makes a FIFO and opens it for reading, without waiting for a writer.
+  ///
+  /// SMB and FAT know no FIFOs, and may leave another file in its place.
+  ///
+  /// - Returns: nil where there can be none; then the name is free again.
+  package func createFIFO(_ name: String) -> OpenFile? {
+    guard unsafe mkfifoat(descriptor, name, 0o600) == 0 else {
+      if errno != EEXIST { try? remove(name) }
+      return nil
+    }
+    let result = unsafe openat(
+      descriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
+    if result >= 0 {
+      var file = OpenFile(descriptor: result, path: "\(path)/\(name)")
+      settle(&file)
+      if file.firstStatus?.kind == .fifo { return file }
+    }
+    try? remove(name)
+    return nil
+  }
+
+  /// Gives a new file its mode, whatever the umask is, and its owner: a converter has to open it.
+  private func settle(_ file: inout OpenFile) {
+    file.firstStatus = try? file.status()
+    if file.firstStatus?.mode != fileMode { _ = fchmod(file.descriptor, fileMode) }
+    owner?.give(file.descriptor)
   }
 
   /// Makes a file of a name that no other process uses: the stem, a random number and the suffix.

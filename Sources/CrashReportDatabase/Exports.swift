@@ -1,0 +1,2 @@
+// The files of a database, which the handler's own calls reach too, and the error of every call on them.
+@_exported public import PendingDumps

@@ -1,0 +1,39 @@
+internal import IntermediateDump
+
+/// What the process has set for its signals, by one read in place of one for each signal.
+///
+/// Source: proc_pid_status(5), SigIgn and SigCgt.
+package struct SignalDispositions: Sendable, Equatable {
+  /// Bit n - 1 stands for signal n.
+  package let ignored: UInt64
+  /// Those with a handler.
+  package let caught: UInt64
+
+  /// The calling process's; nil where `/proc` does not tell.
+  package static func current() -> SignalDispositions? {
+    SystemFile.bytes("/proc/thread-self/status", isOneRecord: true)
+      .flatMap(SignalDispositions.init(statusText:))
+  }
+
+  /// Reads the file's text; nil if one of the lines is missing.
+  package init?(statusText text: [UInt8]) {
+    guard let ignored = Self.mask("SigIgn:", in: text), let caught = Self.mask("SigCgt:", in: text)
+    else { return nil }
+    (self.ignored, self.caught) = (ignored, caught)
+  }
+
+  private static func mask(_ label: String, in text: [UInt8]) -> UInt64? {
+    let label = Array(label.utf8)
+    var start = 0
+    while start < text.count {
+      let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) ?? text.count
+      let line = text[start..<end]
+      if line.starts(with: label) {
+        let digits = line.dropFirst(label.count).drop { $0 <= UInt8(ascii: " ") }
+        return UInt64(digits: String(decoding: digits, as: UTF8.self)[...], radix: 16)
+      }
+      start = end + 1
+    }
+    return nil
+  }
+}
