@@ -20,7 +20,8 @@ enum HandlerInstaller {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errno: refusal)
     }
-    let entryStacks = Int(PM_ENTRY_STACKS) * Int(PM_ENTRY_STACK_SIZE)
+    let entryStackSize = SignalFrame.stackSize(Int(PM_ENTRY_STACK_SIZE), frames: 2)
+    let entryStacks = Int(PM_ENTRY_STACKS) * entryStackSize
     var memory = try HandlerMemory(
       capacity: HandlerMemory.captureSize + entryStacks, holdsPages: facts.cgroup.isLimited)
     let entryMemory = unsafe try memory.pages(entryStacks)
@@ -33,14 +34,14 @@ enum HandlerInstaller {
     pm_find_thread_base()
     let entry: @convention(c) () -> Void = pm_handle_fork
     unsafe pm_pin_module(unsafeBitCast(entry, to: UnsafeRawPointer.self))
-    unsafe pm_set_entry_stacks(entryMemory)
+    unsafe pm_set_entry_stacks(entryMemory, UInt64(entryStackSize))
     unsafe pm_set_state(capture.argument)
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
       // The memory goes with this error; a stray signal must not find it.
       pm_set_state(nil)
-      pm_set_entry_stacks(nil)
+      pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error
     }
     unsafe installed.pointee.signals.crashAction = signals.installedAction()
@@ -71,7 +72,7 @@ enum HandlerInstaller {
     signals: CrashSignals, hasStandardError: Bool,
     memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<Installed> {
-    let faultStackSize = 64 << 10
+    let faultStackSize = SignalFrame.stackSize(64 << 10, frames: 4)
     let installed = unsafe try memory.piece(MemoryLayout<Installed>.size)
       .bindMemory(to: Installed.self, capacity: 1)
     unsafe installed.initialize(
@@ -85,9 +86,7 @@ enum HandlerInstaller {
         signals: InstalledSignals(
           crashes: signals.mask, open: signals.open, stop: signals.stopSignal,
           watchdog: signals.watchdogSignal, stopAction: signals.stopAction(),
-          // Kernels before 5.14 do not tell; the largest frame that they know, with AVX-512, has
-          // 3.5 KiB.
-          frameSize: max(pm_minimum_signal_stack_size(), 4096)),
+          frameSize: UInt64(SignalFrame.size)),
         recordsThrows: options.recordsThrowSites,
         takesRequests: files.owningRun.takesRequests,
         environment: EnvironmentRange.current(from: files.owningRun.stackStart),
