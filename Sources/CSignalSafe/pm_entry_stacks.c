@@ -41,11 +41,12 @@ static uint64_t code_start = 0, code_size = 0;
 static uint32_t lost_code_faults = 0;
 static struct entry_stack stacks[PM_ENTRY_STACKS];
 static char *memory = NULL;
+static uint64_t stack_size = PM_ENTRY_STACK_SIZE;
 static pm_crash_handler crash_handler = NULL;
 static pm_signal_handler stop_handler = NULL, watchdog_handler = NULL, termination_handler = NULL;
 
 static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_stack *stack) {
-  return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * PM_ENTRY_STACK_SIZE;
+  return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * stack_size;
 }
 
 // Returns NULL if the handler has stack enough, is on no alternate stack, or all are taken. A later handler that calls ours may
@@ -54,7 +55,7 @@ PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *c
   if (!memory || !context) return NULL;
   const struct pm_signal_stack *alternate = pm_context_signal_stack(context);
   uint64_t left = (uint64_t)__builtin_frame_address(0) - alternate->base;
-  if (left >= alternate->size || left >= PM_ENOUGH_STACK) return NULL;
+  if (left >= alternate->size || left >= stack_size / 2) return NULL;
   for (int i = 0; i < PM_ENTRY_STACKS; i++)
     if (pm_atomic_load_64(&stacks[i].owner) == alternate->base) return &stacks[i];
   for (int i = 0; i < PM_ENTRY_STACKS; i++)
@@ -85,7 +86,7 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
     return;
   }
   uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
-  if (end - interrupted < PM_ENTRY_STACK_SIZE) {
+  if (end - interrupted < stack_size) {
     // A fault on this very stack: go on below it. The kernel has started again at the alternate stack's top.
     top = (interrupted - 256) & ~UINT64_C(15);
   } else if ((uint64_t)__builtin_frame_address(0) < left) {
@@ -221,12 +222,15 @@ void pm_set_handler_code(uint64_t start, uint64_t end) {
   code_size = end - start;
 }
 
-void pm_set_entry_stacks(void *place) { memory = place; }
+void pm_set_entry_stacks(void *place, uint64_t size) {
+  stack_size = size;
+  memory = place;
+}
 
 void pm_forget_entry_stacks(void) {
   uint64_t offset = (uint64_t)__builtin_frame_address(0) - (uint64_t)memory;
   for (int i = 0; i < PM_ENTRY_STACKS; i++) {
-    if (memory && offset / PM_ENTRY_STACK_SIZE == (uint64_t)i) continue;
+    if (memory && offset / stack_size == (uint64_t)i) continue;
     stacks[i].left = 0;
     pm_atomic_store_64(&stacks[i].owner, 0);
   }
@@ -234,8 +238,8 @@ void pm_forget_entry_stacks(void) {
 
 PM_NOT_INSTRUMENTED void *pm_stack_of_signal(void) {
   uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)memory;
-  if (!memory || offset >= (uint64_t)PM_ENTRY_STACKS * PM_ENTRY_STACK_SIZE) return NULL;
-  struct entry_stack *stack = &stacks[offset / PM_ENTRY_STACK_SIZE];
+  if (!memory || offset >= PM_ENTRY_STACKS * stack_size) return NULL;
+  struct entry_stack *stack = &stacks[offset / stack_size];
   // Spare what the caller still pushes.
   stack->called = (place - 1024) & ~UINT64_C(15);
   return (void *)(stack->left & ~UINT64_C(15));

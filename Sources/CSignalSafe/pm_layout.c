@@ -109,4 +109,8 @@ SAME(FPSIMD_MAGIC, 0x46508001u);
 SAME(sizeof(struct fpsimd_context), 528);
 SAME(offsetof(struct fpsimd_context, vregs), 16);
 SAME(sizeof(siginfo_t), PM_CONTEXT_IN_FRAME);
+SAME(sizeof(((ucontext_t *)0)->uc_mcontext.__reserved), PM_CONTEXT_RESERVED);
+SAME(ESR_MAGIC, 0x45535201u);
+SAME(sizeof(struct esr_context), 16);
+SAME(offsetof(struct esr_context, esr), 8);
 #endif

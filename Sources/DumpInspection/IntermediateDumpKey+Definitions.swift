@@ -164,7 +164,8 @@ extension IntermediateDumpKey {
     case .fatalMessage: .text("Last message of the Swift runtime.")
     case .abortMessage: .text("Last message of the C library.")
     case .trapNumber: .unsigned(8, "x86 only: the trap's number.")
-    case .trapErrorCode: .unsigned(8, "x86 only: the error code of the page fault.")
+    case .trapErrorCode:
+      .unsigned(8, "x86: the error code of the page fault. arm64: the exception syndrome (ESR).")
     case .faultPage: .unsigned(8, """
       The entry of the page at `faultAddress` in `/proc/self/pagemap`, of a SIGSEGV with SEGV_MAPERR: bit \
       58 says that a guard region is there.

@@ -21,6 +21,7 @@ extension ProcessSnapshot {
     capture.isComplete = true
     // Of what was known at launch and again in the crash, the later knows better.
     Self.mapFields.read(root, into: &self)
+    system.processorModel = system.processorModel ?? system.processorText.flatMap(ProcessorName.of)
     readMappings(root)
     let crashing = crashingThread(root)
     var pieces = DumpMemory(known)

@@ -242,7 +242,8 @@ public struct Stackwalker {
   private func initialState(of thread: ThreadSnapshot) -> UnwindState? {
     if let context = thread.context {
       return UnwindState(
-        registers: UnwindRegisters(context), trust: .context, isReturnAddress: false)
+        registers: UnwindRegisters(context), trust: .context, isReturnAddress: false,
+        isInSystemCall: thread.systemCallNumber != nil)
     }
     guard let instructionPointer = thread.instructionPointer else { return nil }
     var registers = UnwindRegisters(map: process.registers)

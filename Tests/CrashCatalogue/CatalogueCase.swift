@@ -41,6 +41,9 @@ public struct CatalogueCase: Sendable, CustomStringConvertible {
     return condition.crashes...condition.crashes
   }
 
+  /// Whether nothing surrounds the crash.
+  public var isAlone: Bool { condition.group == .place }
+
   public var overflowsStack: Bool {
     if case .crash(let crash) = death { crash.overflowsStack } else { false }
   }
@@ -49,9 +52,13 @@ public struct CatalogueCase: Sendable, CustomStringConvertible {
   var patience: Int { condition.isSlow ? 60 : 20 }
 
   func arguments(database: String?) -> [String] {
-    let handler =
-      database.map { ["--database", $0 + condition.databaseSuffix] } ?? ["--no-handler"]
+    arguments
+      + (database.map { ["--database", $0 + condition.databaseSuffix] } ?? ["--no-handler"])
+  }
+
+  /// What crash-lab is told, but for the database.
+  public var arguments: [String] {
     let threads = condition.arguments.contains("--threads") ? [] : ["--threads", "3"]
-    return [death.kind] + handler + ["--on", place.rawValue] + threads + condition.arguments
+    return [death.kind, "--on", place.rawValue] + threads + condition.arguments
   }
 }

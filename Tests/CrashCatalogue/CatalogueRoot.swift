@@ -19,8 +19,16 @@ public struct CatalogueRoot: Sendable {
 
   private static var mounts: [String] {
     let temporary = URL(fileURLWithPath: NSTemporaryDirectory()).resolvingSymlinksInPath().path
-    return ["/proc", "/dev", temporary, BuiltProducts.packageRoot]
+    return ["/proc", "/dev", temporary, BuiltProducts.packageRoot] + swiftLibraries
   }
+
+  /// The directory of Swift's shared libraries, which a program that links them looks for at this path.
+  private static let swiftLibraries: [String] = {
+    let maps = (try? KernelFile.text("/proc/self/maps")) ?? ""
+    let line = maps.split(separator: "\n").first { $0.hasSuffix("/libswiftCore.so") }
+    guard let path = line?.split(separator: " ").last else { return [] }
+    return [URL(fileURLWithPath: String(path)).deletingLastPathComponent().path]
+  }()
 
   /// The words in front of a command that run it there, in the same process and working directory.
   public var enter: [String] {

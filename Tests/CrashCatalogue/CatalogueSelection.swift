@@ -71,6 +71,32 @@ public enum CatalogueSelection {
     }
   }
 
+  /// What an emulated arm64 machine is tested with: the kinds that there are, and the conditions that crash-lab makes by
+  /// itself and whose signals find room there.
+  ///
+  /// With every change each kind on one kind of thread, those that debuggers look at on the main thread too, and some
+  /// conditions with a kind of each sort.
+  public static func arm64(isFull: Bool) -> [CatalogueCase] {
+    full(builds: [.asTested]).compactMap { testCase in
+      guard case .crash(let crash) = testCase.death, let there = crash.onARM64,
+        testCase.condition.needsNothing, testCase.condition.group != .sharing,
+        testCase.condition.largestSignalFrame >= KnownCrash.signalFrameOfARM64,
+        isFull || isEverydayOfARM64(crash, testCase)
+      else { return nil }
+      return CatalogueCase(.crash(there), testCase.condition, on: testCase.place, testCase.build)
+    }
+  }
+
+  private static func isEverydayOfARM64(_ crash: KnownCrash, _ testCase: CatalogueCase) -> Bool {
+    guard testCase.isAlone else {
+      return CrashCondition.representatives.contains(crash.kind)
+        && hash("\(crash.kind) \(testCase.condition.name)") % 5 == 0
+    }
+    let place = crash.places[Int(hash(crash.kind) % UInt64(crash.places.count))]
+    let isDebugged = KnownCrash.debugged.contains { $0.kind == crash.kind }
+    return testCase.place == place || testCase.place == .main && isDebugged
+  }
+
   /// Random cases, the same for the same seed; conditions that take seconds are left out.
   public static func soak(
     _ count: Int, seed: UInt64, builds: [BuildConfiguration]

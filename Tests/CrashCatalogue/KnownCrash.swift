@@ -15,10 +15,10 @@ public struct KnownCrash: Sendable, CustomTestStringConvertible {
   }
 
   public let kind: String
-  public let signal: Int32
+  public internal(set) var signal: Int32
   /// `si_code` on x86_64; of an overflow on the main thread, whose stack ends where nothing is mapped: others have a guard.
-  public let code: Int32
-  public let address: Address
+  public internal(set) var code: Int32
+  public internal(set) var address: Address
   /// A part of the name of the victim's function that crashed.
   public let function: String
   /// What the Swift runtime or libc said; nil where nothing is said, or not in every build.

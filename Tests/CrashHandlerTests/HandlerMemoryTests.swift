@@ -23,6 +23,18 @@ import Testing
     #expect(UInt(bitPattern: after) >= top)
   }
 
+  /// With SVE and SME they take 70 KiB and more.
+  @Test("A stack of the handler's own has room for signal frames of any size")
+  func signalFrames() {
+    for (size, count) in [(32 << 10, 2), (64 << 10, 4), (128 << 10, 4)] {
+      let stack = SignalFrame.stackSize(size, frames: count)
+      #expect(stack >= size && stack % 4096 == 0)
+      #expect(stack - count * SignalFrame.size >= size / 2)
+      #expect(SignalFrame.stackSize(size, frames: 64) >= size / 2 + 64 * SignalFrame.size)
+    }
+    #expect(HandlerMemory.captureStackSize - 4 * SignalFrame.size >= 64 << 10)
+  }
+
   @Test("There is room for a capture, whatever the size of a page", arguments: [4, 16, 64])
   func room(kibibytes: Int) throws {
     var memory = try HandlerMemory(

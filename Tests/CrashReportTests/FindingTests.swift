@@ -109,6 +109,34 @@ import Testing
     let found = try trapped([0x80, 0xA1, 0x2A, 0xD4], .arm64)
     #expect(found.text.hasSuffix("a multiplication overflowed."))
     #expect(try trapped([0x20, 0, 0x20, 0xD4], .arm64).kind == "trap-instruction")
+    // brk #0xf000, of debuggers and __builtin_debugtrap.
+    #expect(try trapped([0, 0, 0x3E, 0xD4], .arm64).kind == "breakpoint")
+  }
+
+  /// arm64's kernel gives the exception syndrome; bit 8 is the maintenance of a cache, which is no write.
+  @Test(arguments: [
+    (0x9200_0006 as UInt64?, "read"), (0x9200_0046, "write"), (0x9200_0146, "read"),
+    (0x8200_0006, "execute"), (0x5600_0000, nil), (nil, nil),
+  ])
+  func accessesOfARM64(_ syndrome: UInt64?, _ access: String?) throws {
+    var snapshot = ProcessSnapshot(architecture: .arm64)
+    var exception = ExceptionSnapshot(threadID: 1)
+    (exception.signal, exception.code, exception.address) = (11, 1, 0x7000_0000)
+    exception.trapErrorCode = syndrome
+    var context = ARM64Context()
+    context.pc = 0x1000
+    exception.context = .arm64(context)
+    snapshot.exception = exception
+    snapshot.mappings = [
+      MemoryMapping(start: 0x1000, end: 0x2000, protection: [.read, .execute], path: "/a")
+    ]
+    #expect(MemoryAccess(exception)?.rawValue == access)
+    let found = try #require(snapshot.finding())
+    let words = syndrome.map { "exception syndrome 0x" + String($0, radix: 16) }
+    let evidence = found.evidence.map(\.text)
+    #expect(
+      evidence.contains { $0.hasPrefix(words ?? "exception syndrome") } == (access != nil),
+      "\(evidence)")
   }
 
   @Test func otherInstructionsAreNone() throws {

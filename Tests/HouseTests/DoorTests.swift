@@ -98,7 +98,7 @@ struct DoorTests {
   @Test("The proofs and suites that the papers name are there")
   func papers() throws {
     let proofs = try House.text("Tests/Proofs/Proof.swift")
-      .matches(of: /name: "([a-z-]+)"/).map { String($0.1) }
+      .matches(of: /name: "([a-z0-9-]+)"/).map { String($0.1) }
     let suites = try House.swiftFiles(in: "Tests").map(\.text).joined()
     let targets = try FileManager.default.contentsOfDirectory(atPath: House.root + "/Tests")
     let papers =
@@ -107,7 +107,7 @@ struct DoorTests {
       .filter { $0.hasSuffix(".md") }.map { "Docs/" + $0 }
     for paper in papers {
       let text = try House.text(paper)
-      for match in text.matches(of: /swift run proofs ([a-z][a-z-]*)/) {
+      for match in text.matches(of: /swift run proofs ([a-z][a-z0-9-]*)/) {
         let name = String(match.1)
         #expect(
           proofs.contains(name)

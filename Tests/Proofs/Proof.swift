@@ -54,9 +54,20 @@ extension Proof {
       ]),
     Proof(
       name: "other-glibc",
-      summary: "the same with the C libraries of Debian 13 and of unstable, in roots of their own",
-      suites: ["OtherGlibcTests"],
+      summary:
+        "the same with the C libraries of Debian 13 and of unstable; no symbol or call is later than the papers say",
+      suites: ["OtherGlibcTests", "OldestSystemTests"],
       covers: ["Sources/CSignalMasks", "Sources/CSignalSafe", "Sources/CrashHandler"]),
+    Proof(
+      name: "arm64",
+      summary: "crashes on an emulated arm64 machine end as alone, and are what gdb sees",
+      suites: ["ARM64MachineTests"],
+      covers: [
+        "Sources/CSignalSafe", "Sources/CSignalMasks", "Sources/CThreadStacks",
+        "Sources/CProcessEnds", "Sources/CrashHandler", "Sources/IntermediateDump",
+        "Sources/Minidump", "Sources/Stackwalk", "Sources/CrashReport/Analysis",
+        "Examples/CrashLab", "Tests/CrashCatalogue",
+      ], full: .environment(name: "POSTMORTEM_ARM64", value: "all")),
     Proof(
       name: "idle", summary: "all that waits takes less than a thousandth of a processor together",
       suites: ["IdleTests"],

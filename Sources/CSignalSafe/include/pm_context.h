@@ -116,6 +116,8 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 // Offsets in ucontext_t.
 #define PM_CONTEXT_REGISTERS 184
 #define PM_CONTEXT_FLOATING_POINT 464
+// Bytes of records from there on, each with its number and size in front.
+#define PM_CONTEXT_RESERVED 4096
 #define PM_CONTEXT_SIGNAL_MASK 40
 
 PM_INLINE uint64_t *pm_context_registers(const void *context) {
@@ -144,6 +146,18 @@ PM_INLINE const void *pm_context_floating_point(const void *context) {
 PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *head = (const uint32_t *)area;
   return head[0] == 0x46508001u ? 528 : 0;
+}
+// Returns the exception syndrome (ESR) of a fault, from the record esr_context of the reserved area; 0 if there is none.
+// Source: Linux arch/arm64/include/uapi/asm/sigcontext.h; arch/arm64/kernel/signal.c, setup_sigframe.
+PM_INLINE uint64_t pm_context_fault_syndrome(const void *context) {
+  const char *area = (const char *)context + PM_CONTEXT_FLOATING_POINT;
+  for (uint32_t offset = 0; offset <= PM_CONTEXT_RESERVED - 16;) {
+    const uint32_t *head = (const uint32_t *)(area + offset);
+    if (head[0] == 0x45535201u) return *(const uint64_t *)(head + 2);
+    if (head[0] == 0 || head[1] < 16 || head[1] % 16 != 0 || head[1] > PM_CONTEXT_RESERVED) return 0;
+    offset += head[1];
+  }
+  return 0;
 }
 PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point *point, int signal) {
   uint64_t *registers = pm_context_registers(context);

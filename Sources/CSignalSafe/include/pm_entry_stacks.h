@@ -13,10 +13,9 @@ typedef void (*pm_signal_handler)(int, void *_Nullable, void *_Nullable);
 
 enum {
   PM_ENTRY_STACKS = 64,
-  // The handler takes 5 KiB where it is not optimised, before it goes to a stack of its own.
+  // The handler takes 5 KiB where it is not optimised, before it goes to a stack of its own. Where signal frames are large, the
+  // stacks are larger.
   PM_ENTRY_STACK_SIZE = 32 << 10,
-  // Bytes left below the signal frame from which on it stays where it is.
-  PM_ENOUGH_STACK = 16 << 10,
 };
 
 // Returns the function to install so that `handler` has stack enough, and an aligned one: for crashes, for stops, for the
@@ -27,8 +26,9 @@ pm_signal_handler _Nonnull pm_stop_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_termination_entry(pm_signal_handler _Nonnull handler);
 
-// Sets the memory of all of them; NULL takes it away while no handler is installed. Not for crash code.
-void pm_set_entry_stacks(void *_Nullable memory);
+// Sets the memory of all of them, `size` bytes each; NULL takes it away while no handler is installed. A handler stays where it is
+// if half as much is left there. Not for crash code.
+void pm_set_entry_stacks(void *_Nullable memory, uint64_t size);
 
 // Tells where the handler's code is. If it cannot be read in a crash, the process ends by that fault. Not for crash code.
 void pm_set_handler_code(uint64_t start, uint64_t end);

@@ -7,7 +7,7 @@ internal import PendingDumps
 ///
 /// Ordinary code, run once in a process, under the lock of `startHandler`.
 enum HandlerInstaller {
-  private static let faultStackSize = 64 << 10
+  private static let faultStackSize = SignalFrame.stackSize(64 << 10, frames: 4)
 
   /// Installs.
   ///
@@ -22,7 +22,8 @@ enum HandlerInstaller {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errno: refusal)
     }
-    let entryStacks = Int(PM_ENTRY_STACKS) * Int(PM_ENTRY_STACK_SIZE)
+    let entryStackSize = SignalFrame.stackSize(Int(PM_ENTRY_STACK_SIZE), frames: 2)
+    let entryStacks = Int(PM_ENTRY_STACKS) * entryStackSize
     var memory = try HandlerMemory(
       capacity: HandlerMemory.captureSize + entryStacks, holdsPages: facts.cgroup.isLimited)
     // First, where the zone below the memory is its guard.
@@ -38,14 +39,14 @@ enum HandlerInstaller {
     pm_find_thread_base()
     let entry: @convention(c) () -> Void = pm_handle_fork
     unsafe pm_pin_module(unsafeBitCast(entry, to: UnsafeRawPointer.self))
-    unsafe pm_set_entry_stacks(entryMemory)
+    unsafe pm_set_entry_stacks(entryMemory, UInt64(entryStackSize))
     unsafe pm_set_state(capture.argument)
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
       // The memory goes with this error; a stray signal must not find it.
       pm_set_state(nil)
-      pm_set_entry_stacks(nil)
+      pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error
     }
     unsafe installed.pointee.signals.crashAction = signals.installedAction(
@@ -90,9 +91,7 @@ enum HandlerInstaller {
         signals: InstalledSignals(
           crashes: signals.mask, open: signals.open, stop: signals.stopSignal,
           watchdog: signals.watchdogSignal, stopAction: signals.stopAction(),
-          // Kernels before 5.14 do not tell; the largest frame that they know, with AVX-512, has
-          // 3.5 KiB.
-          frameSize: max(pm_minimum_signal_stack_size(), 4096)),
+          frameSize: UInt64(SignalFrame.size)),
         recordsThrows: options.recordsThrowSites,
         takesRequests: files.owningRun.takesRequests,
         environment: EnvironmentRange.current(from: files.owningRun.stackStart),

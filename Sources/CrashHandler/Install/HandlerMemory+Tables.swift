@@ -5,8 +5,9 @@ internal import PendingDumps
 /// The pieces that every capture needs, a crash's and a dump's without one.
 extension HandlerMemory {
   /// Bytes for a capture: address space, of which the tables' ends are hardly ever touched.
-  static let captureSize = 14 << 20
-  static let captureStackSize = 128 << 10
+  static let captureSize = 14 << 20 + 8 * SignalFrame.size
+  /// Frames come here too: that of SIGSYS goes where the thread stands.
+  static let captureStackSize = SignalFrame.stackSize(128 << 10, frames: 4)
   static let scratchSize = 64 << 10
   /// Bytes from one word that threads wait on to the next: parked threads and the capturing one
   /// would otherwise fight for a line of the cache.

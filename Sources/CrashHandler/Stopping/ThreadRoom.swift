@@ -43,7 +43,9 @@ struct ThreadRoom {
       return stackPointer == 0 || isMapped(below: stackPointer, handlerNeed)
     }
     guard stackPointer != 0 else {
-      return size >= UInt64(PM_SMALL_STACK) && isMapped(below: base &+ size, handlerNeed)
+      // Of a thread that may be in a handler on it.
+      return size >= UInt64(PM_SMALL_STACK) && size >= frameSize &+ handlerNeed
+        && isMapped(below: base &+ size, handlerNeed)
     }
     let isOnIt = stackPointer &- base < size
     let top = isOnIt ? stackPointer : base &+ size

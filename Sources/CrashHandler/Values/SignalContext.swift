@@ -30,6 +30,8 @@ struct SignalContext {
   var framePointer: UInt64 { @_noLocks get { unsafe pm_context_frame_pointer(address) } }
   #if arch(arm64)
     var linkRegister: UInt64 { @_noLocks get { unsafe pm_context_link_register(address) } }
+    /// The exception syndrome of a fault, which tells a write from a read; 0 where the kernel gave none.
+    var faultSyndrome: UInt64 { @_noLocks get { unsafe pm_context_fault_syndrome(address) } }
   #endif
   var generalRegisters: Bytes {
     @_noLocks get {

@@ -114,6 +114,7 @@ package enum Evidence: Sendable, Equatable {
   case systemCallSignal(ExceptionSnapshot.TrappedSystemCall)
   /// The page-fault error code of x86.
   case pageFault(UInt64, MemoryAccess)
+  case faultSyndrome(UInt64, MemoryAccess)
   case register(Cause.Register)
   case mapping(MemoryMapping)
   /// The kernel says that a guard region is at the address.

@@ -125,10 +125,9 @@ struct MemoryFault {
   }
 
   private var accessEvidence: [Evidence] {
-    guard exception.trapNumber == 14, let error = exception.trapErrorCode, let access else {
-      return []
-    }
-    return [.pageFault(error, access)]
+    guard let error = exception.trapErrorCode, let access else { return [] }
+    if snapshot.architecture == .arm64 { return [.faultSyndrome(error, access)] }
+    return exception.trapNumber == 14 ? [.pageFault(error, access)] : []
   }
 
   private static let allocatorFunctions: Set = [
@@ -282,8 +281,27 @@ package enum MemoryAccess: String, Sendable {
       self = .execute
       return
     }
+    if case .arm64? = exception.context {
+      guard let access = exception.trapErrorCode.flatMap(MemoryAccess.init(syndrome:)) else {
+        return nil
+      }
+      self = access
+      return
+    }
     // Trap 14 is the page fault; the error code of another trap means something else.
     guard exception.trapNumber == 14, let error = exception.trapErrorCode else { return nil }
     self = error & 16 != 0 ? .execute : error & 2 != 0 ? .write : .read
+  }
+
+  /// From arm64's exception syndrome; nil if it is of no access to memory.
+  ///
+  /// Source: Arm ARM, D24.2.40 (ESR_EL1): the class in bits 26 to 31, in a data abort bit 6 a write, unless bit 8
+  /// says that it was the maintenance of a cache.
+  private init?(syndrome: UInt64) {
+    switch syndrome >> 26 & 0x3F {
+    case 0x20, 0x21: self = .execute
+    case 0x24, 0x25: self = syndrome & 0x140 == 0x40 ? .write : .read
+    default: return nil
+    }
   }
 }

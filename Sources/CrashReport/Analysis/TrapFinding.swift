@@ -7,7 +7,7 @@ internal import Stackwalk
 package enum TrapInstruction: Sendable, Equatable {
   /// ud2 of x86_64, brk of arm64.
   case undefined
-  /// int3.
+  /// int3 of x86_64, brk #0xf000 of arm64.
   case breakpoint
   /// That of a check of UndefinedBehaviorSanitizer.
   case sanitizer(SanitizerCheck)
@@ -94,6 +94,7 @@ struct TrapFinding {
       guard let word = memory.bytes(at: address, count: 4)?.littleEndian(at: 0, as: UInt32.self)
       else { return nil }
       if let check = SanitizerCheck(arm64: word) { return .sanitizer(check) }
+      if word == 0xD43E_0000 { return .breakpoint }
       return word & 0xFFE0_001F == 0xD420_0000 ? .undefined : .other
     }
   }

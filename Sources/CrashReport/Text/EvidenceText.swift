@@ -27,7 +27,7 @@ extension TrapInstruction {
   var text: String {
     switch self {
     case .undefined: "ud2 or brk"
-    case .breakpoint: "int3"
+    case .breakpoint: "int3 or brk #0xf000"
     case .sanitizer(let check): "ud1 or brk with the number \(check.number)"
     case .other: "none that compilers emit for a trap"
     }
@@ -71,6 +71,8 @@ extension Evidence {
       return "signal SIGSYS, si_syscall \(call.number), si_arch \(architecture)"
     case .pageFault(let error, let access):
       return "page-fault error code \(Address(error)): \(access.rawValue)"
+    case .faultSyndrome(let syndrome, let access):
+      return "exception syndrome \(Address(syndrome)): \(access.rawValue)"
     case .register(let register): return register.text
     case .mapping(let mapping): return "mapping \(mapping.text)"
     case .guardRegion: return "the kernel's page map has a guard region at the address"

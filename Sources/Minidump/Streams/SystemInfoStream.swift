@@ -116,7 +116,8 @@ extension MinidumpDecoder {
     let release = LabelledText(snapshot.system.releaseText, separator: "=")
     snapshot.system.distribution = release["PRETTY_NAME"] ?? release["DISTRIB_DESCRIPTION"]
     let processor = LabelledText(snapshot.system.processorText, separator: ":")
-    snapshot.system.processorModel = processor["model name"]
+    snapshot.system.processorModel =
+      processor["model name"] ?? snapshot.system.processorText.flatMap(ProcessorName.of)
   }
 }
 

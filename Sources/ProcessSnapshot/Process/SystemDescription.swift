@@ -23,7 +23,7 @@ public struct SystemDescription: Sendable, Equatable {
   /// `/proc/loadavg` at the crash: three averages, tasks that run of all tasks, the last process
   /// ID.
   public var loadAverage: String?
-  /// `model name` of `/proc/cpuinfo`.
+  /// `model name` of `/proc/cpuinfo`, or a name by the numbers there.
   public var processorModel: String?
   /// The text of `/proc/cpuinfo`, of the first processor at least.
   public var processorText: [UInt8]?

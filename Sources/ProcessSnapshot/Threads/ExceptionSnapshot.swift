@@ -21,7 +21,8 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var faultPage: UInt64?
   /// The x86 trap number, or nil elsewhere.
   public var trapNumber: UInt64?
-  /// The x86 page-fault error code: bit 1 a write, bit 4 an instruction fetch; nil elsewhere.
+  /// What the processor said of the fault: on x86 the page-fault error code, in which bit 1 is a write and bit 4 an
+  /// instruction fetch; on arm64 the exception syndrome (ESR).
   public var trapErrorCode: UInt64?
   /// The Swift runtime's message before it trapped.
   public var fatalMessage: String?

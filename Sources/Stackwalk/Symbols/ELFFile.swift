@@ -43,6 +43,8 @@ package struct ELFFile: ~Copyable {
   /// The addresses of code.
   let code: AddressSet
   let sections: [Section]
+  /// True for a file of arm64 (EM_AARCH64).
+  let isARM64: Bool
 
   package init(path: String) throws(StackwalkError) {
     let file = try ModuleFile(path: path)
@@ -57,6 +59,7 @@ package struct ELFFile: ~Copyable {
       segments.lazy.filter { $0.type == Self.load && $0.flags & 1 != 0 }
         .map(\.memoryRange))
     sections = Self.sections(file, header)
+    isARM64 = header.littleEndian(at: 18, as: UInt16.self) == 183
     self.file = file
   }
 

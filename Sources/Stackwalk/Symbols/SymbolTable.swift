@@ -20,6 +20,8 @@ package struct SymbolTable {
 
     /// False for a label.
     var isFunction: Bool { rank >= SymbolTable.functionRank }
+    /// True for a name of a place, not of a range: assembly has them inside functions.
+    fileprivate var isLabel: Bool { !isFunction && size == 0 }
   }
 
   /// A longer table is cut.
@@ -60,6 +62,7 @@ package struct SymbolTable {
     }
     entries.sort { ($0.address, $1.rank, $1.size) < ($1.address, $0.rank, $0.size) }
     removeDuplicates(limit)
+    removeLabelsInFunctions()
     fillSizes(code: code)
   }
 
@@ -80,7 +83,10 @@ package struct SymbolTable {
       guard !overflow, let bytes = elf.file.bytes(at: offset, count: inChunk * Self.symbolSize)
       else { return }
       for start in stride(from: 0, to: bytes.count, by: Self.symbolSize) {
-        if let entry = Self.entry(bytes, start, code: code) { entries.append(entry) }
+        guard let entry = Self.entry(bytes, start, code: code) else { continue }
+        // Reads the file once more.
+        if elf.isARM64, entry.isLabel, limit.spend(16), isMappingSymbol(entry, elf) { continue }
+        entries.append(entry)
       }
       index += inChunk
     }
@@ -104,6 +110,16 @@ package struct SymbolTable {
       address: address, size: size, name: name, rank: bindingRank | (type == 0 ? 0 : functionRank))
   }
 
+  /// Tells whether a label only marks where code or data begins: `$x` and `$d`, also with a suffix after a dot.
+  ///
+  /// Source: ELF for the Arm 64-bit Architecture (AAELF64), "Mapping symbols".
+  private func isMappingSymbol(_ entry: Entry, _ elf: borrowing ELFFile) -> Bool {
+    guard let offset = nameOffset(of: entry), let name = elf.file.bytes(at: offset, count: 3)
+    else { return false }
+    return name[0] == 0x24 && (name[1] == 0x78 || name[1] == 0x64)
+      && (name[2] == 0 || name[2] == 0x2E)
+  }
+
   private mutating func removeDuplicates(_ limit: WorkLimit) {
     var count = 0
     for index in entries.indices {
@@ -123,6 +139,17 @@ package struct SymbolTable {
       }
     }
     entries.removeLast(entries.count - count)
+  }
+
+  /// Removes the labels that lie in a function whose size is known: glibc has one behind the instruction of a
+  /// system call.
+  private mutating func removeLabelsInFunctions() {
+    var end: Address = 0
+    entries.removeAll { entry in
+      if entry.isLabel { return entry.address < end }
+      if entry.isFunction { end = max(end, entry.address.clampedAdding(entry.size)) }
+      return false
+    }
   }
 
   /// Ranks the names of one function, the lowest first: one without leading underscores and old
@@ -177,12 +204,18 @@ package struct SymbolTable {
     }
   }
 
-  /// Reads the name of one entry, with its version.
-  private func ownName(of entry: Entry, in elf: borrowing ELFFile) -> String? {
+  /// The place of an entry's name in the file; nil outside the string table.
+  private func nameOffset(of entry: Entry) -> UInt64? {
     let start = UInt64(entry.name)
     let (offset, overflow) = strings.offset.addingReportingOverflow(start)
-    guard start < strings.size, !overflow else { return nil }
-    let room = Int(clamping: min(strings.size &- start, UInt64(Self.maximumNameLength)))
+    return start < strings.size && !overflow ? offset : nil
+  }
+
+  /// Reads the name of one entry, with its version.
+  private func ownName(of entry: Entry, in elf: borrowing ELFFile) -> String? {
+    guard let offset = nameOffset(of: entry) else { return nil }
+    let left = strings.size &- UInt64(entry.name)
+    let room = Int(clamping: min(left, UInt64(Self.maximumNameLength)))
     guard let name = elf.file.string(at: offset, limit: room), !name.isEmpty else {
       return nil
     }

@@ -30,7 +30,7 @@ struct SignalFrameMethod: UnwindMethod {
 /// Finds the caller of a function that had not made its frame when it was interrupted.
 ///
 /// Covers a call of an address without code (null call), the first instructions of a function, a
-/// bare `ret`, and on arm64 leaf functions.
+/// bare `ret`, and on arm64 leaf functions, also of a module without a file.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,
@@ -41,12 +41,13 @@ struct ReturnAddressMethod: UnwindMethod {
     switch process.architecture {
     case .arm64:
       if case .present(let saved, _) = setup, address > saved { return .unknown }
-      guard !hasCode || setup != .unknown, let link = state.registers.linkRegister else {
-        return .unknown
-      }
+      guard let link = state.registers.linkRegister,
+        let size = hasCode && setup == .unknown
+          ? leafSize(of: state, at: address, link, process) : 0
+      else { return .unknown }
       return caller(
-        returningTo: link, stackPointer: stackPointer, framePointer: state.registers.framePointer,
-        state, process)
+        returningTo: link, stackPointer: stackPointer &+ size,
+        framePointer: state.registers.framePointer, state, process)
     case .x86_64:
       var returnSlot: Address?
       var framePointer = state.registers.framePointer
@@ -62,6 +63,30 @@ struct ReturnAddressMethod: UnwindMethod {
         returningTo: target, stackPointer: returnSlot &+ 8, framePointer: framePointer,
         state, process)
     }
+  }
+
+  /// Bytes of code that no function with a system call in it has before or behind that.
+  private static let wrapperSize: UInt64 = 4096
+
+  /// Of an arm64 function about which only its code tells: the bytes that it has on the stack, if the link register
+  /// holds its caller's address; nil if that is not known.
+  ///
+  /// After a call the register holds an address of the function's own. So one in another module is the caller's, and
+  /// so is one far from the system call that the thread is in, which wrappers make.
+  private func leafSize(
+    of state: UnwindState, at address: Address, _ link: UInt64, _ process: UnwindProcess
+  ) -> UInt64? {
+    if let code = process.code(at: address, count: LeafReturn.codeSize)
+      ?? process.code(at: address, count: 16)
+    {
+      return LeafReturn.stackSize(code)
+    }
+    let target = process.codeAddress(link)
+    let caller = process.snapshot.module(containing: target)
+    guard let caller, let own = process.snapshot.module(containing: address) else { return nil }
+    if caller.address != own.address { return 0 }
+    let distance = target > address ? target.value - address.value : address.value - target.value
+    return state.isInSystemCall && distance > Self.wrapperSize ? 0 : nil
   }
 
   private func caller(

@@ -6,6 +6,8 @@ struct UnwindState {
   var trust: FrameTrust
   /// False for a frame that was interrupted.
   var isReturnAddress: Bool
+  /// True for a thread's innermost frame where it was in a system call.
+  var isInSystemCall = false
 
   /// The address to look up; see `StackFrame.lookupAddress`.
   var lookupAddress: Address? {

@@ -36,7 +36,7 @@ public struct CrashCondition: Sendable {
   /// True where the crashing thread first calls into the condition: then an error thrown out of main is none any more.
   var surroundsCrash = false
   /// True where the process that the test sees does not end by the crash's own signal.
-  var endsOtherwise = false
+  public var endsOtherwise = false
   /// False where the output is a debugger's, or another handler's that has no stack without ours.
   var comparesOutput = true
   /// False where a dump has no mappings: then nothing is explained by them.

@@ -49,9 +49,11 @@ public struct DebuggerView: Sendable {
         "r13", "r14", "r15", "rip",
       ]
     #else
-      (0...28).map { "x\($0)" } + ["sp", "pc"]
+      registerNamesOfARM64
     #endif
   }()
+
+  public static let registerNamesOfARM64 = (0...30).map { "x\($0)" } + ["sp", "pc"]
 
   /// A number in decimal, or in hexadecimal after 0x.
   static func number(_ text: some StringProtocol) -> UInt64? {

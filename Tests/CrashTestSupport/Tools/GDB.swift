@@ -4,16 +4,22 @@ internal import Foundation
 public enum GDB {
   /// Opens a core file and tells what gdb sees.
   ///
-  /// - Parameter directory: a place for the script; made by the caller, who removes it.
+  /// - Parameters:
+  ///   - directory: a place for the script; made by the caller, who removes it.
+  ///   - armRoot: the files of the arm64 machine that the core file is of; nil for this machine.
   public static func view(
-    core: String, of executable: String, directory: String
+    core: String, of executable: String, directory: String, armRoot: String? = nil
   ) async throws -> DebuggerView {
     try Door.requireProofs("GDB")
-    guard let gdb = OutsideTool.gdb.path else { throw OutsideToolError("no gdb in PATH") }
+    let tool = armRoot == nil ? OutsideTool.gdb : .multiarchGDB
+    guard let gdb = tool.path else { throw OutsideToolError("no \(tool.rawValue) in PATH") }
     let path = directory + "/view.py"
-    try script.write(toFile: path, atomically: false, encoding: .utf8)
+    let names = armRoot == nil ? DebuggerView.registerNames : DebuggerView.registerNamesOfARM64
+    try script.replacing("@registers", with: names.joined(separator: " "))
+      .write(toFile: path, atomically: false, encoding: .utf8)
+    let root = armRoot.map { ["-iex", "set sysroot " + $0] } ?? []
     let child = try await ChildProcess.run(
-      gdb, ["-batch", "-nx", "-x", path, executable, core], in: directory,
+      gdb, ["-batch", "-nx"] + root + ["-x", path, executable, core], in: directory,
       environment: ["DEBUGINFOD_URLS": ""])
     let view = parse(child.standardOutput)
     guard child.end.exitCode == 0, view.crashedThread != nil else {
@@ -28,7 +34,7 @@ public enum GDB {
     gdb.execute("set print demangle off")
     gdb.execute("set backtrace past-main on")
     gdb.execute("set backtrace past-entry on")
-    registers = "\(DebuggerView.registerNames.joined(separator: " "))".split()
+    registers = "@registers".split()
     # A thread's name and others gdb prints in between go to the same output; facts have a mark.
     def say(*words): print("@fact", *words)
     for thread in gdb.selected_inferior().threads(): say("thread", thread.ptid[1])

@@ -4,6 +4,8 @@ public import Testing
 /// A program, or a library, that some tests need and the toolchain does not bring.
 public enum OutsideTool: String, Sendable {
   case gdb
+  /// Reads core files of other processors.
+  case multiarchGDB = "gdb-multiarch"
   /// Of binutils.
   case objcopy
   case lldb = "lldb-19"
@@ -14,6 +16,10 @@ public enum OutsideTool: String, Sendable {
   case systemdAnalyze = "systemd-analyze"
   /// Runs a program of another architecture.
   case arm64Emulator = "qemu-aarch64"
+  /// Runs a whole arm64 machine.
+  case arm64Machine = "qemu-system-aarch64"
+  /// Makes the files that such a machine starts with.
+  case cpio
   /// Runs one of x86_64, on such a machine too.
   case ownEmulator = "qemu-x86_64"
   /// Of libc for arm64.
@@ -47,7 +53,7 @@ public enum OutsideTool: String, Sendable {
   }
 
   /// Whether it looks into other processes, which `swift test` does not do.
-  var isDebugger: Bool { [.gdb, .lldb, .strace].contains(self) }
+  var isDebugger: Bool { [.gdb, .multiarchGDB, .lldb, .strace].contains(self) }
 
   private var libraryPath: String? {
     let directories = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
@@ -61,6 +67,7 @@ public enum OutsideTool: String, Sendable {
     case .objcopy: "binutils"
     case .systemdAnalyze: "systemd"
     case .arm64Emulator, .ownEmulator: "qemu-user"
+    case .arm64Machine: "qemu-system-arm"
     case .arm64Headers: "libc6-dev-arm64-cross"
     case .arm64Compiler: "libgcc-12-dev-arm64-cross"
     case .sentryRelay, .bugsink: "python3-venv, and what .ci/run then gets from PyPI"

@@ -4,7 +4,7 @@
   import Foundation
   import Testing
 
-  /// crash-lab, with Swift's libraries inside, under C libraries that are newer than this machine's.
+  /// crash-lab, with Swift's libraries inside and beside it, under C libraries that are newer than this machine's.
   @Suite("Other versions of glibc", .serialized, .enabled("needs root") { geteuid() == 0 })
   struct OtherGlibcTests {
     static let systems = ["trixie", "sid"]
@@ -14,6 +14,12 @@
       guard let root = try await root(system) else { return }
       let cases = CatalogueSelection.otherLibrary(.staticDebug)
       try #require(cases.count > 100)
+      try await check(cases, system, root)
+    }
+
+    private func check(
+      _ cases: [CatalogueCase], _ system: String, _ root: CatalogueRoot
+    ) async throws {
       let results = CatalogueResults()
       try await CatalogueRun(in: root).run(cases) { outcome in
         results.add(outcome)
@@ -22,6 +28,14 @@
         }
       }
       #expect(results.runs == cases.count)
+    }
+
+    @Test("With Swift's shared libraries too", arguments: systems)
+    func dynamic(_ system: String) async throws {
+      guard let root = try await root(system) else { return }
+      let cases = CatalogueSelection.otherLibrary(.asTested).filter(\.isAlone)
+      try #require(cases.count > 30)
+      try await check(cases, system, root)
     }
 
     /// Without the programs that another one starts, of which there are none.
@@ -39,7 +53,7 @@
     private func root(_ system: String) async throws -> CatalogueRoot? {
       do {
         return try await DebianRoot.made(system)
-      } catch let gone as DebianRoot.Gone {
+      } catch let gone as DebianPackage.Gone {
         try Test.cancel("\(gone.package) is no longer at the mirror: renew Packages.txt")
       }
     }

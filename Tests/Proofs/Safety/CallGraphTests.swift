@@ -6,7 +6,7 @@ import Testing
 /// shared and inside.
 @Suite("Call graph of the crash path") struct CallGraphTests {
   /// Every function that is entered from outside: by the kernel, or through a pointer.
-  private static func roots(in disassembly: Disassembly) -> [String] {
+  static func roots(in disassembly: Disassembly) -> [String] {
     let entries = [
       "pm_enter_crash", "pm_run_crash_entry", "pm_run_stop_entry", "pm_run_watchdog_entry",
       "pm_run_termination_entry", "pm_run_entry",

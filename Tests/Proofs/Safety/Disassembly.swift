@@ -20,11 +20,13 @@ struct Disassembly {
   }
 
   let program: String
+  private let isARM64: Bool
   /// Start and size by name; a name that stands twice has its first place.
   private let places: [String: (start: UInt64, size: UInt64)]
 
   init(of program: String) throws {
     self.program = program
+    isARM64 = try Self.isARM64(program)
     var places: [String: (UInt64, UInt64)] = [:]
     for line in try Self.run("llvm-nm", ["-S", "--defined-only", program]) {
       let words = line.split(separator: " ")
@@ -84,7 +86,10 @@ struct Disassembly {
       else { continue }
       let instruction = parts[1].trimmingCharacters(in: .whitespaces)
       result[name]?.files.insert(file)
-      if !Self.isSwitch(instruction, after: recent) {
+      if isARM64 {
+        ARM64Instruction(instruction, after: recent)
+          .read(of: name, into: &result[name, default: .init()])
+      } else if !Self.isSwitch(instruction, after: recent) {
         Self.read(instruction, of: name, into: &result[name, default: .init()])
       }
       recent = recent.suffix(7) + [instruction]
@@ -136,17 +141,15 @@ struct Disassembly {
       function.indirect.append(instruction)
       return
     }
-    guard let open = instruction.lastIndex(of: "<"), instruction.hasSuffix(">") else { return }
-    var target = instruction[instruction.index(after: open)...].dropLast()
-    if let plus = target.range(of: "+0x") {
-      // A jump inside the function; into the middle of another one it would be that function's.
-      target = target[..<plus.lowerBound]
-    }
-    if target.hasSuffix("@plt") {
-      target = target.dropLast(4)
-      function.lateBound.insert(String(target))
-    }
-    if target != name { function.callees.insert(String(target)) }
+    function.add(targetOf: instruction, from: name)
+  }
+
+  /// EM_AARCH64.
+  private static func isARM64(_ program: String) throws -> Bool {
+    guard let file = FileHandle(forReadingAtPath: program),
+      let header = try file.read(upToCount: 20), header.count == 20
+    else { throw OutsideToolError("no program: \(program)") }
+    return header[18] == 183
   }
 
   private static func run(_ tool: String, _ arguments: [String]) throws -> [Substring] {
@@ -160,5 +163,22 @@ struct Disassembly {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { throw OutsideToolError("\(tool) failed") }
     return String(decoding: data, as: UTF8.self).split(separator: "\n")
+  }
+}
+
+extension Disassembly.Function {
+  /// Adds the symbol that an instruction calls or jumps to, if it names one.
+  mutating func add(targetOf instruction: String, from name: String) {
+    guard let open = instruction.lastIndex(of: "<"), instruction.hasSuffix(">") else { return }
+    var target = instruction[instruction.index(after: open)...].dropLast()
+    if let plus = target.range(of: "+0x") {
+      // A jump inside the function; into the middle of another one it would be that function's.
+      target = target[..<plus.lowerBound]
+    }
+    if target.hasSuffix("@plt") {
+      target = target.dropLast(4)
+      lateBound.insert(String(target))
+    }
+    if target != name { callees.insert(String(target)) }
   }
 }

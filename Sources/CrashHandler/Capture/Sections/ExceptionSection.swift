@@ -33,7 +33,19 @@ extension Capture {
     writer.signed(.signalCode, Int64(information.code), width: 4)
     writer.unsigned(.faultAddress, information.faultAddress)
     writeSignalInformation(information)
+    writeFaultSyndrome()
     if !installed.isSanitized { writeSenderName(information) }
+  }
+
+  /// On x86_64 the registers have it.
+  private func writeFaultSyndrome() {
+    #if arch(arm64)
+      // Of a signal that was sent, the kernel leaves that of an earlier fault.
+      let signal = session.exception.signal
+      guard signal.isFault, let context = signal.context else { return }
+      let syndrome = context.faultSyndrome
+      if syndrome != 0 { writer.unsigned(.trapErrorCode, syndrome) }
+    #endif
   }
 
   /// Writes the siginfo_t, 128 bytes by the kernel's ABI, without the value that a sender may have added.

@@ -1,0 +1,74 @@
+internal import IntermediateDump
+
+/// Recognises arm64 code that returns by the link register as it is.
+///
+/// Where code reaches `ret` without a call and without reading the register back, the register holds the
+/// address of the caller now: what calls has to save it first, and reads it back before it returns. Which way a
+/// branch goes does not matter.
+///
+/// Source: AAPCS64, 6.1.1; Arm ARM, C4.1 (encoding of instructions).
+enum LeafReturn {
+  /// Bytes of code to look at.
+  static let codeSize = 64
+
+  /// Finds the bytes that the function has on the stack; nil where the code does not return so, or not soon.
+  ///
+  /// - Parameter code: from the instruction that comes next.
+  static func stackSize(_ code: [UInt8]) -> UInt64? {
+    var size: UInt64 = 0
+    for index in stride(from: 0, to: code.count - 3, by: 4) {
+      let word = code.littleEndian(at: index, as: UInt32.self) ?? 0
+      // RET, RETAA, RETAB.
+      if word == 0xD65F_03C0 || word == 0xD65F_0BFF || word == 0xD65F_0FFF { return size }
+      if isBranch(word) {
+        if leavesLine(word) { return nil }
+        continue
+      }
+      guard !namesLinkRegister(word) else { return nil }
+      if let taken = bytesTaken(word) {
+        size &+= taken
+      } else if changesStackPointer(word) {
+        return nil
+      }
+    }
+    return nil
+  }
+
+  /// Branches, exceptions and system instructions, whose lowest bits are no register.
+  private static func isBranch(_ word: UInt32) -> Bool { word & 0x1C00_0000 == 0x1400_0000 }
+
+  /// B, BL, BR, BLR and their kin; not conditional branches, and not SVC, behind which the code goes on.
+  private static func leavesLine(_ word: UInt32) -> Bool {
+    word & 0x7C00_0000 == 0x1400_0000 || word & 0xFE00_0000 == 0xD600_0000
+  }
+
+  private static func namesLinkRegister(_ word: UInt32) -> Bool {
+    let isPair = word & 0x3A00_0000 == 0x2800_0000
+    return word & 31 == 30 || isPair && word >> 10 & 31 == 30
+  }
+
+  /// The bytes that an epilogue's instruction takes off the stack; nil for another instruction.
+  private static func bytesTaken(_ word: UInt32) -> UInt64? {
+    // ADD SP, SP, #n, shifted by 12 or not.
+    if word & 0xFF80_03FF == 0x9100_03FF {
+      return UInt64(word >> 10 & 0xFFF) << (word >> 22 & 1 == 1 ? 12 : 0)
+    }
+    guard word >> 5 & 31 == 31 else { return nil }
+    // LDP of 64-bit registers, general or vector, and LDR of one; post-indexed by a positive number.
+    if word & 0xFFE0_0000 == 0xA8C0_0000 || word & 0xFFE0_0000 == 0x6CC0_0000 {
+      return UInt64(word >> 15 & 0x3F) * 8
+    }
+    if word & 0xFFF0_0C00 == 0xF840_0400 { return UInt64(word >> 12 & 0xFF) }
+    return nil
+  }
+
+  /// Arithmetic with the stack pointer as its result, and accesses that move it.
+  private static func changesStackPointer(_ word: UInt32) -> Bool {
+    let isAddition = word & 0x1F80_0000 == 0x1100_0000 || word & 0x1FE0_0000 == 0x0B20_0000
+    if isAddition { return word & 31 == 31 && word & 0x2000_0000 == 0 }
+    guard word & 0x0A00_0000 == 0x0800_0000, word >> 5 & 31 == 31 else { return false }
+    let isPair = word & 0x3A00_0000 == 0x2800_0000
+    // Pairs that are written back, and single registers before or behind the access.
+    return isPair ? word >> 23 & 1 == 1 : word & 0x3B20_0400 == 0x3800_0400
+  }
+}

@@ -1,0 +1,175 @@
+#if arch(x86_64)
+  import CrashCatalogue
+  import CrashConverter
+  import CrashHandler
+  import CrashReportDatabase
+  import CrashTestSupport
+  import Foundation
+  import Minidump
+  import ProcessSnapshot
+  import Stackwalk
+  import Testing
+
+  /// arm64, on an emulated machine with a real kernel: the catalogue's crashes, and gdb's view of their core files.
+  @Suite(
+    "An arm64 machine", .serialized, .needs(.arm64Machine), .needs(.multiarchGDB), .needs(.cpio))
+  struct ARM64MachineTests {
+    /// One way to build and to run the same.
+    struct Machine: Sendable, CustomTestStringConvertible {
+      let testDescription: String
+      var configuration = "debug"
+      var kernel = ARM64System.Kernel.pages4K
+      var processor = "cortex-a76"
+
+      static let everyday = [Machine(testDescription: "Cortex-A76")]
+      static let all =
+        everyday + [
+          Machine(testDescription: "release", configuration: "release"),
+          Machine(testDescription: "pages of 16 KiB", kernel: .pages16K),
+          // Pointers that are signed, vectors and matrices of any length.
+          Machine(
+            testDescription: "all that qemu knows", processor: "max,pauth-impdef=on"),
+        ]
+
+      static var some: [Machine] { isFull ? all : everyday }
+      private static var isFull: Bool {
+        ProcessInfo.processInfo.environment["POSTMORTEM_ARM64"] == "all"
+      }
+
+      var cases: [ARM64Machine.Case] {
+        CatalogueSelection.arm64(isFull: Self.isFull).map { testCase in
+          ARM64Machine.Case(
+            testCase: testCase,
+            wantsCore: testCase.isAlone && testCase.place == .main
+              && KnownCrash.debugged.contains { $0.kind == testCase.death.kind })
+        }
+      }
+    }
+
+    @Test(
+      "Crashes end as alone, leave what they must, and are what gdb sees", arguments: Machine.some)
+    func catalogue(_ machine: Machine) async throws {
+      let directory = try TemporaryDirectory()
+      let programs = try await programs(machine)
+      let emulated = ARM64Machine(
+        programs: programs, kernel: try await ARM64System.shared.kernel(machine.kernel),
+        processor: machine.processor)
+      let cases = machine.cases
+      try #require(cases.count > 80)
+      let results = try await emulated.run(cases, in: directory.path)
+      let check = CatalogueCheck(directories: [programs.tree])
+      for result in results {
+        var failures = Self.failures(result)
+        failures += try check.failures(of: result.testCase, database: result.database)
+        if !failures.isEmpty {
+          failures.append("standard error: \(result.standardError.suffix(600))")
+        }
+        for failure in failures { Issue.record("\(machine) \(result.testCase)\n\(failure)") }
+      }
+      let compared = results.filter(\.wantsCore)
+      #expect(compared.count >= 10)
+      for result in compared {
+        try await compare(
+          result, programs, in: directory.subdirectory("gdb-\(result.directory.hashValue)"))
+      }
+      try handlerOnly(directory.path + "/results/handler-only")
+    }
+
+    @Test("The crash path of the arm64 program calls nothing that is not ours or allowed")
+    func callGraph() async throws {
+      let programs = try await programs(Machine.everyday[0])
+      let disassembly = try Disassembly(of: programs.crashLab)
+      var audit = CallGraphAudit(disassembly, allowed: try .keptForARM64())
+      let roots = CallGraphTests.roots(in: disassembly)
+      #expect(Section.allCases.allSatisfy { disassembly.symbols.contains($0.symbol) }, "\(roots)")
+      try audit.walk(from: roots)
+      #expect(audit.violations.isEmpty, "\(audit.violations.map(\.description).sorted())")
+      #expect(audit.reached.count > 30)
+      // What must be found is found: an indirect call, one through the linkage table, and the thread's own memory.
+      var planted = CallGraphAudit(disassembly, allowed: try .keptForARM64(), binder: "pm_getpid")
+      try planted.walk(from: ["pm_bind_now", "pm_new_work", "pm_work_value"])
+      let found = Set(planted.violations.map { $0.what.prefix { $0 != ":" } })
+      #expect(found.isSuperset(of: ["binds memset in a crash", "thread-local"]), "\(found)")
+    }
+
+    /// What the shell saw of it.
+    private static func failures(_ result: ARM64Machine.Result) -> [String] {
+      var failures: [String] = []
+      if case .crash(let crash) = result.testCase.death, !result.testCase.condition.endsOtherwise,
+        result.endAlone != 128 + Int(crash.signal)
+      {
+        failures.append("without a handler: \(result.endAlone), not signal \(crash.signal)")
+      }
+      if result.end != result.endAlone {
+        failures.append("ended by \(result.end), without a handler by \(result.endAlone)")
+      }
+      return failures
+    }
+
+    /// Registers and the crashing stack, against gdb on the core file of the same crash.
+    private func compare(
+      _ result: ARM64Machine.Result, _ programs: ARM64System.Programs, in directory: String
+    ) async throws {
+      let snapshot = try #require(try Self.snapshots(in: result.database).first)
+      let gdb = try await GDB.view(
+        core: try CoreFile.path(in: result.directory + "/handled"), of: programs.crashLab,
+        directory: directory, armRoot: programs.tree)
+      let thread = try #require(snapshot.crashedThread)
+      guard case .arm64(let context)? = thread.context else {
+        Issue.record("\(result.testCase): no registers")
+        return
+      }
+      let registers = context.x + [context.sp, context.pc]
+      for (name, value) in zip(DebuggerView.registerNamesOfARM64, registers) {
+        #expect(gdb.registers[name] == value, "\(result.testCase) \(name)")
+      }
+      #expect(snapshot.exception?.signal == gdb.signal)
+      #expect(snapshot.exception?.code == gdb.signalCode)
+      if let address = snapshot.exception?.address {
+        #expect(address.value == gdb.signalAddress, "\(result.testCase)")
+      }
+      #expect(Set(snapshot.threads.map(\.id)) == Set(gdb.threads))
+      // gdb finds no caller of an address at which no function is.
+      guard result.testCase.death.kind != "execute-data" else { return }
+      var comparison = StackComparison()
+      // The other libraries have names of what they export alone, and gdb takes the nearest one.
+      comparison.comparesNames = { $0.path.hasSuffix("/crash-lab") }
+      comparison.add(
+        thread, of: snapshot,
+        Stackwalker(snapshot: snapshot, symbols: SymbolSource(directories: [programs.tree])),
+        gdb.frames)
+      #expect(comparison.frameCount >= 3, "\(result.testCase)")
+      let differences = comparison.differences.joined(separator: "\n")
+      #expect(comparison.differences.isEmpty, "\(result.testCase)\n\(differences)")
+    }
+
+    /// The example that links the handler alone has crashed too.
+    private func handlerOnly(_ directory: String) throws {
+      let end = ARM64Machine.Result.text(directory + "/end")
+      // SIGTRAP, by which Swift's runtime ends there.
+      #expect(end == "133\n", "\(ARM64Machine.Result.text(directory + "/err"))")
+      _ = try processIntermediateDumps(database: directory + "/database", storingSymbols: false)
+      let snapshots = try Self.snapshots(in: directory + "/database")
+      #expect(snapshots.count == 1)
+      let line = snapshots.first?.client.annotations.first { $0.name == "line" }
+      #expect(line?.value == .text("boom"))
+      #expect(snapshots.first?.system.machine == "aarch64")
+      #expect(snapshots.first?.system.processorModel?.isEmpty == false)
+    }
+
+    private static func snapshots(in database: String) throws -> [ProcessSnapshot] {
+      try CrashReportDatabase(path: database).reports().map { report in
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))
+        return try MinidumpReader.snapshot(of: [UInt8](bytes))
+      }
+    }
+
+    private func programs(_ machine: Machine) async throws -> ARM64System.Programs {
+      do {
+        return try await ARM64System.shared.programs(machine.configuration)
+      } catch let gone as DebianPackage.Gone {
+        try Test.cancel("\(gone.package) is no longer at the mirror: renew Packages.txt")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,197 @@
+import CrashTestSupport
+import Foundation
+
+/// Debian's Swift libraries and kernel for arm64, and this package's programs built against them.
+///
+/// This machine's own compiler builds them: it compiles the libraries' textual interfaces, which Debian has of all but
+/// Foundation and XCTest. All lies below `.build/arm64` and is kept there.
+actor ARM64System {
+  static let shared = ARM64System()
+
+  /// What a build of the programs left: a directory with the emulated machine's files, as it sees them.
+  struct Programs: Sendable {
+    let tree: String
+    let root: String
+
+    var crashLab: String { tree + "/prog/crash-lab" }
+  }
+
+  enum Kernel: String, Sendable {
+    case pages4K = "root"
+    case pages16K = "16k"
+  }
+
+  private static let place = BuiltProducts.packageRoot + "/.build/arm64"
+  private static let swift = "usr/libexec/swift/lib/swift"
+  private static let libraries = "usr/lib/aarch64-linux-gnu"
+  private static let triple = "aarch64-unknown-linux-gnu"
+
+  private var root: Task<String, any Error>?
+  private var builds: [String: Task<Programs, any Error>] = [:]
+
+  /// - Throws: `DebianPackage.Gone`.
+  func programs(_ configuration: String) async throws -> Programs {
+    if let build = builds[configuration] { return try await build.value }
+    let root = root ?? Task { try await Self.madeRoot() }
+    self.root = root
+    let build = Task {
+      try await Self.build(configuration, root: try await root.value)
+    }
+    builds[configuration] = build
+    return try await build.value
+  }
+
+  /// The file of a kernel.
+  func kernel(_ kernel: Kernel) async throws -> String {
+    let root = try await programs("debug").root
+    if kernel == .pages4K { return try Self.kernel(in: root) }
+    let packages = try DebianPackage.all(of: kernel.rawValue, in: "ARM64/Packages.txt")
+    let directory = "\(Self.place)/kernel-\(DebianPackage.mark(of: packages))"
+    if !FileManager.default.fileExists(atPath: directory) {
+      let unfinished = directory + ".unfinished"
+      try? FileManager.default.removeItem(atPath: unfinished)
+      try FileManager.default.createDirectory(
+        atPath: unfinished, withIntermediateDirectories: true)
+      for package in packages {
+        let file = Self.place + "/" + package.name
+        try await package.download(to: file, in: Self.place)
+        try await Self.run("/usr/bin/dpkg-deb", ["-x", file, unfinished])
+        try FileManager.default.removeItem(atPath: file)
+      }
+      try FileManager.default.moveItem(atPath: unfinished, toPath: directory)
+    }
+    return try Self.kernel(in: directory)
+  }
+
+  private static func kernel(in root: String) throws -> String {
+    let modules = root + "/usr/lib/modules"
+    for version in try FileManager.default.contentsOfDirectory(atPath: modules) {
+      let file = "\(modules)/\(version)/vmlinuz"
+      if FileManager.default.fileExists(atPath: file) { return file }
+    }
+    throw OutsideToolError("no kernel in \(modules)")
+  }
+
+  /// Downloads and unpacks the packages, once.
+  private static func madeRoot() async throws -> String {
+    let packages = try DebianPackage.all(of: "root", in: "ARM64/Packages.txt")
+    let root = "\(place)/root-\(DebianPackage.mark(of: packages))"
+    if FileManager.default.fileExists(atPath: root) { return root }
+    // Of another list, or of a run that was ended.
+    try? FileManager.default.removeItem(atPath: place)
+    let downloads = place + "/packages"
+    try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: true)
+    for package in packages {
+      try await package.download(to: downloads + "/" + package.name, in: place)
+    }
+    let toolchain = URL(fileURLWithPath: try Toolchain.path(of: "swiftc"))
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+    try await run(
+      "/bin/bash",
+      [
+        BuiltProducts.packageRoot + "/Tests/Proofs/ARM64/prepare.sh", downloads,
+        root + ".unfinished", toolchain,
+      ])
+    try FileManager.default.removeItem(atPath: downloads)
+    try FileManager.default.moveItem(atPath: root + ".unfinished", toPath: root)
+    return root
+  }
+
+  private static func build(_ configuration: String, root: String) async throws -> Programs {
+    try writeSDK(root)
+    let scratch = place + "/build"
+    for product in ["crash-lab", "HandlerOnly"] {
+      try await run(
+        "/usr/bin/env",
+        [
+          "swift", "build", "--package-path", BuiltProducts.packageRoot, "--scratch-path", scratch,
+          "--swift-sdks-path", place + "/sdks", "--swift-sdk", "arm64", "-c", configuration,
+          "--product", product,
+        ])
+    }
+    return try await tree(configuration, root: root, built: "\(scratch)/\(triple)/\(configuration)")
+  }
+
+  /// Describes the root to the package manager.
+  private static func writeSDK(_ root: String) throws {
+    let bundle = place + "/sdks/arm64.artifactbundle"
+    try FileManager.default.createDirectory(
+      atPath: bundle + "/arm64", withIntermediateDirectories: true)
+    for (name, text) in [
+      (
+        "info.json",
+        #"{"schemaVersion":"1.0","artifacts":{"arm64":{"type":"swiftSDK","version":"1","variants":"#
+          + #"[{"path":"arm64","supportedTriples":["x86_64-unknown-linux-gnu"]}]}}}"#
+      ),
+      (
+        "arm64/swift-sdk.json",
+        #"{"schemaVersion":"4.0","targetTriples":{"\#(triple)":{"sdkRootPath":"\#(root)","#
+          + #""swiftResourcesPath":"\#(root)/\#(swift)","toolsetPaths":["toolset.json"]}}}"#
+      ),
+      (
+        "arm64/toolset.json",
+        #"{"schemaVersion":"1.0","swiftCompiler":{"extraCLIOptions":["-use-ld=lld","-Xfrontend","#
+          + #""-module-load-mode","-Xfrontend","prefer-interface"]}}"#
+      ),
+    ] { try text.write(toFile: "\(bundle)/\(name)", atomically: false, encoding: .utf8) }
+  }
+
+  /// Puts together the machine's files: programs, the modules that crash-lab loads, and what they need.
+  private static func tree(
+    _ configuration: String, root: String, built: String
+  ) async throws -> Programs {
+    let tree = "\(place)/tree-\(configuration)"
+    try? FileManager.default.removeItem(atPath: tree)
+    for directory in [
+      "proc", "sys", "dev", "tmp", "etc", "prog", "usr/bin", libraries, swift + "/linux",
+    ] {
+      try FileManager.default.createDirectory(
+        atPath: "\(tree)/\(directory)", withIntermediateDirectories: true)
+    }
+    for (link, target) in [
+      ("lib", "usr/lib"), ("bin", "usr/bin"), ("usr/bin/sh", "busybox"),
+      ("usr/lib/ld-linux-aarch64.so.1", "aarch64-linux-gnu/ld-linux-aarch64.so.1"),
+    ] {
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(tree)/\(link)", withDestinationPath: target)
+    }
+    var files = [
+      ("\(built)/crash-lab", "prog"), ("\(built)/HandlerOnly", "prog"),
+      ("\(root)/usr/bin/busybox", "usr/bin"),
+    ]
+    for name in [
+      "ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6",
+    ] {
+      files.append(("\(root)/\(libraries)/\(name)", libraries))
+    }
+    for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(swift)/linux")
+    where name.hasSuffix(".so") {
+      files.append(("\(root)/\(swift)/linux/\(name)", swift + "/linux"))
+    }
+    for (file, directory) in files {
+      let path = URL(fileURLWithPath: file).resolvingSymlinksInPath().path
+      let name = URL(fileURLWithPath: file).lastPathComponent
+      try FileManager.default.copyItem(atPath: path, toPath: "\(tree)/\(directory)/\(name)")
+    }
+    for module in ["module", "resolver"] {
+      try await run(
+        try Toolchain.path(of: "clang"),
+        [
+          "--target=" + triple, "--sysroot=" + root, "-fuse-ld=lld", "-shared", "-fPIC", "-O1",
+          "-g",
+          "\(BuiltProducts.packageRoot)/Examples/CrashLab/Module/\(module).c",
+          "-o", "\(tree)/prog/\(module).so",
+        ])
+    }
+    return Programs(tree: tree, root: root)
+  }
+
+  private static func run(_ tool: String, _ arguments: [String]) async throws {
+    let child = try await ChildProcess.run(tool, arguments, in: place, patience: 1500)
+    guard child.end.exitCode == 0 else {
+      throw OutsideToolError(
+        "\(tool) \(arguments.first ?? ""): \(child.end)\n"
+          + "\(child.standardOutput.suffix(3000))\(child.standardError.suffix(3000))")
+    }
+  }
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# The first process of the emulated machine: runs the cases that it is given, and hands out what they left.
+/bin/busybox --install -s /bin
+export PATH=/bin:/prog LD_LIBRARY_PATH=/usr/libexec/swift/lib/swift/linux SWIFT_BACKTRACE=enable=no
+export CRASHLAB_MODULE=/prog/module.so CRASHLAB_RESOLVER_MODULE=/prog/resolver.so
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs -o size=3g tmpfs /tmp
+mkdir /tmp/out
+cd /tmp/out || exit
+echo core > /proc/sys/kernel/core_pattern
+uname -srm > system
+cp /proc/cpuinfo cpuinfo
+
+# Each second line of the cases: a number, 1 where a core file is wanted, and crash-lab's arguments.
+run() {
+  count=0
+  while read -r number core arguments; do
+    count=$((count + 1))
+    [ $((count % 2)) = "$1" ] || continue
+    mkdir -p "$number/alone" "$number/handled" "$number/database"
+    # shellcheck disable=SC2086
+    (cd "$number/alone" && ulimit -c 0 && exec timeout -s KILL 60 crash-lab $arguments --no-handler > out 2> err < /dev/null)
+    echo $? > "$number/alone/end"
+    limit=0
+    [ "$core" = 1 ] && limit=unlimited
+    # shellcheck disable=SC2086
+    (cd "$number/handled" && ulimit -c $limit && exec timeout -s KILL 60 \
+      crash-lab $arguments --database "/tmp/out/$number/database" > out 2> err < /dev/null)
+    echo $? > "$number/handled/end"
+  done < /cases
+}
+# Both at once. As a pipeline: a job in the background would ignore SIGQUIT, and so would crash-lab.
+run 0 | run 1
+mkdir -p handler-only/database
+printf '1\nboom\n' | HandlerOnly /tmp/out/handler-only/database > handler-only/out 2> handler-only/err
+echo $? > handler-only/end
+tar -cf - . > /dev/vport0p1
+poweroff -f

@@ -1,0 +1,61 @@
+import CrashTestSupport
+import Foundation
+
+/// A package of Debian's, named by a committed list, so that each run has the same.
+struct DebianPackage {
+  /// One that the mirror no longer has.
+  struct Gone: Error {
+    let package: String
+  }
+
+  /// Below the mirror's directory.
+  let path: String
+  let digest: String
+
+  var name: String { String(path.split(separator: "/").last ?? "") }
+
+  /// Reads the packages of one name from a list, whose lines are a name, a path and a digest.
+  ///
+  /// - Parameter list: below `Tests/Proofs`.
+  static func all(of name: String, in list: String) throws -> [DebianPackage] {
+    let text = try String(
+      contentsOfFile: BuiltProducts.packageRoot + "/Tests/Proofs/" + list, encoding: .utf8)
+    return text.split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.count == 3, words[0] == name else { return nil }
+      return DebianPackage(path: String(words[1]), digest: String(words[2]))
+    }
+  }
+
+  /// Tells one list from another by its packages.
+  static func mark(of packages: [DebianPackage]) -> String {
+    packages.map { $0.digest.prefix(4) }.joined()
+  }
+
+  /// Downloads it by apt's own program, which compares the digest.
+  ///
+  /// - Throws: `Gone`.
+  func download(to file: String, in place: String) async throws {
+    let uri = Self.mirror + "/" + path.replacing("+", with: "%2b")
+    let run = try await ChildProcess.run(
+      "/usr/lib/apt/apt-helper",
+      ["-o", "APT::Sandbox::User=root", "download-file", uri, file, "SHA256:" + digest],
+      in: place, patience: 300)
+    if run.end.exitCode == 0 { return }
+    if (run.standardOutput + run.standardError).contains("404") { throw Gone(package: name) }
+    throw OutsideToolError("apt-helper: \(run)")
+  }
+
+  /// This machine's own source of packages, else Debian's.
+  private static let mirror: String = {
+    let directory = "/etc/apt/sources.list.d"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    for name in names.sorted() where name.hasSuffix(".sources") {
+      let text = (try? String(contentsOfFile: "\(directory)/\(name)", encoding: .utf8)) ?? ""
+      if let found = text.firstMatch(of: /(?m)^URIs:\s*(\S+\/debian)\/?\s*$/) {
+        return String(found.1)
+      }
+    }
+    return "http://deb.debian.org/debian"
+  }()
+}
