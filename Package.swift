@@ -235,7 +235,7 @@ let package = Package(
         "ProcessSnapshot", "Server", "Stackwalk", "UploadingVictim",
       ], path: "Tests/Proofs",
       exclude: [
-        "Export/Queries.py", "OtherGlibc/Packages.txt", "Platforms/ARM64",
+        "Deaths/Java", "Export/Queries.py", "OtherGlibc/Packages.txt", "Platforms/ARM64",
         "Safety/AllowedCalls.txt", "Safety/Poison",
         "Sentry/normalize.py", "Sentry/receiver.py", "Servers/SystemServiceFilter.py",
       ]),

@@ -302,8 +302,8 @@ extension IntermediateDumpKey {
       written over a 1 in the finished dump, in place, at the first sign of life that leaves no \
       doubt, if the file is still there. 3: the kernel discards the signal, and the process goes \
       on. 4: the handler ends the process by `abort` or another signal that it sends itself, which \
-      gets no dump of its own; written over a 1. Absent where the default action follows, at once or \
-      after Swift's backtracer.
+      gets no dump of its own, or by `exit`; written over a 1. Absent where the default action \
+      follows, at once or after Swift's backtracer.
       """)
     case .previousHandler: .address("The handler that was there before ours, if it runs.")
     case .survivedCrashes:
@@ -335,6 +335,11 @@ extension IntermediateDumpKey {
     case .ownerTakesRequests: .unsigned(1, """
       In a run record, inside `owner`: 1 if `ownerStopSignal`, queued with a `CaptureRequest`, makes \
       the owner take a dump and go on.
+      """)
+    case .ownerToldStacks: .address("""
+      In a run record, inside `owner`: where the owner's memory has what its threads have told of their \
+      alternate stacks: 8192 entries of thread ID, base and size, 8 bytes each; bit 63 of the size \
+      stands for a stack of the handler's. Whoever sends it a request looks there for a thread with room.
       """)
     case .dumpRequest: .map("""
       Why the dump was taken, where nothing crashed; absent in a crash. `exception` then holds the \
