@@ -237,8 +237,8 @@ let package = Package(
         "ProcessSnapshot", "Server", "Stackwalk", "UploadingVictim",
       ], path: "Tests/Proofs",
       exclude: [
-        "ARM64/init.sh", "ARM64/Packages.txt", "ARM64/prepare.sh", "Export/Queries.py",
-        "OtherGlibc/Packages.txt", "Platforms/ARM64",
+        "ARM64/init.sh", "ARM64/Packages.txt", "ARM64/prepare.sh", "Deaths/Java",
+        "Export/Queries.py", "OtherGlibc/Packages.txt", "Platforms/ARM64",
         "Safety/AllowedCalls.txt", "Safety/Poison",
         "Sentry/normalize.py", "Sentry/receiver.py", "Servers/SystemServiceFilter.py",
       ]),

@@ -15,6 +15,7 @@ extension Command {
            crash-lab process-itself DEED --database DIR
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab masks SCENE (--database DIR | --no-handler)
+           crash-lab java SCENE ORDER LIBRARY DIRECTORY (--database DIR | --no-handler)
            crash-lab library DIR FILE NUMBER PLACE
            crash-lab near-memory-limit KIBIBYTES THREADS crash|live (--database DIR | --no-handler)
            crash-lab served-memory SERVER PLACE --database DIR
@@ -36,6 +37,8 @@ extension Command {
                       Deeds/Deed.swift says what each DEED is
       chain           plays a program that had signal handlers of its own before; C/chain.c has them
       masks           plays a program that blocks the signals of crashes; C/masks.c has them
+      java            has a Java virtual machine of LIBRARY play a scene of the class Play in DIRECTORY;
+                      Subcommands/JavaMachine.swift says what each ORDER is
       library         crashes in a library that a test compiled, with its reports in DIR
       near-memory-limit
                       crashes, or takes a dump that stops threads, in a memory cgroup that has so much
@@ -46,7 +49,8 @@ extension Command {
                       DIRECTORY, and then ends as SCENE says; Subcommands/Telling.swift has them
       threads-made    makes threads with stacks of so many KiB until it can make no more, 2,000 at most, and
                       prints their number, the arenas of malloc, and the handler's status; LIMIT is
-                      none, address-space or locked-memory
+                      none, address-space, data or
+                      locked-memory
       data-race       has two threads race for a variable, and aborts; without the handler if that
                       cannot be started
       idle            starts the handler, prints what runs in the process, and exits

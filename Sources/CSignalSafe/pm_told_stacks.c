@@ -74,4 +74,6 @@ struct pm_told_stack pm_told_stack(int thread) {
   return told;
 }
 
+uint64_t pm_told_stacks_place(void) { return (uint64_t)stacks; }
+
 _Bool pm_has_small_stacks(void) { return pm_atomic_load_64(&has_small_stacks) != 0; }

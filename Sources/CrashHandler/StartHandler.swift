@@ -102,6 +102,7 @@ public func startHandler(
     record.takesRequests =
       options.takesDumpRequests && options.forgoing.areFilesMade && signals.stopSignal != 0
       && pm_is_secure() == 0
+    record.toldStacks = pm_told_stacks_place()
     if options.reportsUncleanEnds && options.forgoing.areFilesMade {
       record.course = RunCourse.current(
         executablePath: executable, product: product, version: version, environment: environment,

@@ -340,7 +340,7 @@ extension IntermediateDumpKey {
       The first: a handler that was there before ours runs after the dump, or one that was installed later \
       and called ours goes on. The second is written over the first in the finished dump, in place, at the \
       first sign of life that leaves no doubt, if the file is still there; so is the last, where the handler \
-      ends the process by `abort` or another signal that it sends itself, which gets no dump of its own. \
+      ends the process by `abort` or another signal that it sends itself, which gets no dump of its own, or by `exit`. \
       \(SurvivalOutcome.endedCode) is written over another value where `abort` goes on to end the first process of a \
       PID namespace. Absent where the default action follows, at once or after Swift's backtracer.
       """)
@@ -374,6 +374,11 @@ extension IntermediateDumpKey {
     case .ownerTakesRequests: .unsigned(1, """
       In a run record, inside `owner`: 1 if `ownerStopSignal`, queued with a `CaptureRequest`, makes \
       the owner take a dump and go on.
+      """)
+    case .ownerToldStacks: .address("""
+      In a run record, inside `owner`: where the owner's memory has what its threads have told of their \
+      alternate stacks: 8192 entries of thread ID, base and size, 8 bytes each; bit 63 of the size \
+      stands for a stack of the handler's. Whoever sends it a request looks there for a thread with room.
       """)
     case .dumpRequest: .map("""
       Why the dump was taken, where nothing crashed; absent in a crash. `exception` then holds the \

@@ -166,6 +166,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case ownerTimeNamespace = 1209
   case ownerIsMapped = 1210
   case ownerTakesRequests = 1211
+  case ownerToldStacks = 1212
 
   case dumpRequest = 1300
   case requestKind = 1301

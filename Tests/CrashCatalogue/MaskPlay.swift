@@ -23,7 +23,7 @@ public struct MaskPlay: Sendable, CustomTestStringConvertible {
 
   public static let all: [MaskPlay] = [
     MaskPlay("read-back"), MaskPlay("no-memory"), MaskPlay("siglongjmp"), MaskPlay("in-handler"),
-    MaskPlay("threads"),
+    MaskPlay("threads"), MaskPlay("older-functions", endsBy: 11),
     MaskPlay("programs"), MaskPlay("pending"), MaskPlay("sigwait"), MaskPlay("signalfd"),
     MaskPlay("own-handler"), MaskPlay("signalfd-abort", endsBy: 6),
     MaskPlay("signalfd-double-free", endsBy: 6, isLostInNewGlibc: true),

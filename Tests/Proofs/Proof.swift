@@ -90,7 +90,7 @@ extension Proof {
       ]),
     Proof(
       name: "handlers", summary: "handlers that were there before run and do what they did",
-      suites: ["ChainingTests", "PreviousHandlerTests"],
+      suites: ["ChainingTests", "PreviousHandlerTests", "JavaMachineTests"],
       covers: ["Sources/CrashHandler/Signals", "Sources/CSignalSafe"]),
     Proof(
       name: "sanitizers", summary: "sanitizers still report, and the end is theirs",

@@ -72,6 +72,24 @@ static void abort_instead(int signal, siginfo_t *information, void *context) {
   abort();
 }
 
+static void exit_instead(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  say("previous handler\n");
+  exit(22);
+}
+
+static void exit_at_once(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  say("previous handler\n");
+  _exit(23);
+}
+
+static void exit_quickly(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  say("previous handler\n");
+  quick_exit(24);
+}
+
 static void raise_other(int signal, siginfo_t *information, void *context) {
   (void)signal, (void)information, (void)context;
   say("previous handler\n");
@@ -265,12 +283,28 @@ static void before_abort_chained(void) {
   before_abort();
   install(SIGABRT, raise_by_default, SA_ONSTACK, 0);
 }
+static void before_exit(void) { install(SIGSEGV, exit_instead, SA_ONSTACK, 0); }
+static void before_immediate_exit(void) { install(SIGSEGV, exit_at_once, SA_ONSTACK, 0); }
+static void before_quick_exit(void) { install(SIGSEGV, exit_quickly, SA_ONSTACK, 0); }
 static void before_other_signal(void) { install(SIGSEGV, raise_other, SA_ONSTACK, 0); }
 static void before_nested(void) { install(SIGSEGV, fault_again, SA_ONSTACK, 0); }
 static void before_nodefer(void) { install(SIGSEGV, fault_once_more, SA_ONSTACK | SA_NODEFER, 0); }
 static void before_stubborn(void) { install(SIGSEGV, give_up_after_five, SA_ONSTACK, 0); }
 static void before_raise(void) { install(SIGSEGV, raise_by_default, SA_ONSTACK, 0); }
 static void run_fault(void) { try_out(1); }
+
+// Ends in a handler too, but of another signal, long after the crash's own was left.
+static void run_longjmp_then_exit(void) {
+  try_out(1);
+  install(SIGUSR1, exit_at_once, SA_ONSTACK, 0);
+  raise(SIGUSR1);
+}
+
+static void run_longjmp_then_abort(void) {
+  try_out(1);
+  install(SIGUSR1, abort_instead, SA_ONSTACK, 0);
+  raise(SIGUSR1);
+}
 
 static void touch_and_wait(bool writes) {
   mended = mmap(NULL, 4096, writes ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -504,6 +538,11 @@ static const struct scene {
     {"abort", before_abort, run_fault},
     {"abort-chained", before_abort_chained, run_fault},
     {"sent-abort", before_abort, run_raised},
+    {"exit", before_exit, run_fault},
+    {"immediate-exit", before_immediate_exit, run_fault},
+    {"quick-exit", before_quick_exit, run_fault},
+    {"longjmp-then-exit", before_longjmp, run_longjmp_then_exit},
+    {"longjmp-then-abort", before_longjmp, run_longjmp_then_abort},
     {"other-signal", before_other_signal, run_fault},
     {"nested", before_nested, run_fault},
     {"nodefer", before_nodefer, run_fault},

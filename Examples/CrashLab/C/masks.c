@@ -111,6 +111,24 @@ static void read_back(void) {
   printf("no operation: %d %d\n", result, errno);
 }
 
+// By the functions of BSD and System V.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+static void use_older(void) {
+  printf("sigblock %x now %016llx\n", sigblock(1 << (SIGSEGV - 1) | 1 << (SIGHUP - 1)), (unsigned long long)mask());
+  printf("sigsetmask %x now %016llx\n", sigsetmask(1 << (SIGBUS - 1)), (unsigned long long)mask());
+  printf("siggetmask %x\n", siggetmask());
+  printf("sigrelse %d now %016llx\n", sigrelse(SIGBUS), (unsigned long long)mask());
+  printf("sighold %d %d now %016llx\n", sighold(SIGSEGV), sighold(SIGUSR1), (unsigned long long)mask());
+  printf("sighold of none %d %d\n", sighold(0), sighold(99));
+  printf("sigset %d now %016llx\n", sigset(SIGUSR1, SIG_IGN) == SIG_HOLD, (unsigned long long)mask());
+  printf("sigset %d now %016llx\n", sigset(SIGUSR1, SIG_HOLD) == SIG_IGN, (unsigned long long)mask());
+  printf("sigset of none %d\n", sigset(99, SIG_DFL) == SIG_ERR);
+  fflush(stdout);
+  crash_null_call();
+}
+#pragma clang diagnostic pop
+
 static void read_back_nowhere(void) {
   int result = pthread_sigmask(SIG_BLOCK, NULL, (sigset_t *)crashlab_address(8));
   printf("no memory: %d %016llx\n", result, (unsigned long long)mask());
@@ -401,6 +419,7 @@ static const struct {
   void (*run)(void);
 } scenes[] = {
     {"read-back", read_back},
+    {"older-functions", use_older},
     {"no-memory", read_back_nowhere},
     {"siglongjmp", jump},
     {"in-handler", handle},

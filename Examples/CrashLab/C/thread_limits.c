@@ -25,6 +25,8 @@ static void set_limit(int resource, size_t soft) {
 
 void crashlab_limit_address_space(size_t bytes) { set_limit(RLIMIT_AS, bytes); }
 
+void crashlab_limit_data(size_t bytes) { set_limit(RLIMIT_DATA, bytes); }
+
 // Without the capability that lifts the limit; the user stays the same.
 void crashlab_lock_memory(size_t bytes) {
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -39,6 +41,7 @@ void crashlab_lock_memory(size_t bytes) {
 void crashlab_unlimit(void) {
   munlockall();
   set_limit(RLIMIT_AS, ~(size_t)0);
+  set_limit(RLIMIT_DATA, ~(size_t)0);
 }
 
 static void *wait_for_ever(void *began) {

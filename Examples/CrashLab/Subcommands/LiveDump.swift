@@ -35,6 +35,13 @@ struct LiveDump: Subcommand {
     case crash
     /// The same, and each dump stops the threads.
     case crashStopped = "crash-stopped"
+    /// Obeys while the first thread has no room for a signal: on its alternate stack, in a handler
+    /// there, or because that is too small.
+    case firstOn2k = "first-on-2k"
+    case firstInHandler = "first-handler"
+    case first2k = "first-2k"
+    /// Echoes lines on its only thread, which has no room.
+    case only2k = "only-2k"
     /// Does what lines of standard input say; see `obey`.
     case obeying
     /// The same, with a heartbeat every 100 ms.
@@ -82,6 +89,15 @@ struct LiveDump: Subcommand {
     case .manyThreads: dumpFromManyThreads(handler, 32)
     case .crash: crashWhileDumping(handler, stopsThreads: false)
     case .crashStopped: crashWhileDumping(handler, stopsThreads: true)
+    case .firstOn2k, .firstInHandler, .first2k:
+      Thread.start { try? obey(handler) }
+      let kind = scene.rawValue.dropFirst("first-".count)
+      unsafe condition_cramp_caller(String(kind))
+      while true { pause() }
+    case .only2k:
+      unsafe condition_cramp_caller("2k")
+      say("ready")
+      while let line = readLine() { say(line) }
     case .obeying, .beating: try obey(handler)
     }
   }

@@ -8,6 +8,8 @@ struct ThreadsMade: Subcommand {
     case none
     /// RLIMIT_AS of 768 MiB.
     case addressSpace = "address-space"
+    /// RLIMIT_DATA of 384 MiB.
+    case data
     /// RLIMIT_MEMLOCK of 8 MiB, and all that is mapped from now on is locked.
     case lockedMemory = "locked-memory"
   }
@@ -28,6 +30,7 @@ struct ThreadsMade: Subcommand {
     switch limit {
     case .none: break
     case .addressSpace: crashlab_limit_address_space(768 << 20)
+    case .data: crashlab_limit_data(384 << 20)
     case .lockedMemory: crashlab_lock_memory(8 << 20)
     }
     let handler = database.map { CrashLab.start($0, HandlerOptions()) }

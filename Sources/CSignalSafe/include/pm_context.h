@@ -197,6 +197,13 @@ PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   return pm_context_stack_pointer(context) - stack->base < stack->size;
 }
+// Returns 1 if a stack pointer is on it below this frame: in the handler that was called with it, or in one that interrupted that.
+PM_INLINE int pm_is_below_context(const void *context, uint64_t stack_pointer) {
+  const struct pm_signal_stack *stack = pm_context_signal_stack(context);
+  return stack_pointer < (uint64_t)context && stack_pointer - stack->base < stack->size;
+}
+// Returns the caller's, nearly.
+PM_INLINE uint64_t pm_stack_pointer(void) { return (uint64_t)__builtin_frame_address(0); }
 // Sets it now, for a handler that may leave by siglongjmp.
 PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);

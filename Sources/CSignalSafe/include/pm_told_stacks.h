@@ -34,6 +34,10 @@ PM_CRASH_TIME void pm_tell_own_stack(void);
 // Returns none where a thread has told nothing.
 PM_CRASH_TIME struct pm_told_stack pm_told_stack(int thread);
 
+// Returns where the threads' words are kept, for `postmortem capture`: PM_TOLD_STACKS entries of three numbers each, thread, base and
+// size, whose highest bit is set where the stack is the handler's.
+PM_CRASH_TIME uint64_t pm_told_stacks_place(void);
+
 // True once a thread has told of a small one.
 PM_CRASH_TIME _Bool pm_has_small_stacks(void);
 

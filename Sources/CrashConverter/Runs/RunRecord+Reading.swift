@@ -22,6 +22,7 @@ extension RunRecord {
       .optional(.ownerTimeNamespace, \.timeNamespace),
       .flag(.ownerIsMapped, \.isMapped),
       .flag(.ownerTakesRequests, \.takesRequests),
+      .optional(.ownerToldStacks, \.toldStacks),
       .part(
         \.signals,
         MapFields(

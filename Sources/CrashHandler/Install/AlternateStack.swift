@@ -16,7 +16,7 @@ struct AlternateStack {
   let mapping: UInt
 
   private static let pageSize = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
-  /// Whether the process had a limit of address space when the first was made.
+  /// Whether the process had a limit of memory when the first was made.
   private static let isLimited = addressSpace < .max
   private static let guardAbove = isLimited ? pageSize : 256 << 10
   /// Bytes that signals can use.
@@ -42,10 +42,14 @@ struct AlternateStack {
   /// The lowest byte that signals can use.
   var base: UInt { mapping + UInt(Self.pageSize) }
 
-  /// RLIMIT_AS.
+  /// The smaller of RLIMIT_AS and RLIMIT_DATA, to which these stacks count as well.
   private static var addressSpace: UInt64 {
+    min(limit(of: RLIMIT_AS), limit(of: RLIMIT_DATA))
+  }
+
+  private static func limit(of resource: __rlimit_resource) -> UInt64 {
     var limit = rlimit()
-    return unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0
+    return unsafe getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
       ? UInt64(limit.rlim_cur) : .max
   }
 

@@ -29,6 +29,7 @@ enum ExitNotes {
         !capture.shared.process.isForkedChild || !capture.session.files.isMissing
       else { return }
       capture.waitForCapture()
+      capture.noteExitInHandler()
       capture.noteRunEnd(.exit)
       ExitNotes.removeFiles(capture)
     }

@@ -59,7 +59,7 @@ extension Capture {
       exception.signal.information?.sender == shared.process.id,
       let context = exception.signal.context
     else { return false }
-    // A thread that has left the handler by siglongjmp is not there.
-    return context.isOnSignalStack
+    // A thread that has left the handler by siglongjmp is not there, nor in another handler.
+    return isInPreviousHandler(context.stackPointer)
   }
 }

@@ -58,7 +58,12 @@ extension Capture {
     SignalMask.open(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
     // A fault before the first section or behind the last, or the crash again. The flushed part is
-    // on disk; end as we would have ended.
+    // on disk; end as we would have ended. Not by the signal of a fault that the crash has brought
+    // about, as where a filter traps rt_sigreturn.
+    let crash = session.exception.signal.number
+    if session.exception.outcome.isEnd, crash != 0, signal.number != crash, !signal.isAsynchronous {
+      endLate()
+    }
     shared.timesReturned &+= 1
     endProcess(by: call)
   }

@@ -6,5 +6,6 @@ internal import IntermediateDump
 func pm_note_process_end() {
   guard let capture = Capture.ofHandler else { return }
   capture.waitForCapture()
+  capture.noteExitInHandler()
   capture.noteRunEnd(.immediateExit)
 }

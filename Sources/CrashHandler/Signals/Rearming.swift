@@ -39,6 +39,10 @@ extension Capture {
       shared.survived.isOpen = true
     }
     shared.survived.thread = session.exception.threadID
+    let context = session.exception.signal.context
+    shared.survived.context = context?.number ?? 0
+    shared.survived.instructionPointer = context?.instructionPointer ?? 0
+    shared.survived.stackPointer = context?.stackPointer ?? 0
     shared.survived.handlerHasReturned = false
     noteAbort()
     unsafe pm_copy_bytes(shared.survived.report, session.names.reportID, 16)

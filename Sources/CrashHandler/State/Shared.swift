@@ -177,6 +177,10 @@ struct Shared: ~Copyable {
     var outcomeOffset: Int64 = 0
     /// The thread of that crash.
     var thread: Int32 = 0
+    /// The kernel's frame of it, and two registers there, by which it is known again.
+    var context: UInt64 = 0
+    var instructionPointer: UInt64 = 0
+    var stackPointer: UInt64 = 0
     /// True once its previous handler has returned.
     var handlerHasReturned = false
     /// False where the byte's value is final.

@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
@@ -6,6 +7,9 @@ internal import PendingDumps
 ///
 /// Ordinary code. Source: proc_pid_status(5).
 package struct ThreadSignals: Sendable, Equatable {
+  /// The bytes that a signal's frame takes at most on this machine.
+  package static var frameSize: UInt64 { max(pm_minimum_signal_stack_size(), 4096) }
+
   package let threadID: Int32
   /// As proc(5) escapes it.
   package let name: String
@@ -14,6 +18,8 @@ package struct ThreadSignals: Sendable, Equatable {
   package let ignored: SignalSet
   /// The process's ID in its own PID namespace.
   package let innermostID: Int32
+  /// The thread's own.
+  package let innermostThreadID: Int32
   /// Signals that wait for this thread.
   package let pending: SignalSet
   /// True for a first thread that has ended while others live.
@@ -42,6 +48,7 @@ package struct ThreadSignals: Sendable, Equatable {
   init?(statusText: String) {
     var threadID: Int32?
     var innermostID: Int32?
+    var innermostThreadID: Int32?
     var name: Substring = ""
     var (blocked, caught, ignored, pending): (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     var hasEnded = false
@@ -51,9 +58,8 @@ package struct ThreadSignals: Sendable, Equatable {
       switch field {
       case "Name": name = value
       case "Pid": threadID = Int32(digits: value)
-      case "NStgid":
-        innermostID = Int32(
-          digits: value[(value.lastIndex(of: "\t") ?? value.startIndex)...].drop { $0 == "\t" })
+      case "NStgid": innermostID = Self.last(of: value)
+      case "NSpid": innermostThreadID = Self.last(of: value)
       case "State": hasEnded = value.hasPrefix("Z") || value.hasPrefix("X")
       case "SigPnd": pending = UInt64(digits: value, radix: 16) ?? 0
       case "SigBlk": blocked = UInt64(digits: value, radix: 16) ?? 0
@@ -69,7 +75,14 @@ package struct ThreadSignals: Sendable, Equatable {
     self.caught = SignalSet(mask: caught)
     self.ignored = SignalSet(mask: ignored)
     self.innermostID = innermostID ?? threadID
+    self.innermostThreadID = innermostThreadID ?? threadID
     self.pending = SignalSet(mask: pending)
     self.hasEnded = hasEnded
+  }
+
+  /// The ID in the innermost of nested PID namespaces.
+  private static func last(of numbers: Substring) -> Int32? {
+    Int32(
+      digits: numbers[(numbers.lastIndex(of: "\t") ?? numbers.startIndex)...].drop { $0 == "\t" })
   }
 }

@@ -92,6 +92,12 @@ struct SignalContext {
     @_noLocks get { unsafe pm_context_is_on_signal_stack(address) != 0 }
   }
 
+  /// True for a stack pointer on it below this context, as the handler has it that was called with this.
+  @_noLocks
+  func isAbove(_ stackPointer: UInt64) -> Bool {
+    unsafe pm_is_below_context(address, stackPointer) != 0
+  }
+
   /// Whether the thread has one of so many bytes, or stands on one.
   @_noLocks
   func hasSignalStack(_ size: Int) -> Bool {

@@ -106,7 +106,7 @@ extension Survival {
     case .wentOn: "\(handler) took it; process went on"
     case .discarded: "the kernel discarded the signal; process went on"
     case .endedByHandler:
-      "\(handler) ran after the dump, and ended the process by abort or a signal"
+      "\(handler) ran after the dump, and ended the process by abort, a signal or exit"
     }
   }
 

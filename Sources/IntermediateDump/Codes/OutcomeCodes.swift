@@ -8,8 +8,8 @@ public enum SurvivalOutcome: UInt8, DumpCode {
   /// The kernel discarded the signal, which was sent to the first process of a PID namespace, and the
   /// process went on.
   case discarded = 3
-  /// A handler that the program had before ours ran, and ended the process by abort(3) or another
-  /// signal of its own, which is no crash of its own.
+  /// A handler that the program had before ours ran, and ended the process: by abort(3) or another
+  /// signal of its own, which is no crash of its own, or by exit(3) or `_exit`.
   case endedByHandler = 4
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

@@ -28,6 +28,9 @@ package struct RunRecord: Sendable {
   package var isMapped = false
   /// True if the owner takes a dump when its stop signal comes with a `CaptureRequest`.
   package var takesRequests = false
+  /// The address of the words of the owner's threads on their alternate stacks; nil where it was not
+  /// known, and in records of versions that did not write it.
+  package var toldStacks: UInt64?
   /// Nanoseconds since 1970; nil where it was not known.
   package var launchTime: Int64?
   /// The handler's signals; nil where they were not known.
@@ -126,6 +129,7 @@ package struct RunRecord: Sendable {
       writer.unsigned(.ownerTimeNamespace, timeNamespace ?? 0)
       writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
       writer.unsigned(.ownerTakesRequests, takesRequests ? 1 : 0, width: 1)
+      if let toldStacks { writer.unsigned(.ownerToldStacks, toldStacks) }
       if let signals {
         writer.unsigned(.ownerCrashSignals, signals.crash)
         writer.unsigned(.ownerStopSignal, UInt64(signals.stop), width: 4)

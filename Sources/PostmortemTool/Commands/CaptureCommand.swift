@@ -20,11 +20,12 @@ enum CaptureCommand: Subcommand {
 
     A signal without a handler would end the process. So nothing is sent unless the process holds its locked \
     file, which exec closes, a conversion would consider it alive, and /proc/PID/status shows that it catches the \
-    signal, all at that moment. The signal goes to one thread that does not block it and does not wait for it in \
-    sigwait, the first thread if it can. Also refused: a forked worker, which has no run record; a process that is \
-    stopped, has no such thread, or has HandlerOptions.takesDumpRequests off. Two things cannot be seen from \
-    outside: an exec or a sigwait in the microseconds between that look and the signal, and a handler of the \
-    program's own that has replaced ours.
+    signal, all at that moment. The signal goes to one thread that does not block it, does not wait for it in \
+    sigwait, and has room for its frame, the first thread if it can. Also refused: a forked worker, which has no run \
+    record; a process that is stopped, has no such thread, or has HandlerOptions.takesDumpRequests off. Three \
+    things cannot be seen from outside: an exec or a sigwait in the microseconds between that look and the signal; a \
+    handler of the program's own that has replaced ours; and small alternate stacks, if Yama keeps the process's \
+    memory from its own user.
     """
   static let options: [CommandOption] = [
     CommandOption(
@@ -75,6 +76,7 @@ private struct RequestedProcess: ~Copyable {
   private let processID: Int32
   private let descriptor: ProcessDescriptor
   private let signal: Int32
+  private let toldStacks: UInt64?
   /// The thread that got it; 0 before.
   private var thread: Int32 = 0
   /// The directory of pending dumps, held open: the way to it may be the other process's, which may end.
@@ -104,6 +106,7 @@ private struct RequestedProcess: ~Copyable {
     descriptor = opened
     self.processID = processID
     self.signal = signal
+    toldStacks = record.toldStacks
     self.database = database
     self.directory = held
   }
@@ -149,11 +152,11 @@ private struct RequestedProcess: ~Copyable {
       !$0.blocked.contains(signal)
     }
     guard !threads.isEmpty else { throw refuse("blocks signal \(signal) in every thread") }
-    let thread = threads.sorted { $0.threadID < $1.threadID }.first {
-      !SignalWait.mayWait($0.threadID, of: processID, for: signal)
-    }
+    let thread = chosen(among: threads.sorted { $0.threadID < $1.threadID })
     guard let thread else {
-      throw refuse("may wait for signal \(signal) in each thread that does not block it (sigwait)")
+      throw refuse(
+        "may wait for signal \(signal) in each thread that does not block it (sigwait), or has no room "
+          + "there for the frame of a signal (small alternate stacks)")
     }
     let now = try HandledProcess(processID)
     guard now.signals.caught.contains(signal) else {
@@ -167,6 +170,27 @@ private struct RequestedProcess: ~Copyable {
       throw refuse("is not the one of its run record: another program has taken its place")
     }
     return thread.threadID
+  }
+
+  /// The first of the threads that do not wait for the signal and are the most certain to have room for it.
+  ///
+  /// Nothing is known of that where the process's memory cannot be read.
+  private func chosen(among threads: [ThreadSignals]) -> ThreadSignals? {
+    func waits(_ thread: ThreadSignals) -> Bool {
+      SignalWait.mayWait(thread.threadID, of: processID, for: signal)
+    }
+    guard let toldStacks, let room = SignalRoom(processID, toldStacks: toldStacks) else {
+      return threads.first { !waits($0) }
+    }
+    var likely: ThreadSignals?
+    for thread in threads {
+      guard let certainty = room.certainty(of: thread), certainty == .known || likely == nil,
+        !waits(thread)
+      else { continue }
+      if certainty == .known { return thread }
+      likely = thread
+    }
+    return likely
   }
 
   /// Waits until the dump lies there, whole, or a converter has it.

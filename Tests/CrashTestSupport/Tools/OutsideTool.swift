@@ -33,6 +33,8 @@ public enum OutsideTool: String, Sendable {
   /// A file system without FIFOs, links and modes, and what makes one.
   case exfatMount = "mount.exfat-fuse"
   case exfatMake = "mkfs.exfat"
+  /// Compiles a class for the Java virtual machine beside it.
+  case javac
   /// Libraries to be preloaded.
   case jemalloc = "libjemalloc.so.2"
   case tcmalloc = "libtcmalloc_minimal.so.4"
@@ -73,6 +75,7 @@ public enum OutsideTool: String, Sendable {
     case .sentryRelay, .bugsink: "python3-venv, and what .ci/run then gets from PyPI"
     case .exfatMount: "exfat-fuse"
     case .exfatMake: "exfatprogs"
+    case .javac: "openjdk-17-jdk-headless"
     case .jemalloc: "libjemalloc2"
     case .tcmalloc: "libtcmalloc-minimal4"
     default: rawValue

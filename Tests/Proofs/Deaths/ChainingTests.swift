@@ -52,12 +52,18 @@ struct ChainingTests {
     Scene(name: "abort-chained", reports: 1, outcomes: [.endedByHandler]),
     Scene(name: "other-signal", reports: 1, outcomes: [.endedByHandler]),
     Scene(name: "sent-abort", reports: 1, outcomes: [.endedByHandler]),
+    Scene(name: "exit", reports: 1, outcomes: [.endedByHandler]),
+    Scene(name: "immediate-exit", reports: 1, outcomes: [.endedByHandler]),
+    Scene(name: "quick-exit", reports: 1, outcomes: [.endedByHandler]),
+    Scene(name: "longjmp-then-exit", reports: 1, outcomes: [.previousHandlerRan]),
+    // A crash of its own.
+    Scene(name: "longjmp-then-abort", reports: 2, outcomes: [.previousHandlerRan, nil]),
     // The kernel ends it at the second fault, whose signal is blocked.
     Scene(name: "nested", reports: 1, outcomes: [.previousHandlerRan]),
     Scene(name: "reset", reports: 1, outcomes: [.previousHandlerRan]),
     Scene(name: "raise", reports: 1, outcomes: [.previousHandlerRan]),
-    // The same fault five times.
-    Scene(name: "stubborn", reports: 1, outcomes: [.previousHandlerRan]),
+    // The same fault five times, the last of which ends in _exit.
+    Scene(name: "stubborn", reports: 1, outcomes: [.endedByHandler]),
     Scene(name: "sent-then-fault", reports: 1, outcomes: [nil]),
     // A handler that was installed after ours, calls it, has a thread of the program do something,
     // and works for longer than our own bound.

@@ -67,4 +67,41 @@ struct CrampedThreadTests {
     let lines = try await victim.process()
     #expect(lines.count == 3 && lines.allSatisfy { $0.contains("report ") }, "\(lines)")
   }
+
+  /// The kernel's choice would be the first thread.
+  @Test(
+    "It lives through requested dumps while its first thread has no room",
+    arguments: [("first-on-2k", 10), ("first-2k", 2), ("first-handler", 2)])
+  func crampedFirstThread(_ scene: String, _ runs: Int) async throws {
+    let victim = try await LiveVictim()
+    let running = try victim.start("live-dump", scene)
+    try running.waitForLine("ready")
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    for run in 1...runs {
+      let child = try await ChildProcess.run(
+        tool, ["capture", "\(running.processID)", run % 2 == 0 ? "--all-threads" : "--json"],
+        in: victim.directory.path)
+      #expect(child.end.exitCode == 0, "\(child.standardError)")
+      try running.ask("alive")
+    }
+    let snapshots = try victim.reports().map { try victim.snapshot(of: $0) }
+    #expect(snapshots.count == runs)
+    #expect(snapshots.allSatisfy { $0.exception?.threadID != UInt32(running.processID) })
+    running.signal(SIGKILL)
+    _ = running.waitForEnd()
+  }
+
+  @Test("Nothing is sent to a process that has room on no thread")
+  func noRoomAnywhere() async throws {
+    let victim = try await LiveVictim()
+    let running = try victim.start("live-dump", "only-2k")
+    try running.waitForLine("ready")
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    let child = try await ChildProcess.run(
+      tool, ["capture", "\(running.processID)", "--timeout", "1"], in: victim.directory.path)
+    #expect(child.end.exitCode == 1 && child.standardError.contains("nothing was sent"), "\(child)")
+    try running.ask("alive")
+    running.signal(SIGKILL)
+    _ = running.waitForEnd()
+  }
 }

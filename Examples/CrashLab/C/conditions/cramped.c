@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "CCrashLab.h"
@@ -109,6 +110,22 @@ void condition_cramped_threads(void) {
   }
   // They wait, behind the post.
   usleep(20000);
+}
+
+// On the alternate stack itself, as a handler is.
+static ucontext_t on_small_stack, before_small_stack;
+
+static void stand_there(void) { rest(false); }
+
+void condition_cramp_caller(const char *kind) {
+  sem_init(&ready, 0, 0);
+  char *place = use_stack(strcmp(kind, "handler") == 0 ? 8192 : 2048);
+  if (strcmp(kind, "handler") == 0) in_handler_on_8k(NULL);
+  if (strcmp(kind, "on-2k") != 0) return;
+  getcontext(&on_small_stack);
+  on_small_stack.uc_stack = (stack_t){.ss_sp = place + page, .ss_size = 2048};
+  makecontext(&on_small_stack, stand_there, 0);
+  swapcontext(&before_small_stack, &on_small_stack);
 }
 
 bool condition_is_small_stack_intact(void) {

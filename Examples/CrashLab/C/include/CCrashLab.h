@@ -81,6 +81,13 @@ void crashlab_handle_blocking(int signal, int blocked);
 // A first-chance handler that unlocks the page of a fault.
 bool (*_Nonnull crashlab_first_chance(void))(int, void *_Nullable, void *_Nullable);
 
+// A Java virtual machine in this process, see java.c: makes it of a libjvm.so and a directory with the class Play, and has that
+// play a scene on the calling thread. The first-chance handler asks it, and its faults are counted.
+void crashlab_make_java_machine(const char *_Nonnull library, const char *_Nonnull directory);
+void crashlab_run_java(const char *_Nonnull scene);
+bool (*_Nonnull crashlab_java_first_chance(void))(int, void *_Nullable, void *_Nullable);
+int crashlab_java_faults(void);
+
 // Gives a signal to another handler; whether it has one.
 void crashlab_take_signal(int signal);
 bool crashlab_is_caught(int signal);
@@ -112,6 +119,7 @@ void crashlab_call_on_stack(
 
 // Limits of memory, for this process alone, and the threads that can be made under them; see thread_limits.c.
 void crashlab_limit_address_space(size_t bytes);
+void crashlab_limit_data(size_t bytes);
 void crashlab_lock_memory(size_t bytes);
 void crashlab_unlimit(void);
 int crashlab_make_threads(int most, size_t stack_size);

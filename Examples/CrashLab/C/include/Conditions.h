@@ -65,6 +65,9 @@ void condition_in_handler_on_small_stacks(crashlab_body _Nonnull body, void *_Nu
 // Threads on which a signal's frame finds no room: with alternate stacks of 2,048 and 3,000 bytes, one that was unmapped, in a
 // handler on 8,192 bytes, and at the end of their own; two of them run. CRASHLAB_CRAMPED names one of them.
 void condition_cramped_threads(void);
+// Gives the calling thread an alternate stack of 2,048 bytes ("2k"); has it stand on that for ever ("on-2k"), or in a handler on
+// one of 8,192 ("handler").
+void condition_cramp_caller(const char *_Nonnull kind);
 // False if bytes below the stack of 3,000 bytes were overwritten.
 bool condition_is_small_stack_intact(void);
 

@@ -34,6 +34,7 @@ extension Capture {
     writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
     writer.unsigned(
       .ownerTakesRequests, installed.takesRequests ? 1 : 0, width: 1)
+    writer.unsigned(.ownerToldStacks, pm_told_stacks_place())
     writer.unsigned(.ownerCrashSignals, installed.signals.crashes)
     writer.unsigned(
       .ownerStopSignal, UInt64(UInt32(bitPattern: installed.signals.stop)), width: 4)

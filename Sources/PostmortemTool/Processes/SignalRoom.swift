@@ -1,0 +1,112 @@
+internal import CrashHandler
+internal import Foundation
+internal import PendingDumps
+
+/// Tells whether a signal's frame finds room on a thread of another process.
+///
+/// If it does not, the kernel ends that process by SIGSEGV. By the rules that the handler has for its own
+/// threads (`ThreadRoom`): what the thread has told of its alternate stack lies in the process's memory,
+/// and /proc tells the stack pointer of a thread that is in a system call.
+struct SignalRoom: ~Copyable {
+  /// The certainty that there is room; the kernel does not tell where a thread stands that runs.
+  enum Certainty: Comparable {
+    case known
+    case likely
+  }
+
+  private struct ToldStack {
+    let base: UInt64
+    let size: UInt64
+    let isHandlers: Bool
+  }
+
+  // As in pm_told_stacks.h, and in the run record's description.
+  private static let entryCount = 8192
+  private static let entrySize = 24
+  private static let smallStack: UInt64 = 28 << 10
+  // As in ThreadRoom.
+  private static let entryNeed = ThreadSignals.frameSize + 128 + 1024
+  private static let handlerNeed = ThreadSignals.frameSize + 128 + 6144
+
+  private let processID: Int32
+  private let memory: Int32
+  private let told: [Int32: ToldStack]
+
+  /// Nil where the process's memory cannot be read.
+  init?(_ processID: Int32, toldStacks address: UInt64) {
+    let memory = unsafe open("/proc/\(processID)/mem", O_RDONLY | O_CLOEXEC)
+    guard memory >= 0 else { return nil }
+    let size = Self.entryCount * Self.entrySize
+    let table = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      let offset = off_t(exactly: address) ?? 0
+      count = unsafe max(0, pread(memory, buffer.baseAddress, size, offset))
+    }
+    guard table.count == size else {
+      close(memory)
+      return nil
+    }
+    self.processID = processID
+    self.memory = memory
+    told = Self.stacks(in: table)
+  }
+
+  deinit { close(memory) }
+
+  private static func stacks(in table: [UInt8]) -> [Int32: ToldStack] {
+    var stacks: [Int32: ToldStack] = [:]
+    unsafe table.withUnsafeBytes { bytes in
+      for offset in stride(from: 0, to: table.count, by: entrySize) {
+        let thread = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        guard thread != 0, let thread = Int32(exactly: thread) else { continue }
+        let size = unsafe bytes.loadUnaligned(fromByteOffset: offset + 16, as: UInt64.self)
+        stacks[thread] = ToldStack(
+          base: unsafe bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self),
+          size: size & (.max >> 1), isHandlers: size >> 63 == 1)
+      }
+    }
+    return stacks
+  }
+
+  /// Nil if there is no room, or it is not known on a thread that has a small alternate stack.
+  func certainty(of thread: ThreadSignals) -> Certainty? {
+    // Threads know themselves by the IDs of their own PID namespace.
+    let stack = told[thread.innermostThreadID]
+    if stack?.isHandlers == true { return .known }
+    let stackPointer = stackPointer(of: thread.threadID)
+    guard let stack, stack.size > 0 else {
+      guard let stackPointer else { return .likely }
+      if isMapped(below: stackPointer, Self.handlerNeed) { return .known }
+      // The kernel extends the first thread's stack for its own process alone.
+      return thread.threadID == processID ? .likely : nil
+    }
+    guard let stackPointer else {
+      let suffices =
+        stack.size >= Self.smallStack && isMapped(below: stack.base &+ stack.size, Self.handlerNeed)
+      return suffices ? .likely : nil
+    }
+    let isOnIt = stackPointer &- stack.base < stack.size
+    let top = isOnIt ? stackPointer : stack.base &+ stack.size
+    let suffices = top &- stack.base >= Self.entryNeed && isMapped(below: top, Self.entryNeed)
+    return suffices ? .known : nil
+  }
+
+  /// Nil if the thread runs, or the kernel does not tell.
+  ///
+  /// Source: proc_pid_syscall(5).
+  private func stackPointer(of thread: Int32) -> UInt64? {
+    let text = SystemFile.text("/proc/\(processID)/task/\(thread)/syscall") ?? ""
+    let words = text.split(whereSeparator: \.isWhitespace)
+    // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
+    guard words.count >= 3, let word = words.dropLast().last else { return nil }
+    return UInt64(word.dropFirst(2), radix: 16)
+  }
+
+  private func isMapped(below top: UInt64, _ size: UInt64) -> Bool {
+    let places = Array(stride(from: 8, to: size, by: 4096)) + [size]
+    return places.allSatisfy { distance in
+      var byte: UInt8 = 0
+      guard let offset = off_t(exactly: top &- distance) else { return false }
+      return unsafe pread(memory, &byte, 1, offset) == 1
+    }
+  }
+}
