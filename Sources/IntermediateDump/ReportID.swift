@@ -1,7 +1,3 @@
-#if canImport(Glibc)
-  internal import Glibc
-#endif
-
 /// The 16 bytes that identify one report from the locked file's name to the server that receives
 /// it.
 ///
@@ -26,13 +22,6 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
 
   /// Makes a random identifier.
   public init() {
-    #if canImport(Glibc)
-      var words: (UInt64, UInt64) = (0, 0)
-      if unsafe getrandom(&words, 16, 0) == 16 {
-        self.init(high: words.0, low: words.1, version: 4)
-        return
-      }
-    #endif
     var generator = SystemRandomNumberGenerator()
     self.init(high: generator.next(), low: generator.next(), version: 4)
   }
