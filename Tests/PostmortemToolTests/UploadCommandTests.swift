@@ -46,6 +46,7 @@ import Testing
     #expect(dry.standardOutput.contains("POST \(receiver.url)\n"))
     #expect(dry.standardOutput.contains("name=\"team\"\r\n\r\nx\r\n"))
     #expect(dry.standardOutput.contains("bytes of \(database)/pending/\(ids[0]).dmp>"))
+    #expect(dry.standardOutput.contains("name=\"report_cause\"\r\n\r\nabort\r\n"))
     #expect(!dry.standardOutput.contains(ids[1]))
     #expect(try await list(database).allSatisfy { $0.upload.attempts == 0 && !$0.upload.requested })
 

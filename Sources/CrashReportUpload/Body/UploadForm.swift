@@ -40,10 +40,11 @@ struct UploadForm: UploadContent {
 
   /// Makes the form of a report, and opens its files.
   ///
-  /// Fields are the annotations, with `prod`, `ver` and `guid` among them, by name; attachments
-  /// follow, and last the minidump.
+  /// Fields are the annotations, with `prod`, `ver` and `guid` among them, and those of the crash, by name;
+  /// attachments follow, and last the minidump.
   init(_ contents: ReportContents) {
-    fields = contents.fields
+    // An annotation counts where it has the name of one of ours.
+    fields = contents.fields.merging(contents.factFields) { told, _ in told }
     reportID = contents.reportID
     for (name, file) in contents.attachments {
       addFile(name == Self.minidumpPart ? "attachment_\(name)" : name, fileName: name, file)

@@ -3,7 +3,7 @@ internal import Foundation
 internal import Glibc
 package import IntermediateDump
 internal import Minidump
-internal import ProcessSnapshot
+package import ProcessSnapshot
 internal import Testing
 
 /// A database with reports to be uploaded.
@@ -23,10 +23,11 @@ package struct UploadDatabase {
   ///   - extra: bytes of zeros behind the minidump, which take no disk.
   ///   - memory: of the stack of a thread.
   ///   - signature: as the index of facts has it; nil for no facts.
+  ///   - change: changes the process before it is written.
   @discardableResult
   package func addReport(
     annotations: [String: String] = ["one": "1"], extra: Int64 = 0, memory: [UInt8] = [],
-    signature: String? = nil
+    signature: String? = nil, change: (inout ProcessSnapshot) -> Void = { _ in }
   ) throws -> ReportID {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     let id = ReportID()
@@ -38,6 +39,7 @@ package struct UploadDatabase {
     if !memory.isEmpty {
       snapshot.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x7000_0000, bytes: memory)])
     }
+    change(&snapshot)
     let report = try database.prepareNewReport(id)
     try MinidumpWriter.write(snapshot, to: report.descriptor)
     if extra > 0 {

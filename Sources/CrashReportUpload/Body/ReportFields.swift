@@ -1,0 +1,29 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import IntermediateDump
+internal import Minidump
+internal import ProcessSnapshot
+
+extension ReportContents {
+  /// What a server of forms sorts reports by, which would else be in the minidump alone: cause, place and
+  /// signature of the crash, and the contexts around it.
+  ///
+  /// Taken from the minidump that is sent, so nothing is in it that was left out of that; empty where that
+  /// cannot be read.
+  var factFields: [String: String] {
+    let bytes = DumpBytes(
+      descriptor: minidump.file.descriptor, count: Int(clamping: minidump.size))
+    guard let bytes, let snapshot = try? MinidumpReader.snapshot(of: bytes) else { return [:] }
+    let facts = CrashFacts(of: snapshot)
+    var fields: [String: String] = [:]
+    fields["report_cause"] = facts.cause
+    fields["report_place"] = facts.place
+    fields["report_signature"] = facts.signature
+    if let id = snapshot.exception?.threadID {
+      for context in snapshot.client.contextsByThread[id] ?? [] {
+        fields["context.\(context.name)"] = context.value
+      }
+    }
+    return fields
+  }
+}
