@@ -63,7 +63,7 @@ extension Capture {
     // The kernel has kept the page from the child.
     session.runRecord.mapping = RecordMapping()
     session.runRecord.isFollowed = false
-    session.runRecord.hasTermination = false
+    session.runRecord.termination = 0
     shared.process.isForkedChild = true
     session.files.isMissing = true
     shared.process.run.isOfThisProcess = false

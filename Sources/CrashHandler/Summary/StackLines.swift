@@ -26,10 +26,14 @@ extension SummaryLines {
 /// in some word of its stack that points into code. Each such word up to the next frame record is a
 /// candidate; `postmortem symbolicate` finds the caller among them by its place and unwind tables.
 ///
+/// The first recursion in the chain is folded, so that the stack behind it finds room.
+///
 /// RUNS-DURING-CRASH. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 @safe
 private struct StackLines {
   private static var candidateLimit: Int { 24 }
+  /// Frames that are looked at; of a debug build some 50 ms.
+  private static var frameLimit: Int { 16384 }
   /// Bytes that are searched for candidates: more than glibc's largest frame on the way to abort.
   private static var searchedSize: UInt64 { 16384 }
   /// Bytes below a return address where its function saves registers.
@@ -47,9 +51,16 @@ private struct StackLines {
   var frames = 0
   var modules = 0
   var isFull = false
+  var recursion = FoldedRecursion()
 
   /// Follows the chain; where it breaks, and below its first record, goes up word by word.
   fileprivate mutating func append() {
+    appendFrames()
+    endFolding()
+    if frames >= StackLines.frameLimit { lines.hasMoreFrames = true }
+  }
+
+  private mutating func appendFrames() {
     add(context.instructionPointer, "+0x", at: nil)
     // A call of an address without code leaves its caller where every call does.
     let isCall = !images.isCode(context.instructionPointer)
@@ -69,7 +80,7 @@ private struct StackLines {
     if record(at: pointer) == nil { (pointer, mark) = (0, "~0x") }
     var saved: UInt64?
     var (isSearching, start, candidates) = (true, place, 0)
-    while !isFull {
+    while !isFull, frames < StackLines.frameLimit {
       if isSearching, pointer == 0 || place < pointer, place &- start < StackLines.searchedSize,
         candidates < StackLines.candidateLimit, place & 7 == 0, let value = word(place)
       {
@@ -118,9 +129,25 @@ private struct StackLines {
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {
     guard !isFull else { return }
-    isFull = !appendFrame(address, mark, place, saved)
+    // A candidate, marked "?", may be no frame.
+    let isChained = unsafe mark.utf8Start[0] != 0x3F && place != nil
+    let isFolded = recursion.add(address, isChained: isChained)
+    if !isFolded {
+      endFolding()
+      isFull = isFull || !appendFrame(address, mark, place, saved)
+    }
     frames &+= 1
     if isFull { lines.hasMoreFrames = true }
+  }
+
+  /// Says how many frames were folded since the last line.
+  private mutating func endFolding() {
+    guard recursion.count > 0, !isFull else { return }
+    lines.begin("repeats ", decimal: recursion.count)
+    lines.text.append(" ", decimal: Int64(recursion.period))
+    isFull = !lines.end()
+    recursion.count = 0
+    recursion.isOver = true
   }
 
   private mutating func appendFrame(
@@ -171,5 +198,48 @@ private struct StackLines {
     }
     lines.text.append(" ", escaping: path, limit: SummaryLines.pathLimit)
     return lines.end()
+  }
+}
+
+/// Knows frames that go on with a recursion of up to four calls, eight more frames of which are listed.
+///
+/// RUNS-DURING-CRASH.
+@safe
+private struct FoldedRecursion {
+  /// Frames that were folded and not said yet.
+  var count = 0
+  /// Functions that take turns; 0 for no recursion.
+  private(set) var period = 0
+  /// True once one was folded: readers know of one.
+  var isOver = false
+  private var matches = 0
+  /// The addresses before, the newest first.
+  private var last: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+  /// Takes the next frame; true if it is to be folded.
+  @_noLocks
+  mutating func add(_ address: UInt64, isChained: Bool) -> Bool {
+    // The line on those that were folded comes first.
+    if count > 0, !isChained || address != previous(period) { return false }
+    guard isChained, !isOver else {
+      (period, matches, last) = (0, 0, (0, 0, 0, 0))
+      return false
+    }
+    if period > 0, address == previous(period) {
+      matches &+= 1
+    } else {
+      period = 1
+      while period <= 4, address != previous(period) { period &+= 1 }
+      if period > 4 { period = 0 }
+      matches = period > 0 ? 1 : 0
+    }
+    last = (address, last.0, last.1, last.2)
+    guard matches > 8 else { return false }
+    count &+= 1
+    return true
+  }
+
+  private func previous(_ distance: Int) -> UInt64 {
+    distance == 1 ? last.0 : distance == 2 ? last.1 : distance == 3 ? last.2 : last.3
   }
 }

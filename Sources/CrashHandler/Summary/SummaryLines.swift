@@ -9,8 +9,8 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct SummaryLines {
-  /// Bytes kept back for the last two lines.
-  private static var endSize: Int { 64 }
+  /// Bytes kept back for the last lines.
+  private static var endSize: Int { 320 }
   // The most bytes of one text that the program or the user chose.
   static var nameLimit: Int { @_noLocks get { 160 } }
   static var pathLimit: Int { @_noLocks get { 512 } }
@@ -148,11 +148,83 @@ struct SummaryLines {
     end()
   }
 
+  /// A line for each context around what crashed.
+  @_noLocks
+  mutating func append(_ contexts: ContextValue) {
+    var offset = 0
+    while let entry = contexts.entry(offset) {
+      begin("context ")
+      text.append(escaping: entry.name, limit: SummaryLines.nameLimit)
+      text.append(" = ", escaping: entry.value, limit: SummaryLines.pathLimit)
+      if entry.isCut { text.append("...") }
+      end()
+      offset = entry.next
+    }
+  }
+
+  /// The signal that had asked the process to end.
+  @_noLocks
+  mutating func append(termination signal: Int32) {
+    begin("termination ", decimal: Int(signal))
+    text.appendName(signal, ofLine: 0, orElse: signal)
+    end()
+  }
+
   @_noLocks
   mutating func appendEnd() {
     text.extend(by: SummaryLines.endSize)
     if hasMoreFrames { append("more-frames") }
     append("end")
+  }
+
+  /// The last line, for people: the commands that read the report.
+  ///
+  /// - Parameter isAlone: true where no block was written that a log could be read by.
+  @_noLocks
+  mutating func appendCommands(
+    _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
+  ) {
+    if !outcome.hasFile {
+      if !isAlone { append("to read this: postmortem symbolicate LOG") }
+      return
+    }
+    let database = unsafe SummaryLines.database(of: directory)
+    // Without the path, where that finds no room or would have to be quoted.
+    var isWithPath = database.count > 0
+    while true {
+      begin("to read this report: postmortem show ")
+      if isWithPath {
+        text.append("--database ", escaping: database, limit: SummaryLines.pathLimit)
+      }
+      if isWithPath { text.append(" ") }
+      unsafe text.append(names.finished + names.reportIDOffset, count: 8)
+      if !isAlone { text.append("; from this log alone: postmortem symbolicate LOG") }
+      if end() || !isWithPath { return }
+      isWithPath = false
+    }
+  }
+
+  /// The path above that of the pending dumps; empty where a shell would not take it as one word.
+  private static func database(of directory: UnsafePointer<CChar>) -> Bytes {
+    var count = 0
+    var index = 0
+    while index < pathLimit, unsafe directory[index] != 0 {
+      let byte = unsafe UInt8(bitPattern: directory[index])
+      if byte == UInt8(ascii: "/") {
+        count = index
+      } else if !isPlain(byte) {
+        return unsafe Bytes(UnsafeRawPointer(directory), count: 0)
+      }
+      index &+= 1
+    }
+    return unsafe Bytes(UnsafeRawPointer(directory), count: count)
+  }
+
+  /// True for a letter, a digit or one of "-./_+@%".
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    let letter = byte | 0x20
+    return (letter >= 0x61 && letter <= 0x7A) || (byte >= 0x2D && byte <= 0x39) || byte == 0x5F
+      || byte == 0x2B || byte == 0x40 || byte == 0x25
   }
 }
 

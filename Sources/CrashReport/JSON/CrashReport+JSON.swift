@@ -329,7 +329,9 @@ private struct ModuleJSON: JSONConvertible {
 }
 
 extension CrashReport.LoggedDump {
-  fileprivate var json: JSONObject { ["dump": state, "failure": failure, "path": path] }
+  fileprivate var json: JSONObject {
+    ["dump": state, "failure": failure, "path": path, "termination": termination]
+  }
 }
 
 extension CaptureQuality {

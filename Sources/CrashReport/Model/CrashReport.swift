@@ -70,9 +70,12 @@ package struct CrashReport: Sendable {
     /// The errno's name or number; nil where nothing failed.
     package var failure: String?
     package var path: String?
+    /// The name of the signal that had asked the process to end.
+    package var termination: String?
 
-    package init(state: String?, failure: String?, path: String?) {
+    package init(state: String?, failure: String?, path: String?, termination: String? = nil) {
       (self.state, self.failure, self.path) = (state, failure, path)
+      self.termination = termination
     }
   }
 
@@ -128,7 +131,11 @@ package struct CrashReport: Sendable {
   ) {
     self.init(
       snapshot: snapshot,
-      threads: snapshot.threads.map { Thread(snapshot: $0, crashed: true, trace: trace) },
+      threads: snapshot.threads.map {
+        Thread(
+          snapshot: $0, crashed: true, trace: trace,
+          contexts: snapshot.client.contextsByThread[$0.id] ?? [])
+      },
       symbols: symbols, walker: Stackwalker(snapshot: snapshot, symbols: symbols))
     self.log = log
   }

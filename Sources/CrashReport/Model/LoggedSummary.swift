@@ -24,6 +24,14 @@ package struct LoggedSummary: Equatable {
     package var savedPointer: UInt64?
     /// The module's file name, as the frame's line says it.
     package var moduleName: String
+    /// Frames that the block folds after this one; they repeat the last `foldedPeriod` of the list.
+    package var foldedCount = 0
+    package var foldedPeriod = 0
+  }
+
+  package struct Context: Equatable {
+    package var name: String
+    package var value: String
   }
 
   package var processID: Int32
@@ -38,6 +46,10 @@ package struct LoggedSummary: Equatable {
   package var abortMessage: String?
   package var threadID = ""
   package var threadName: String?
+  /// Around what crashed, outermost first.
+  package var contexts: [Context] = []
+  /// The name of the signal that had asked the process to end.
+  package var termination: String?
   package var reportID: String?
   /// "complete", "torn" or "none".
   package var dump: String?
@@ -57,135 +69,8 @@ package struct LoggedSummary: Equatable {
   package private(set) var isContradictory = false
 }
 
-/// Finds summaries among the lines of a log, each of which may begin with anything: a time, a host, a
-/// container's name.
-///
-/// Lines belong together that have the same process ID and, but for times, the same text in front: of two
-/// containers each first process is process 1. Skips every other line; lines and open summaries of a
-/// process are bounded.
-package struct LoggedSummaryReader {
-  private static let mark = Array("postmortem[".utf8)
-  /// The handler writes fewer.
-  private static let maximumLines = 512
-  /// Summaries that may be open at a time.
-  private static let maximumOpen = 256
-
-  private struct Open {
-    var summary: LoggedSummary
-    var lines = 0
-    let origin: LogOrigin
-    /// True once a second line had the same origin: then lines of other origins are of others.
-    var isSteady = false
-    /// True once a line of another origin was taken for one of this process.
-    var isChanging = false
-  }
-
-  private var open: [Open] = []
-  private var finished: [LoggedSummary] = []
-
-  package init() {}
-
-  /// Takes one line, without its line feed.
-  ///
-  /// - Parameter source: tells lines of several processes apart beside the text in front.
-  package mutating func take(_ line: [UInt8], from source: String = "") {
-    guard let (front, processID, words) = Self.content(of: line) else { return }
-    let origin = LogOrigin(processID: processID, source: source, front: front)
-    let (word, rest) = Self.split(words)
-    // Version 1 began with another word.
-    if word == "crash-summary" || word == "last-words" {
-      // The same process ID again: another process of the same log.
-      close(origin)
-      let (version, architecture) = Self.split(rest)
-      guard version == (word == "last-words" ? "1" : "2") else { return }
-      if open.count == Self.maximumOpen { finished.append(open.removeFirst().summary) }
-      open.append(
-        Open(
-          summary: LoggedSummary(processID: processID, architecture: architecture), origin: origin))
-      return
-    }
-    if word == "crash-report" {
-      close(origin)
-      finished.append(LoggedSummary(processID: processID, line: rest))
-      return
-    }
-    guard let index = index(of: origin) else { return }
-    open[index].lines += 1
-    if word == "end" { open[index].summary.isWhole = true }
-    if open[index].lines < Self.maximumLines, !open[index].summary.isWhole {
-      open[index].summary.add(word, rest)
-    } else {
-      finished.append(open.remove(at: index).summary)
-    }
-  }
-
-  /// The open summary that a line of an origin belongs to.
-  ///
-  /// Without one of the same origin it is one whose text in front changes from line to line, as the
-  /// numbers that grep(1) adds do.
-  private mutating func index(of origin: LogOrigin) -> Int? {
-    if let index = open.firstIndex(where: { $0.origin == origin }) {
-      open[index].isSteady = true
-      return index
-    }
-    let similar = open.indices.filter {
-      !open[$0].isSteady && open[$0].origin.isSimilar(to: origin)
-    }
-    guard similar.count == 1 else { return nil }
-    open[similar[0]].isChanging = true
-    return similar[0]
-  }
-
-  /// The summaries so far that no more lines can be added to.
-  package mutating func takeFinished() -> [LoggedSummary] {
-    defer { finished = [] }
-    return finished
-  }
-
-  /// All that are left, at the end of the log.
-  package mutating func finish() -> [LoggedSummary] {
-    finished += open.map(\.summary)
-    open = []
-    return takeFinished()
-  }
-
-  private mutating func close(_ origin: LogOrigin) {
-    let index = open.firstIndex {
-      $0.origin == origin || $0.isChanging && !$0.isSteady && $0.origin.isSimilar(to: origin)
-    }
-    if let index { finished.append(open.remove(at: index).summary) }
-  }
-
-  /// The process ID of `postmortem[PID]: `, wherever that is in the line, and the texts in front of it and
-  /// behind it.
-  private static func content(of line: [UInt8]) -> (front: ArraySlice<UInt8>, Int32, String)? {
-    var index = 0
-    while index + mark.count < line.count {
-      guard line[index] == mark[0], line[index...].starts(with: mark) else {
-        index += 1
-        continue
-      }
-      let digits = line[(index + mark.count)...].prefix(11).prefix { $0 != UInt8(ascii: "]") }
-      if let processID = Int32(String(decoding: digits, as: UTF8.self)), processID > 0,
-        line[digits.endIndex...].starts(with: Array("]: ".utf8))
-      {
-        var rest = line[(digits.endIndex + 3)...]
-        if rest.last == UInt8(ascii: "\r") { rest.removeLast() }
-        return (line[..<index], processID, String(decoding: rest, as: UTF8.self))
-      }
-      index += 1
-    }
-    return nil
-  }
-
-  static func split(_ text: String) -> (word: String, rest: String) {
-    guard let blank = text.firstIndex(of: " ") else { return (text, "") }
-    return (String(text[..<blank]), String(text[text.index(after: blank)...]))
-  }
-}
-
 extension LoggedSummary {
-  fileprivate init(processID: Int32, line: String) {
+  init(processID: Int32, line: String) {
     self.init(processID: processID)
     let (reportID, dump) = LoggedSummaryReader.split(line)
     add("report", reportID)
@@ -195,7 +80,7 @@ extension LoggedSummary {
   }
 
   /// Adds a line; leaves out one that is damaged, or of a newer version.
-  fileprivate mutating func add(_ word: String, _ text: String) {
+  mutating func add(_ word: String, _ text: String) {
     let (first, rest) = LoggedSummaryReader.split(text)
     switch word {
     case "product":
@@ -237,6 +122,21 @@ extension LoggedSummary {
       // A frame's module is named before it.
       note(frame.module.map { modules[$0] == nil } ?? false)
       frames.append(frame)
+    case "context":
+      guard let separator = text.firstRange(of: " = ") else { return }
+      contexts.append(
+        Context(
+          name: Self.unescaped(String(text[..<separator.lowerBound])),
+          value: Self.unescaped(String(text[separator.upperBound...]))))
+    case "termination":
+      note(termination != nil)
+      termination = rest
+    case "repeats":
+      guard let count = Int(first), let period = Int(rest), 1...1 << 20 ~= count, 1...4 ~= period,
+        frames.count >= period, frames[frames.count - 1].foldedCount == 0
+      else { return }
+      frames[frames.count - 1].foldedCount = count
+      frames[frames.count - 1].foldedPeriod = period
     case "more-frames": hasMoreFrames = true
     default: return
     }

@@ -78,7 +78,8 @@ extension LoggedSummary {
         "The lines of this summary contradict each other, so they are of several processes with one process "
         + "ID: its stack and its facts may be of different crashes."
     }
-    let log = CrashReport.LoggedDump(state: dump, failure: dumpFailure, path: dumpPath)
+    let log = CrashReport.LoggedDump(
+      state: dump, failure: dumpFailure, path: dumpPath, termination: termination)
     guard !isLine else {
       return CrashReport(snapshot: snapshot, trace: StackTrace(), symbols: source, log: log)
     }
@@ -91,10 +92,12 @@ extension LoggedSummary {
     }
     let entries = frames.map { frame in
       let base = frame.offset < Self.moduleSize ? frame.module.flatMap { bases[$0] } : nil
-      return CandidateFrames.Entry(
+      var entry = CandidateFrames.Entry(
         address: base.map { $0 &+ frame.offset } ?? Address(frame.offset),
         module: base.flatMap { snapshot.module(containing: $0) }, evidence: frame.evidence,
         place: frame.place, savedPointer: frame.savedPointer)
+      (entry.foldedCount, entry.foldedPeriod) = (frame.foldedCount, frame.foldedPeriod)
+      return entry
     }
     let sorted = CandidateFrames(entries, architecture: snapshot.architecture, source: source)
     var trace = sorted.trace(in: snapshot, source)
@@ -102,6 +105,9 @@ extension LoggedSummary {
     var thread = ThreadSnapshot(id: UInt32(threadID) ?? 0)
     thread.name = threadName
     snapshot.threads = [thread]
+    snapshot.client.contexts = contexts.map {
+      .init(threadID: thread.id, name: $0.name, value: $0.value)
+    }
     snapshot.exception = exception(of: thread.id, trace)
     return CrashReport(snapshot: snapshot, trace: trace, symbols: source, log: log)
   }

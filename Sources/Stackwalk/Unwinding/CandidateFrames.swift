@@ -39,6 +39,10 @@ public struct CandidateFrames {
     /// The place of the saved frame pointer that led there, in bytes above the stack pointer of the
     /// crash; nil for an entry to which that of the entry before led.
     public var savedPointer: UInt64?
+    /// Frames of a recursion that the summary folds after this one.
+    public var foldedCount = 0
+    /// Functions that take turns in it.
+    public var foldedPeriod = 0
 
     public init(
       address: Address, module: ModuleSnapshot?, evidence: Evidence, place: Place,
@@ -84,7 +88,11 @@ public struct CandidateFrames {
       kept.append(index)
       let row = row(of: index, source)
       if row.map({ $0.rules[$0.returnAddressRegister] == .undefined }) == true { return }
-      guard let next = row.map({ step(from: index, $0) }) ?? stepWithoutTable(from: index) else {
+      let next =
+        entries[index].foldedCount > 0
+        ? stepOverFolded(from: index)
+        : row.map({ step(from: index, $0) }) ?? stepWithoutTable(from: index)
+      guard let next else {
         let rest = (index + 1)..<entries.count
         kept += rest
         undecided = Set(rest.filter { entries[$0].evidence != .framePointer })
@@ -130,6 +138,10 @@ public struct CandidateFrames {
       let frame = StackFrame(address: entry.address, isReturnAddress: index > 0, trust: trust)
       add(frame)
       callee = isUndecided ? nil : frame.lookupAddress
+      if entry.foldedCount > 0, trace.omittedCount == 0 {
+        trace.omit(entry.foldedCount, ofPeriod: entry.foldedPeriod)
+        callee = nil
+      }
     }
     return trace
   }
@@ -183,6 +195,15 @@ public struct CandidateFrames {
     return Self.record(entries[index + 1])
   }
 
+  /// The frame to which the chain led behind those that were folded.
+  private mutating func stepOverFolded(from index: Int) -> Int? {
+    let next = index + 1
+    guard next < entries.count, let record = Self.record(entries[next]) else { return nil }
+    stackPointer = registers.linkRegister == nil ? record &+ 16 : nil
+    framePointer = word(at: record)
+    return next
+  }
+
   /// A frame pointer that leads on at once is believed without a table.
   private mutating func stepWithoutTable(from index: Int) -> Int? {
     let next = index + 1
@@ -193,5 +214,23 @@ public struct CandidateFrames {
       if index > 0 || place > 0 { framePointer = word(at: place &- 8) }
     }
     return next
+  }
+}
+
+extension StackTrace {
+  /// Notes frames that go on with the recursion of the last ones.
+  fileprivate mutating func omit(_ count: Int, ofPeriod period: Int) {
+    omittedCount = count
+    omittedAfter = frames.count
+    let calls = frames.filter { !$0.isInlined && $0.trust != .tailCall }
+    var first = frames.count { !$0.isInlined } - period
+    var known = calls.count - period
+    while known >= period, calls[known - period].address == calls[known].address {
+      known -= period
+      first -= period
+    }
+    guard first >= 0 else { return }
+    let listed = frames.count { !$0.isInlined } - first
+    recursion = Recursion(period: period, first: first, count: listed + count)
   }
 }

@@ -82,7 +82,8 @@ enum FuzzSeeds {
       "report 01020304-0506-0708-090a-0b0c0d0e0f10", "dump complete - /a/b",
       "module 0 0102030405060708 /usr/bin/program", "frame 0 0+0x12ab@0x40 program",
       "frame 1 0~0x12ab@0x40^0x20 program", "frame 2 0?0x12ab@lr program", "frame 3 -+0x7f0012ab ?",
-      "more-frames", "end",
+      "repeats 8030 1", "frame 8034 0+0x12ab@0x9040 program", "context request-id = 8C2E",
+      "termination 15 SIGTERM", "more-frames", "end",
     ]
     return Array(lines.map { "2026-11-23 host postmortem[7]: \($0)\n" }.joined().utf8)
   }

@@ -16,6 +16,12 @@ func pm_write_contexts(_ argument: UnsafeMutableRawPointer) {
   if !capture.installed.isSanitized { ContextReader(capture).write() }
 }
 
+extension Capture {
+  /// The contexts around what this thread does, in scratch memory.
+  @_noLocks
+  func contextsOfThisThread() -> ContextValue? { ContextReader(self).ofThisThread() }
+}
+
 /// Finds the contexts of `withContext`, and the breadcrumbs of the crashing thread's work.
 ///
 /// A value that is found but does not validate is left out with all behind it, which other values
@@ -73,6 +79,12 @@ private struct ContextReader {
       writeBreadcrumbs(of: WorkKey.thread(thread))
     }
     capture.writer.end()
+  }
+
+  /// The contexts around what this thread does, in scratch memory.
+  fileprivate func ofThisThread() -> ContextValue? {
+    let pointer = pm_thread_pointer()
+    return context(task: finder.task(at: pointer), threadPointer: pointer)
   }
 
   /// Writes the contexts of the other threads; returns how many had found no room.

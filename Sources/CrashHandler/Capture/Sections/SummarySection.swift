@@ -23,7 +23,9 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   var lines = SummaryLines(capture.installed.summary, processID: capture.shared.process.id)
   // Swift's backtracer prints the rest.
   if capture.session.exception.isBacktraced {
-    return unsafe lines.append(result, names, in: directory, isAlone: true)
+    unsafe lines.append(result, names, in: directory, isAlone: true)
+    appendWork(capture, to: &lines)
+    return unsafe lines.appendCommands(result, names, in: directory, isAlone: true)
   }
   // Without a dump nobody has read them yet, or not for this crash.
   if !result.hasFile || capture.session.mappings.count == 0 { unsafe pm_read_mappings(argument) }
@@ -43,6 +45,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   lines.appendThread(
     capture.session.exception.threadID, withName: !isSanitized, proc: capture.proc,
     scratch: scratch)
+  appendWork(capture, to: &lines)
   unsafe lines.append(result, names, in: directory, isAlone: false)
   if let context = capture.session.exception.signal.context {
     var images = capture.images
@@ -52,6 +55,16 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
       scratch: scratch)
   }
   lines.appendEnd()
+  unsafe lines.appendCommands(result, names, in: directory, isAlone: false)
+}
+
+/// Adds what the crashing thread worked on, and that the process was to end.
+private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
+  if !capture.installed.isSanitized, let contexts = capture.contextsOfThisThread() {
+    lines.append(contexts)
+  }
+  let termination = capture.session.runRecord.termination
+  if termination != 0 { lines.append(termination: termination) }
 }
 
 /// Writes them to descriptor 2, if it is what it was at launch.

@@ -50,8 +50,8 @@ extension Capture {
   /// Notes the first signal that asks the process to end.
   @_noLocks
   func noteTermination(_ signal: Int32, reaction: NotedReaction) {
-    guard followsRun && !session.runRecord.hasTermination else { return }
-    session.runRecord.hasTermination = true
+    guard followsRun && session.runRecord.termination == 0 else { return }
+    session.runRecord.termination = signal
     var note = (UInt32(bitPattern: signal), reaction.code, wallClock)
     _ = unsafe writeRunNote(&note, 16, at: RunNotes.offset &+ RunNotes.terminationOffset)
   }
