@@ -92,10 +92,10 @@ extension KnownCrash {
       function: "crash_divide_by_zero", explanation: "An integer division by zero"),
     KnownCrash(
       kind: "illegal-instruction", signal: 4, code: 2, address: .instruction,
-      function: "crash_illegal_instruction", explanation: "A trap instruction was executed"),
+      function: "crash_illegal_instruction", explanation: "Trap instruction"),
     KnownCrash(
       kind: "builtin-trap", signal: 4, code: 2, address: .instruction,
-      function: "crash_builtin_trap", explanation: "A trap instruction was executed"),
+      function: "crash_builtin_trap", explanation: "Trap instruction"),
     // SI_KERNEL, which comes without an address.
     KnownCrash(
       kind: "breakpoint", signal: 5, code: 128, address: .none, function: "crash_breakpoint",
@@ -106,16 +106,17 @@ extension KnownCrash {
   private static let library: [KnownCrash] = [
     KnownCrash(
       kind: "abort", signal: 6, code: -6, address: .none, function: "crash_abort",
-      explanation: "The process ended itself with SIGABRT"),
+      explanation: "The process called abort()"),
     KnownCrash(
       kind: "assert", signal: 6, code: -6, address: .none, function: "crash_assert",
-      message: "Assertion `crashes == 0' failed", explanation: "a failed assertion"),
+      message: "Assertion `crashes == 0' failed", explanation: "A C assertion failed"),
     KnownCrash(
       kind: "double-free", signal: 6, code: -6, address: .none, function: "crash_double_free",
-      message: "free(): double free detected in tcache 2", explanation: "The C library"),
+      message: "free(): double free detected in tcache 2",
+      explanation: "glibc detected heap corruption"),
     KnownCrash(
       kind: "stack-smash", signal: 6, code: -6, address: .none, function: "crash_stack_smash",
-      message: "stack smashing detected", explanation: "The C library"),
+      message: "stack smashing detected", explanation: "glibc detected stack smashing"),
     KnownCrash(
       kind: "cxx-exception", signal: 6, code: -6, address: .none, function: "crash_cxx_exception",
       message: "type std::runtime_error: nobody catches this either",
@@ -125,7 +126,7 @@ extension KnownCrash {
       message: "ImportError: line 3 has no comma", explanation: "was most likely not caught"),
     KnownCrash(
       kind: "pure-virtual", signal: 6, code: -6, address: .none, function: "crash_pure_virtual",
-      explanation: "The process ended itself with SIGABRT"),
+      explanation: "The process called abort()"),
   ]
 
   private static let runtime: [KnownCrash] = [
@@ -144,7 +145,7 @@ extension KnownCrash {
       function: "crash_index_out_of_range"),
     KnownCrash(
       kind: "integer-overflow", signal: 4, code: 2, address: .instruction,
-      function: "crash_integer_overflow", explanation: "A trap instruction was executed"),
+      function: "crash_integer_overflow", explanation: "Trap instruction"),
     KnownCrash(
       kind: "forced-cast", signal: 6, code: -6, address: .none, function: "crash_forced_cast",
       message: "Could not cast value of type", explanation: "The Swift runtime"),
@@ -183,14 +184,14 @@ extension KnownCrash {
   private static let stack: [KnownCrash] = [
     KnownCrash(
       kind: "stack-overflow", signal: 11, code: 1, address: .any,
-      function: "crash_stack_overflow", explanation: "The stack overflowed",
+      function: "crash_stack_overflow", explanation: "Stack overflow",
       overflowsStack: true),
     KnownCrash(
       kind: "huge-frame", signal: 11, code: 1, address: .any, function: "crash_huge_frame",
-      explanation: "The stack overflowed", overflowsStack: true),
+      explanation: "Stack overflow", overflowsStack: true),
     KnownCrash(
       kind: "alloca", signal: 11, code: 1, address: .any, function: "crash_alloca",
-      explanation: "The stack overflowed", overflowsStack: true),
+      explanation: "Stack overflow", overflowsStack: true),
     KnownCrash(
       kind: "deep", signal: 11, code: 1, address: .exactly(0), function: "crash_null_write",
       explanation: "A write to address 0: a null pointer was dereferenced."),

@@ -20,7 +20,7 @@ import Testing
         database: database, product: "a\nb\\c\u{1B}[31m", version: "1\u{85}\u{202E}é\u{1F600}")
       fatalError("x\npostmortem[1]: frame 0 0+0x1\u{7}")
     }
-    let lines = try blocks(of: result)
+    let lines = try summaryLines(of: result)
     #expect(lines.contains(#"product a\nb\\c\x1b[31m"#), "\(lines)")
     #expect(lines.contains(#"version 1\xc2\x85\xe2\x80\xaeé"# + "\u{1F600}"), "\(lines)")
     let message = try #require(lines.first { $0.hasPrefix("message ") })
@@ -38,13 +38,14 @@ import Testing
         atPath: URL(filePath: database).deletingLastPathComponent().path)
       writeToNowhere()
     }
-    let lines = try blocks(of: result)
+    let lines = try summaryLines(of: result)
     let path = database + "/" + PendingDumpName.directory
     #expect(lines.contains("dump none ENOENT \(path)"), "\(lines)")
     #expect(lines.contains { $0.hasPrefix("report ") })
     #expect(lines.contains { $0.hasPrefix("signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x10") })
     #expect(lines.filter { $0.hasPrefix("frame ") }.count >= 3)
-    #expect(lines.last == "end")
+    // No dump could be written: what the log says is all that there is.
+    #expect(lines.suffix(2) == ["end", "to read this: postmortem symbolicate LOG"])
   }
 
   /// In libc's frames, which keep no record, lie return addresses of whatever ran before: candidates in
@@ -66,7 +67,10 @@ import Testing
         "-c", "exec \"$0\" symbolicate < \"$1\"", try BuiltProducts.besideTests("postmortem"), log,
       ], in: directory.path)
     let frames = shown.standardOutput.split(separator: "\n").filter { $0.dropFirst(2).first == "#" }
-    let first = try #require(frames.firstIndex { !$0.contains("libc.so") }, "\(shown)")
+    // With libc's debug information its frames have files.
+    let libc = ["libc.so", " nptl/", " stdlib/", " posix/"]
+    let first = try #require(
+      frames.firstIndex { frame in !libc.contains(where: frame.contains) }, "\(shown)")
     // Four frames, and a line each for an inlined call and a tail call.
     #expect(first <= 6 && frames[first].contains("abortOnUsedStack"), "\(frames)")
     #expect(!frames.prefix(first + 1).contains { $0.contains("libdispatch") }, "\(frames)")
@@ -79,11 +83,11 @@ import Testing
       processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]
     ) { [database = database as String] in
       try startWithoutBacktracer(database)
-      _ = writeDeep(200)
+      _ = writeFirstOfFive(200)
     }
-    let lines = try blocks(of: result)
+    let lines = try summaryLines(of: result)
     #expect(lines.filter { $0.hasPrefix("frame ") }.count > 20)
-    #expect(lines.suffix(2) == ["more-frames", "end"], "\(lines.suffix(3))")
+    #expect(lines.suffix(3).prefix(2) == ["more-frames", "end"], "\(lines.suffix(3))")
   }
 
   @Test func manyCrashesAtATimeAreOneBlock() async throws {
@@ -106,9 +110,9 @@ import Testing
       crashNow.store(true, ordering: .releasing)
       while true { pause() }
     }
-    let lines = try blocks(of: result)
+    let lines = try summaryLines(of: result)
     #expect(lines.filter { $0.hasPrefix("crash-summary ") }.count == 1)
-    #expect(lines.filter { $0 == "end" }.count == 1)
+    #expect(lines.count { $0 == "end" } == 1)
   }
 
   @Test func aForkedChildHasABlockOfItsOwn() async throws {
@@ -126,7 +130,7 @@ import Testing
       unsafe waitpid(child, &status, 0)
       writeToNowhere()
     }
-    let lines = try blocks(of: result)
+    let lines = try summaryLines(of: result)
     let reports = lines.filter { $0.hasPrefix("report ") }.compactMap {
       ReportID(String($0.dropFirst(7)))
     }
@@ -169,32 +173,9 @@ import Testing
     }
     #expect(try IntermediateDumpDocument(parsing: directory.onlyDump()).isComplete)
   }
-
-  private func blocks(of result: ExitTest.Result?) throws -> [String] {
-    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    return text.split(separator: "\n").compactMap { line in
-      line.wholeMatch(of: /postmortem\[[0-9]+\]: (.*)/).map { String($0.1) }
-    }
-  }
 }
 
 private let crashNow = Atomic(false)
-
-/// Swift's backtracer would print instead.
-private func restoreDefaults() {
-  for number in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT] { signal(number, SIG_DFL) }
-}
-
-private func startWithoutBacktracer(_ database: String) throws {
-  restoreDefaults()
-  try startHandler(database: database)
-}
-
-@inline(never)
-private func writeToNowhere() {
-  let pointer = unsafe UnsafeMutableRawPointer(bitPattern: 16)
-  unsafe pointer?.storeBytes(of: 1, as: UInt.self)
-}
 
 /// An address behind the first byte in libdispatch's code that can be a call's.
 private func returnAddressInDispatch() -> UInt? {

@@ -52,7 +52,7 @@ struct CaptureTests {
       #expect(report.snapshot.capture.isComplete)
       #expect(report.snapshot.exception?.threadID == UInt32(victim.processID))
       #expect(report.snapshot.client.breadcrumbs.first?.text == "waiting for orders")
-      #expect(report.explanation?.hasPrefix("Dump requested from outside") == true)
+      #expect(report.explanation?.hasPrefix("Snapshot taken by postmortem capture") == true)
       #expect(report.signature?.hasPrefix("dump | ") == true, "\(report.signature ?? "")")
       let busy = report.threads.filter { $0.snapshot.state == "R" && !$0.crashed }
       #expect(busy.count == 1)

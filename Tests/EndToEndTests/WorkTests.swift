@@ -1,6 +1,7 @@
 import CrashCatalogue
 import CrashReport
 import CrashTestSupport
+import Foundation
 import Testing
 
 /// The context and breadcrumbs of the work that crashed, among others at the same time.
@@ -15,8 +16,37 @@ struct WorkTests {
     #expect(run.failures(scene) == [])
     let report = CrashReport(snapshot: run.snapshot, symbolicating: false)
     let text = TextReport.text(of: report)
-    #expect(text.contains("\n  request-id = request-\(run.crashed)\n"), "\(text)")
+    #expect(text.contains("\nrequest-id = request-\(run.crashed)\n"), "\(text)")
     #expect(text.contains(": request-\(run.crashed) crashes\n"), "\(text)")
     #expect(HTMLReport.text(of: report).contains("<dd>request-\(run.crashed)</dd>"))
+  }
+
+  /// The article that explains a report shows one; each of its lines is in a real one, in that order.
+  @Test("The sample report of the articles is real")
+  func sample() async throws {
+    let article = try String(
+      contentsOfFile: BuiltProducts.packageRoot
+        + "/Sources/Postmortem/Postmortem.docc/ReadingAReport.md", encoding: .utf8)
+    let block = try #require(article.components(separatedBy: "```").dropFirst().first)
+    let sample = block.split(separator: "\n").filter { $0 != "..." }.map(Self.shape)
+    #expect(sample.count > 20)
+    let victim = try WorkingVictim(executable: try BuiltProducts.besideTests("crash-lab"))
+    let run = try await victim.run("task", requests: 300)
+    let report = CrashReport(snapshot: run.snapshot, symbolicating: true)
+    let text = TextReport.text(of: report, width: 200)
+    var lines = text.split(separator: "\n").map(Self.shape)[...]
+    for line in sample {
+      let place = try #require(lines.firstIndex(of: line), "no \(line) in\n\(text)")
+      lines = lines[(place + 1)...]
+    }
+    // The first lines are those that a person reads first.
+    #expect(sample.prefix(5) == text.split(separator: "\n").prefix(5).map(Self.shape)[...])
+  }
+
+  /// A line without what differs from run to run and from build to build.
+  private static func shape(_ line: Substring) -> String {
+    String(line).replacing(/[0-9a-f]{8}-[0-9a-f-]{27}/, with: "UUID")
+      .replacing(/(less than )?[0-9.]+ ms/, with: "N ms")
+      .replacing(/[0-9]+/, with: "N")
   }
 }

@@ -10,9 +10,10 @@ import Testing
     "crash-summary 2 x86_64", "product Shop", "version 1.2",
     "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
     #"message first\nsecond \\ \x1b[31m"#, "thread 4712 worker 1",
+    #"context request-id = 8C2E = \n"#, "termination 15 SIGTERM",
     "report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1", "dump torn ENOSPC /var/crashes/a b@id.locked",
     "module 0 00ff /srv/shop", "frame 0 0+0x1f2a shop", "frame 1 0?0x1000@0x18 shop",
-    "frame 2 -~0x7f00@0x40^0x10 ",
+    "frame 2 -~0x7f00@0x40^0x10 ", "repeats 8030 2",
     "more-frames", "end",
   ]
 
@@ -51,6 +52,25 @@ import Testing
     #expect(block.frames.map(\.savedPointer) == [nil, nil, 0x10])
     #expect(block.frames.map(\.module) == [0, 0, nil])
     #expect(block.hasMoreFrames)
+    #expect(block.contexts == [.init(name: "request-id", value: "8C2E = \n")])
+    #expect(block.termination == "SIGTERM")
+    #expect(block.frames.map(\.foldedCount) == [0, 0, 8030] && block.frames[2].foldedPeriod == 2)
+    let text = LoggedSummarySymbolicator().text(of: block)
+    #expect(text.contains("\nrequest-id = 8C2E = \\n\n"), "\(text)")
+    #expect(text.contains("\nShutdown   SIGTERM had asked the process to end\n"), "\(text)")
+    #expect(text.contains("... 8030 frames ..."), "\(text)")
+  }
+
+  @Test func foldsThatCannotBeAreLeftOut() throws {
+    for line in [
+      "repeats", "repeats 1", "repeats 0 1", "repeats -1 1", "repeats 9 4", "repeats 9 0",
+      "repeats 99999999999 1", "repeats 9 1\u{0}",
+    ] {
+      let lines = marked(7).map { $0.hasSuffix("repeats 8030 2") ? "postmortem[7]: " + line : $0 }
+      let block = try #require(blocks(lines).first)
+      #expect(block.frames.allSatisfy { $0.foldedCount == 0 }, "\(line)")
+      #expect(block.frames.count == 3 && block.isWhole)
+    }
   }
 
   @Test func readsTheLineThatStandsInPlaceOfABlock() throws {

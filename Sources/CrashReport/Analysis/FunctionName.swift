@@ -12,6 +12,27 @@ package enum FunctionName {
     return name.contains("::") ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }
 
+  /// The short form, in which code of main.swift outside of all functions is called so: compilers name
+  /// it after the module.
+  ///
+  /// - Parameter file: the source file, which tells such code from a function of such a name.
+  static func readable(_ name: String, file: String?) -> String {
+    let short = short(name)
+    let words = "top-level code"
+    if short == "async_Main" { return words }
+    guard file?.split(separator: "/").last == "main.swift" else { return short }
+    if isIdentifier(short[...]), short == "main" || short.hasSuffix("_main") { return words }
+    // "closure #1 in App", whose outermost scope is the module.
+    guard short.hasPrefix("closure #"), let scope = short.ranges(of: " in ").last,
+      isIdentifier(short[scope.upperBound...])
+    else { return short }
+    return short[..<scope.upperBound] + words
+  }
+
+  private static func isIdentifier(_ text: Substring) -> Bool {
+    !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+  }
+
   /// "async_Main" of "async_MainTY3_": a part of an asynchronous function whose name is not mangled.
   private static func withoutAwait(_ name: String) -> Substring {
     guard name.hasSuffix("_") else { return name[...] }

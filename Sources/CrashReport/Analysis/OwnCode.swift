@@ -186,7 +186,7 @@ package struct OwnCode: Sendable {
     guard let function = frame.function else {
       return modules.module(of: frame)?.text(of: frame.address) ?? frame.address.description
     }
-    let name = FunctionName.short(function)
+    let name = FunctionName.readable(function, file: frame.sourceLocation?.file)
     guard let location = frame.sourceLocation, Self.isWritten(location.file) else { return name }
     let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file
     return "\(name) at \(file)" + (location.line.map { ":\($0)" } ?? "")

@@ -6,7 +6,7 @@ extension HTMLReport {
     let map = AddressSpaceMap(report)
     guard !map.rows.isEmpty else { return }
     html.element("section") { html in
-      html.element("h2", text: "Address space")
+      html.heading("Address space", anchor: "address-space")
       html.element("p", ["class": "key"]) { html in
         for (kind, words) in [
           ("x", "code"), ("w", "writable"), ("r", "read only"), ("n", "no access"),

@@ -7,7 +7,7 @@ extension HTMLReport {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }
     html.element("section") { html in
-      html.element("h2", text: "Registers")
+      html.heading("Registers", anchor: "registers")
       html.element("dl", ["class": "registers"]) { html in
         for (name, value) in registers {
           html.element("div") { html in
@@ -30,7 +30,7 @@ extension HTMLReport {
     let excerpts = report.snapshot.memoryExcerpts
     guard !excerpts.isEmpty else { return }
     html.element("section") { html in
-      html.element("h2", text: "Memory around the fault")
+      html.heading("Memory around the fault", anchor: "memory", short: "Memory")
       for (index, excerpt) in excerpts.enumerated() {
         html.element("details", index == 0 ? ["open": "open"] : [:]) { html in
           html.element("summary") { html in

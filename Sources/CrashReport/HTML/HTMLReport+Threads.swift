@@ -4,8 +4,8 @@ internal import Stackwalk
 extension HTMLReport {
   func addCrashedThread(_ thread: CrashReport.Thread, to html: inout HTMLWriter) {
     html.element("section") { html in
-      html.element("h2", text: report.title(of: thread))
-      addContexts(of: thread, to: &html)
+      html.heading(
+        report.title(of: thread), anchor: anchor(of: thread), short: "Thread \(thread.id)")
       addStack(of: thread, to: &html)
       for note in report.symbolNotes(on: thread) {
         html.element("p", ["class": "note"], text: note)
@@ -18,7 +18,7 @@ extension HTMLReport {
   func addThrown(to html: inout HTMLWriter) {
     guard let thrown = report.thrown else { return }
     html.element("section") { html in
-      html.element("h2", text: report.title(of: thrown))
+      html.heading(report.title(of: thrown), anchor: "throw", short: "Throw")
       html.element("p", ["class": "note"], text: CrashReport.Thrown.note)
       var isBlamed = true
       html.element("ol", ["class": "stack"]) { html in
@@ -42,11 +42,11 @@ extension HTMLReport {
 
   /// The other threads, folded; those of one stack together.
   func addOtherThreads(maximumSize: Int, to html: inout HTMLWriter) {
-    let groups = ThreadGroup.groups(of: report.threads.filter { !$0.crashed })
+    let groups = report.otherThreads(ownCode)
     guard !groups.isEmpty || !report.missingThreads.isEmpty else { return }
     let count = groups.reduce(0) { $0 + $1.threads.count }
     html.element("section") { html in
-      html.element("h2", text: "Other threads (\(count))")
+      html.heading("Other threads (\(count))", anchor: "threads", short: "Other threads")
       let start = html.size
       var shown = 0
       for group in groups {
@@ -72,13 +72,14 @@ extension HTMLReport {
           html.element("span", ["class": "where"], text: frame)
         }
       }
+      // Inside of what is folded: a browser unfolds it for a link to there.
       if group.threads.count > 1 {
-        html.element("p", ["class": "row"]) { html in
-          for (index, thread) in group.threads.enumerated() {
-            if index > 0 { html.add("; ") }
-            html.add(report.title(of: thread))
-          }
+        for thread in group.threads {
+          html.element(
+            "p", ["class": "row", "id": anchor(of: thread)], text: report.title(of: thread))
         }
+      } else {
+        html.element("div", ["id": anchor(of: first)]) { _ in }
       }
       for thread in group.threads { addContexts(of: thread, in: group, to: &html) }
       if withFrames {
@@ -90,13 +91,15 @@ extension HTMLReport {
     html.breakLine()
   }
 
+  private func anchor(of thread: CrashReport.Thread) -> String { "thread-\(thread.id)" }
+
   /// - Parameter group: names the thread, where several have one stack.
   private func addContexts(
-    of thread: CrashReport.Thread, in group: ThreadGroup? = nil, to html: inout HTMLWriter
+    of thread: CrashReport.Thread, in group: ThreadGroup, to html: inout HTMLWriter
   ) {
     let contexts = thread.contextFields
     guard !contexts.isEmpty else { return }
-    if let group, group.threads.count > 1 {
+    if group.threads.count > 1 {
       html.element("p", ["class": "row"], text: "Thread \(thread.id):")
     }
     html.element("dl", ["class": "facts"]) { html in
@@ -109,7 +112,7 @@ extension HTMLReport {
 
   /// The innermost function of a folded thread, which mostly tells what it does.
   private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
-    thread.frames.lazy.compactMap(\.function).first.map(FunctionName.short)
+    thread.frames.first { $0.function != nil }?.shortName
   }
 
   private func addStack(of thread: CrashReport.Thread, to html: inout HTMLWriter) {

@@ -45,43 +45,77 @@ package struct HTMLReport: Sendable {
 
   private func addHead(to html: inout HTMLWriter) {
     html.addPolicy()
-    let program = programName
-    html.element(
-      "title", text: [report.signalText, program].compactMap { $0 }.joined(separator: " in "))
+    html.element("title", text: title)
     html.element("style") { html in html.addVerbatim(HTMLStyle.text) }
+  }
+
+  /// The place, what happened and the program, which tell one tab from another.
+  private var title: String {
+    let place = report.place?.replacing(" at ", with: " ")
+    let end = report.snapshot.end?.kind?.word
+    let request = report.snapshot.request.map { $0.kind == .hang ? "hang" : "snapshot" }
+    let what = (end ?? request ?? report.cause?.kind)?.replacing("-", with: " ")
+    let event = what ?? report.signalText ?? "report"
+    return CrashReport.list([place, event], separator: ": ").map { "\($0) - \(programName)" }
+      ?? programName
   }
 
   private var programName: String {
     let process = report.snapshot.process
-    return process.product ?? process.executablePath?.shortPath ?? "a process"
+    let executable = process.executablePath?.split(separator: "/").last.map(String.init)
+    return process.product ?? executable ?? "a process"
   }
 
   private func addBody(to html: inout HTMLWriter) {
     html.element("header") { html in addTop(to: &html) }
     html.breakLine()
-    html.element("main") { html in
-      let crashed = report.threads.first { $0.crashed }
-      if let crashed { addCrashedThread(crashed, to: &html) }
-      addThrown(to: &html)
-      addFacts(to: &html)
-      if let crashed { addRegisters(of: crashed, to: &html) }
-      addMemory(to: &html)
-      addAddressSpace(to: &html)
-      addOtherThreads(maximumSize: threadsSize, to: &html)
-      var room = sectionsSize
-      for section in report.sections { addSection(section, room: &room, to: &html) }
-      if let section = report.descriptorSection { addSection(section, room: &room, to: &html) }
-      addModules(maximumSize: sectionsSize, to: &html)
+    var main = HTMLWriter()
+    var room = sectionsSize
+    for section in report.programSections(isFull: true) {
+      addSection(section, room: &room, to: &main)
+    }
+    let crashed = report.threads.first { $0.crashed }
+    if let crashed { addCrashedThread(crashed, to: &main) }
+    addThrown(to: &main)
+    addFacts(to: &main)
+    addOtherThreads(maximumSize: threadsSize, to: &main)
+    if let crashed { addRegisters(of: crashed, to: &main) }
+    addMemory(to: &main)
+    addAddressSpace(to: &main)
+    for section in report.sections(isFull: true) { addSection(section, room: &room, to: &main) }
+    if let section = report.descriptorSection { addSection(section, room: &room, to: &main) }
+    addModules(maximumSize: sectionsSize, to: &main)
+    addContents(of: main, to: &html)
+    html.element("main") { html in html.add(main) }
+    html.breakLine()
+    html.element("footer") { html in addFooter(to: &html) }
+  }
+
+  /// Links to the sections, by their headings.
+  private func addContents(of main: HTMLWriter, to html: inout HTMLWriter) {
+    guard main.headings.count > 2 else { return }
+    html.element("nav") { html in
+      for heading in main.headings {
+        html.element("a", ["href": "#\(heading.anchor)"], text: heading.title)
+        html.add(" ")
+      }
     }
     html.breakLine()
-    html.element("footer") { html in
-      if let text = report.captureText { html.element("p", text: text) }
-      html.element("p", text: "Written by postmortem; JSON of the same: postmortem show --json.")
+  }
+
+  private func addFooter(to html: inout HTMLWriter) {
+    if let text = report.captureText { html.element("p", text: text) }
+    let id = report.snapshot.reportID.map { " " + $0.description.prefix(8) } ?? ""
+    html.element("p") { html in
+      html.add("Written by postmortem. The same as text and as JSON: ")
+      html.element("code", text: "postmortem show\(id) --full")
+      html.add(", ")
+      html.element("code", text: "postmortem show\(id) --json")
     }
   }
 
   private func addTop(to html: inout HTMLWriter) {
-    let head = report.head
+    let head = report.head(isFull: false)
     let process = report.snapshot.process
     let time = process.crashTime.map { Timestamp(nanoseconds: $0).readable }
     let line = [programName, process.version, process.environment, time]
@@ -91,6 +125,14 @@ package struct HTMLReport: Sendable {
     let isLong = head.sentence.utf8.count > 120
     html.element("h1", isLong ? ["class": "long"] : [:], text: head.sentence)
     if let place = head.place { html.element("p", ["class": "place"], text: place) }
+    if !head.contexts.isEmpty {
+      html.element("dl", ["class": "facts work"]) { html in
+        for context in head.contexts {
+          html.element("dt", text: context.name)
+          html.element("dd", text: context.value)
+        }
+      }
+    }
     html.element("dl", ["class": "signs"]) { html in
       for field in head.signs {
         html.element("div") { html in
@@ -104,7 +146,9 @@ package struct HTMLReport: Sendable {
 
   private func addFacts(to html: inout HTMLWriter) {
     var room = Int.max
-    if let section = ReportSection("Process", rows: report.head.facts.map { .field($0) }) {
+    if let section = ReportSection(
+      "Process", rows: report.head(isFull: true).facts.map { .field($0) })
+    {
       addSection(section, room: &room, to: &html)
     }
   }
@@ -113,29 +157,44 @@ package struct HTMLReport: Sendable {
     _ section: ReportSection, room: inout Int, to html: inout HTMLWriter
   ) {
     html.element("section") { html in
-      html.element("h2", text: section.title)
+      html.heading(section.title, anchor: section.anchor)
       let start = html.size
-      var index = 0
-      while index < section.rows.count, html.size - start < room {
-        if case .text(let text) = section.rows[index] {
-          html.element("p", ["class": "row"], text: text)
-          index += 1
-          continue
-        }
-        html.element("dl", ["class": "facts"]) { html in
-          while index < section.rows.count, html.size - start < room,
-            let field = section.rows[index].field
-          {
-            html.element("dt", text: field.name)
-            html.element("dd", text: field.value)
-            index += 1
-          }
+      var shown = 0
+      if section.foldedCount > 0 {
+        html.element("details") { html in
+          html.element("summary", text: "\(section.foldedCount) before these")
+          shown = addRows(section.rows.prefix(section.foldedCount), room: room, to: &html)
         }
       }
+      let left = max(0, room - (html.size - start))
+      shown += addRows(section.rows.dropFirst(section.foldedCount), room: left, to: &html)
       room = max(0, room - (html.size - start))
-      addRest(section.rows.count - index, "lines", to: &html)
+      addRest(section.rows.count - shown, "lines", to: &html)
     }
     html.breakLine()
+  }
+
+  /// Adds rows as far as there is room; returns how many.
+  private func addRows(
+    _ rows: ArraySlice<ReportSection.Row>, room: Int, to html: inout HTMLWriter
+  ) -> Int {
+    let start = html.size
+    var index = rows.startIndex
+    while index < rows.endIndex, html.size - start < room {
+      if case .text(let text) = rows[index] {
+        html.element("p", ["class": "row"], text: text)
+        index += 1
+        continue
+      }
+      html.element("dl", ["class": "facts"]) { html in
+        while index < rows.endIndex, html.size - start < room, let field = rows[index].field {
+          html.element("dt", text: field.name)
+          html.element("dd", text: field.value)
+          index += 1
+        }
+      }
+    }
+    return index - rows.startIndex
   }
 
   /// All modules: those on the stacks open, the others folded.
@@ -144,7 +203,7 @@ package struct HTMLReport: Sendable {
     guard !modules.isEmpty else { return }
     let used = report.modulesOnStacks
     html.element("section") { html in
-      html.element("h2", text: "Modules (\(modules.count))")
+      html.heading("Modules (\(modules.count))", anchor: "modules", short: "Modules")
       let others = modules.indices.filter { !used.contains($0) }
       addList(used.sorted(), maximumSize: maximumSize / 2, to: &html)
       guard !others.isEmpty else { return }

@@ -13,6 +13,11 @@ package enum HTMLStyle {
     h1.long{font-size:16px;line-height:1.4}
     .place{font-size:16px;font-weight:600;margin:-6px 0 12px;overflow-wrap:anywhere}
     h2{font-size:15px;margin:26px 0 8px;padding-bottom:4px;border-bottom:1px solid var(--line)}
+    h2 a{color:inherit;text-decoration:none}h2 a:hover::after{content:" #";color:var(--faint)}
+    nav{display:flex;flex-wrap:wrap;gap:2px 14px;margin-top:14px;font-size:13px}
+    nav a{color:var(--own);text-decoration:none}nav a:hover{text-decoration:underline}
+    :target{scroll-margin-top:12px}summary:has(+:target),p:target{font-weight:600}
+    .work{margin:-4px 0 12px}.work dd{font-weight:600}
     p{margin:8px 0}
     code,pre,.stack,.registers,.map,.modules,.at{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
     code{font-size:inherit}
@@ -76,6 +81,6 @@ package enum HTMLStyle {
     .note{color:var(--data);font-family:system-ui,sans-serif;font-size:13px}
     footer{margin-top:28px;border-top:1px solid var(--line);font-size:13px}
     @media (max-width:640px){.stack p .address{display:none}}
-    @media print{details>*{display:block}details::details-content{content-visibility:visible}}
+    @media print{nav{display:none}details>*{display:block}details::details-content{content-visibility:visible}}
     """
 }

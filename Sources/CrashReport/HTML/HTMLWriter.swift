@@ -1,6 +1,8 @@
 /// Builds HTML: every text is escaped, every element closed.
 package struct HTMLWriter {
   package private(set) var text = ""
+  /// The headings with an anchor, in order.
+  private(set) var headings: [(title: String, anchor: String)] = []
 
   package init() {}
 
@@ -26,6 +28,22 @@ package struct HTMLWriter {
     add(content)
     text += "</\(name)>"
   }
+
+  /// Adds a heading of the second level that links to itself.
+  ///
+  /// - Parameters:
+  ///   - title: the heading.
+  ///   - anchor: its name on the page.
+  ///   - short: the title in a list of the headings; nil for the same.
+  mutating func heading(_ title: String, anchor: String, short: String? = nil) {
+    headings.append((short ?? title, anchor))
+    element("h2", ["id": anchor]) { html in
+      html.element("a", ["href": "#\(anchor)"], text: title)
+    }
+  }
+
+  /// Adds what another writer has put together.
+  mutating func add(_ other: HTMLWriter) { text += other.text }
 
   /// Adds text.
   package mutating func add(_ content: String) { text += Self.escaped(content) }

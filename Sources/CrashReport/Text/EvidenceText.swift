@@ -53,6 +53,17 @@ extension MemoryMapping {
 }
 
 extension Evidence {
+  /// True for a fact that the sentence or the fields of the head show too.
+  var isInHead: Bool {
+    switch self {
+    case .signal, .ownAbort, .ownPipe, .processorTimeSignal, .fileSizeSignal, .systemCallSignal,
+      .pageFault, .mapping, .notMapped, .stack, .stackPointer, .frames, .stackLimit, .allocator,
+      .swiftMessage, .libraryMessage, .namedTrap, .sender:
+      true
+    default: false
+    }
+  }
+
   /// A few words, without a full stop.
   package var text: String {
     switch self {

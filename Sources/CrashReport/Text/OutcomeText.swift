@@ -4,19 +4,19 @@ package import ProcessSnapshot
 // Sentences on a dump without a crash, an end without a dump, and what follows a dump.
 
 extension DumpRequest {
-  /// The report in one or two sentences.
+  /// The report in a few sentences, the event first.
   ///
   /// - Parameter time: when the dump was taken, in nanoseconds since 1970.
-  func text(at time: Int64?) -> String {
+  func sentences(at time: Int64?) -> [String] {
     guard kind == .hang else {
       let moment = time.map { " at \(Timestamp(nanoseconds: $0).readable)" } ?? ""
-      let origin =
+      let event =
         switch kind {
-        case .program: " by the program"
-        case .tool: " from outside (postmortem capture)"
-        case .hang, nil: ""
+        case .program: "Dump requested by the program"
+        case .tool: "Snapshot taken by postmortem capture"
+        case .hang, nil: "Dump requested"
         }
-      return "Dump requested\(origin)\(moment). Nothing crashed."
+      return ["\(event)\(moment). Nothing crashed."]
     }
     let subject =
       switch target {
@@ -28,21 +28,22 @@ extension DumpRequest {
     let label = name.flatMap { $0.isEmpty ? nil : " \"\($0)\"" } ?? ""
     let length = hangTime.map { " for \(Self.seconds($0))" } ?? ""
     let limit = threshold.map { " (the limit is \(Self.seconds($0)))" } ?? ""
-    return "\(subject)\(label) had not answered\(length)\(limit) when the process ended."
-      + activityText + evidenceText
+    let event =
+      "\(subject)\(label) had not answered\(length)\(limit) when the process ended."
+    return [event] + [activityText, evidenceText].compactMap(\.self)
   }
 
-  private var activityText: String {
-    guard let processorTime, let isBusy else { return "" }
-    return " Its thread was \(isBusy ? "busy" : "waiting"): it used \(Self.seconds(processorTime))"
+  private var activityText: String? {
+    guard let processorTime, let isBusy else { return nil }
+    return "Its thread was \(isBusy ? "busy" : "waiting"): it used \(Self.seconds(processorTime))"
       + " of CPU time meanwhile."
   }
 
-  private var evidenceText: String {
+  private var evidenceText: String? {
     switch threadEvidence {
-    case .lastSeen: " Another thread may have hung than the one that answered last."
-    case .some(.none): " Which thread hung is not known."
-    case .known, nil: ""
+    case .lastSeen: "Another thread may have hung than the one that answered last."
+    case .some(.none): "Which thread hung is not known."
+    case .known, nil: nil
     }
   }
 
@@ -55,7 +56,10 @@ extension DumpRequest {
 
 extension RunEnd {
   /// The verdict in one or two sentences.
-  package var text: String {
+  package var text: String { sentences.joined(separator: " ") }
+
+  /// The same, how it ended first.
+  var sentences: [String] {
     let name = signal.map(SignalNames.text) ?? "a signal"
     let sentence =
       switch kind {
@@ -65,23 +69,28 @@ extension RunEnd {
       case .rebooted: "Ended because the machine was started again or lost power."
       case .replaced: "Replaced by another program (exec)."
       case .hungThenKilled: "Hung, and was then killed."
-      case .unexplained, nil: Self.unexplained
+      case .unexplained, nil: Self.unexplained.event
       }
-    let doubt =
+    let doubt: String? =
       switch certainty {
-      case .likely: " This is likely, not certain."
-      // Its sentence has the other explanations.
-      case .possible where kind == .unexplained: ""
-      case .possible: " This is possible; the evidence allows other explanations."
-      case .certain, nil: ""
+      case .likely: "This is likely, not certain."
+      // Its sentences have the other explanations.
+      case .possible where kind == .unexplained: nil
+      case .possible: "This is possible; the evidence allows other explanations."
+      case .certain, nil: nil
       }
-    return sentence + " It left no dump of its end." + doubt
+    let others = kind == .unexplained || kind == nil ? Self.unexplained.others : []
+    return [sentence] + others + ["It left no dump of its end."] + [doubt].compactMap(\.self)
   }
 
-  private static let unexplained =
-    "Ended without a crash and without exit: most likely by SIGKILL, as of kill -9, of a container or"
-    + " pod that was stopped, or of the kernel short of memory. Nothing tells which; another signal"
-    + " that ends a process, or exec of a program that has ended since, leaves as little."
+  private static let unexplained = (
+    event: "Ended without a crash and without exit: most likely by SIGKILL.",
+    others: [
+      "That is what kill -9 sends, a container or pod that is stopped, and the kernel when it is out of"
+        + " memory; nothing shows which.",
+      "Another signal that ends a process, or exec of a program that has ended since, leaves as little.",
+    ]
+  )
 }
 
 extension Survival {

@@ -28,11 +28,22 @@ package enum Quantity {
 
   static func duration(_ nanoseconds: Int64) -> String {
     switch nanoseconds {
-    case ..<1_000_000: "\(nanoseconds / 1_000) us"
+    case 0..<10_000: "less than 0.01 ms"
+    case 10_000..<1_000_000: hundredths(nanoseconds / 10_000) + " ms"
     case ..<10_000_000_000: "\(nanoseconds / 1_000_000) ms"
     case ..<7_200_000_000_000: "\(nanoseconds / 1_000_000_000) s"
     default: "\(nanoseconds / 3_600_000_000_000) h"
     }
+  }
+
+  /// Such as "0.23" of 23.
+  private static func hundredths(_ count: Int64) -> String {
+    "0." + (count < 10 ? "0" : "") + "\(count)"
+  }
+
+  /// Such as "1 thread" and "2 threads".
+  static func counted(_ count: UInt64, _ noun: String) -> String {
+    "\(count) \(noun)" + (count == 1 ? "" : "s")
   }
 
   /// With a comma after every three digits.

@@ -1,5 +1,7 @@
+internal import Glibc
 internal import IntermediateDump
 internal import ProcessSnapshot
+internal import Stackwalk
 
 extension CrashReport {
   /// The first part of text and page: a sentence on the event, the cause as far as it is known, and
@@ -7,10 +9,15 @@ extension CrashReport {
   ///
   /// Its words are raw, as those of a section.
   struct Head: Sendable, Equatable {
-    /// The message, else the explanation.
+    /// The message, else what happened.
     var sentence: String
-    /// The place in the program's own code, such as "in App.run() at main.swift:28".
+    /// The place of the crash, such as "in App.run() at main.swift:28".
+    ///
+    /// Of a run that left no dump, the program and how long it ran. Nil where nothing is known, and for a
+    /// hang without a place.
     var place: String?
+    /// The contexts around what crashed, such as the request's ID.
+    var contexts: [ReportField]
     /// Paragraphs that must not be missed.
     var paragraphs: [String]
     /// The signal, the cause, and what became of the process.
@@ -19,10 +26,24 @@ extension CrashReport {
     var facts: [ReportField]
   }
 
-  var head: Head {
-    let explanation = explanation
+  /// The head.
+  ///
+  /// - Parameter isFull: true for the facts that the text form shows on request.
+  func head(isFull: Bool) -> Head {
+    let told = message != nil && cause?.isToldByMessage == true
+    let sentences = told ? snapshot.shortages.map(\.text) : explanationSentences
+    let details = message == nil ? Array(sentences.dropFirst()) : sentences
+    let sentence = message ?? sentences.first
+    return Head(
+      sentence: sentence ?? "The \(log == nil ? "dump" : "log") does not show the cause.",
+      place: headPlace, contexts: threads.first(where: \.crashed)?.contextFields ?? [],
+      paragraphs: details.isEmpty ? notes : [details.joined(separator: " ")] + notes,
+      signs: signs(isFull: isFull), facts: facts(isFull: isFull))
+  }
+
+  /// What must not be missed beside the cause.
+  private var notes: [String] {
     var paragraphs: [String] = []
-    if message != nil, let explanation { paragraphs.append(explanation) }
     if log != nil {
       if !snapshot.capture.isComplete {
         paragraphs.append(snapshot.capture.damage ?? "The log breaks off in the summary.")
@@ -40,33 +61,66 @@ extension CrashReport {
       paragraphs.append("Also written, by another thread or before: \(message)")
     }
     if let privacy = snapshot.process.privacy { paragraphs.append(privacy.sentence) }
-    let system = snapshot.system
+    return paragraphs
+  }
+
+  private func signs(isFull: Bool) -> [ReportField] {
     let survival = snapshot.survival
-    let signs: [(String, String?)] = [
+    return Self.known([
       (snapshot.exception?.foreign == nil ? "Signal" : "Exception", signalText),
-      ("Address", snapshot.exception?.address?.description),
+      ("Address", isFull || !isAddressOfTrap ? snapshot.exception?.address?.description : nil),
       ("Error", errorText), ("Access", snapshot.exception.flatMap { MemoryAccess($0)?.rawValue }),
       ("Cause", cause.map { "\($0.kind), \($0.certainty.rawValue)" }), ("Sent by", senderText),
       ("Outcome", survival?.outcomeText(handlerIn: previousHandlerModule)),
-      ("Before it", survival?.earlierText), ("Certainty", snapshot.end?.certainty?.word),
+      ("Before it", survival?.earlierText),
+      ("Shutdown", log?.termination.map { "\($0) had asked the process to end" }),
+      ("Certainty", snapshot.end?.certainty?.word),
       ("Hang", snapshot.end?.hangReport.map { "report \($0)" }),
-    ]
-    let facts: [(String, String?)] = [
+    ])
+  }
+
+  private func facts(isFull: Bool) -> [ReportField] {
+    Self.known([
       ("Process", processText), ("Product", productText), ("Time", timeText),
       ("System", systemText), ("Processor", processorText),
-      ("Compiler", system.swiftVersion.map { "Swift \($0)" }),
+      ("Compiler", isFull ? snapshot.system.swiftVersion.map { "Swift \($0)" } : nil),
       ("Host", hostText), ("User", userText), ("Directory", snapshot.process.workingDirectory),
       ("Arguments", argumentsText), ("Signature", signature),
       ("Report", snapshot.reportID?.description),
-    ]
-    func known(_ fields: [(String, String?)]) -> [ReportField] {
-      fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
+    ])
+  }
+
+  private static func known(_ fields: [(String, String?)]) -> [ReportField] {
+    fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
+  }
+
+  /// True for a trap, whose address is that of its instruction.
+  private var isAddressOfTrap: Bool {
+    guard let exception = snapshot.exception, let signal = exception.signal else { return false }
+    return [SIGILL, SIGTRAP, SIGFPE].contains(signal)
+      && exception.address == exception.context?.instructionPointer
+  }
+
+  private var headPlace: String? {
+    if let place { return "in \(place)" }
+    if snapshot.end != nil { return Self.list([productText ?? programName, sinceStartText]) }
+    guard hang?.hasPlace != false, let crashed = threads.first(where: \.crashed) else { return nil }
+    let ownCode = ownCode
+    // A jump to nowhere has no code of its own.
+    let frames = crashed.frames.filter { $0.moduleIndex != nil }
+    let isNamed = frames.contains { $0.function != nil }
+    let nameless = frames.first {
+      $0.function == nil && (!isNamed || ownCode.isInOwnModule($0))
     }
-    return Head(
-      sentence: message ?? explanation
-        ?? "The \(log == nil ? "dump" : "log") does not show the cause.",
-      place: place.map { "in \($0)" }, paragraphs: paragraphs, signs: known(signs),
-      facts: known(facts))
+    if let nameless { return "in \(ownCode.line(of: nameless)) (no symbols)" }
+    guard let frame = frames.first(where: { $0.function != nil }) else { return nil }
+    let module = snapshot.modules.module(of: frame).map { " (\($0.name))" } ?? ""
+    return "in \(ownCode.line(of: frame))\(module)"
+  }
+
+  /// The executable's file name.
+  private var programName: String? {
+    snapshot.process.executablePath?.split(separator: "/").last.map(String.init)
   }
 
   /// The error that the program passed with a request for a dump.
@@ -118,13 +172,20 @@ extension CrashReport {
         ? "the process less than 10 ms old"
         : "the process \(Quantity.duration(Int64(clamping: $0))) old"
     }
+    return Self.list([text, age, sinceStartText])
+  }
+
+  /// Such as "231 ms after startHandler"; of a run that left no dump, to the last that is known of it.
+  private var sinceStartText: String? {
+    let process = snapshot.process
     let sinceStart =
       process.uptime.map { Int64(clamping: $0) }
-      ?? process.launchTime.flatMap { launch in
+      ?? process.launchTime.flatMap { launch -> Int64? in
+        guard let crash = process.crashTime else { return nil }
         let (nanoseconds, overflow) = crash.subtractingReportingOverflow(launch)
         return overflow || nanoseconds < 0 ? nil : nanoseconds
       }
-    return Self.list([text, age, sinceStart.map { Quantity.duration($0) + " after startHandler" }])
+    return sinceStart.map { Quantity.duration($0) + " after startHandler" }
   }
 
   private var systemText: String? {

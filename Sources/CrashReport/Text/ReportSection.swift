@@ -19,6 +19,14 @@ struct ReportSection: Sendable, Equatable {
   /// Such as "Resources".
   let title: String
   var rows: [Row]
+  /// First rows that the page folds.
+  var foldedCount = 0
+
+  /// The title's words for a link, without what stands in brackets.
+  var anchor: String {
+    let words = title.prefix { $0 != "(" }.split(separator: " ")
+    return words.joined(separator: "-").lowercased()
+  }
 
   /// Nil where there is nothing to show.
   init?(_ title: String, rows: [Row]) {
@@ -35,18 +43,29 @@ struct ReportField: Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The sections behind the threads, in order; each is left out where there is nothing to show.
+  /// The sections before the threads: what the program said of itself.
   ///
   /// A new section is one more element, and shows up in the text and on the page.
-  var sections: [ReportSection] {
+  ///
+  /// - Parameter isFull: false for the last few breadcrumbs alone, and values that are cut.
+  func programSections(isFull: Bool) -> [ReportSection] {
+    [annotationSection(isFull: isFull), workBreadcrumbSection, breadcrumbSection(isFull: isFull)]
+      .compactMap { $0 }
+  }
+
+  /// The sections after the threads, in order; each is left out where there is nothing to show.
+  ///
+  /// - Parameter isFull: true for the evidence that the head shows already.
+  func sections(isFull: Bool) -> [ReportSection] {
     [
-      evidenceSection, resourceSection, annotationSection, workBreadcrumbSection, breadcrumbSection,
-      attachmentSection, extraMemorySection, omissionSection,
+      evidenceSection(isFull: isFull), resourceSection, attachmentSection, extraMemorySection,
+      omissionSection,
     ].compactMap { $0 }
   }
 
-  private var evidenceSection: ReportSection? {
-    let evidence = snapshot.end?.evidence ?? cause?.evidence.map(\.text) ?? []
+  private func evidenceSection(isFull: Bool) -> ReportSection? {
+    let facts = (cause?.evidence ?? []).filter { isFull || !$0.isInHead }
+    let evidence = snapshot.end?.evidence ?? facts.map(\.text)
     return ReportSection("Evidence", rows: evidence.map { .text($0) })
   }
 
@@ -82,7 +101,12 @@ extension CrashReport {
     return Self.list([snapshot.process.residentMemory.map(Quantity.size), peak])
   }
 
-  private var annotationSection: ReportSection? {
+  /// Characters of an annotation's value that are shown where not everything is.
+  private static let shortValue = 300
+  /// Breadcrumbs that are shown where not everything is.
+  private static let fewBreadcrumbs = 10
+
+  private func annotationSection(isFull: Bool) -> ReportSection? {
     let counting = snapshot.countingAnnotations.sorted { $0.key < $1.key }
     let unreadable = (snapshot.client.annotations + snapshot.client.simpleAnnotations)
       .filter { $0.value == nil }
@@ -90,8 +114,15 @@ extension CrashReport {
       "Annotations",
       rows: counting.map { name, annotation in
         .assignment(
-          ReportField(name: name, value: (annotation.text ?? "") + annotation.note))
+          ReportField(
+            name: name,
+            value: Self.shown(annotation.text ?? "", isFull: isFull) + annotation.note))
       } + unreadable.map { .text("\($0.name ?? "?"): could not be read") })
+  }
+
+  private static func shown(_ value: String, isFull: Bool) -> String {
+    let rest = isFull ? 0 : value.count - shortValue
+    return rest <= 0 ? value : "\(value.prefix(shortValue))... (\(rest) more characters: --full)"
   }
 
   /// Those of what crashed, unless they are the last of all.
@@ -110,15 +141,20 @@ extension CrashReport {
     return .text("\(Self.list([time, age, thread]) ?? ""): \(breadcrumb.text)")
   }
 
-  private var breadcrumbSection: ReportSection? {
+  private func breadcrumbSection(isFull: Bool) -> ReportSection? {
     let client = snapshot.client
+    let shown = isFull ? client.breadcrumbs[...] : client.breadcrumbs.suffix(Self.fewBreadcrumbs)
     let left = client.breadcrumbsLeft ?? UInt64(client.breadcrumbs.count)
     guard left > 0 else { return nil }
     let torn = client.breadcrumbsOmitted.nonzero.map { ", \($0) torn" } ?? ""
-    let rows = client.breadcrumbs.map(row)
-    return ReportSection(
-      "Breadcrumbs (last \(client.breadcrumbs.count) of \(left)\(torn))",
+    let rows = shown.map(row)
+    let more = client.breadcrumbs.count - shown.count
+    let hint = more > 0 ? "; \(more) more: --full" : ""
+    var section = ReportSection(
+      "Breadcrumbs (last \(shown.count) of \(left)\(torn)\(hint))",
       rows: rows.isEmpty ? [.text("none is whole")] : rows)
+    section?.foldedCount = max(0, rows.count - Self.fewBreadcrumbs)
+    return section
   }
 
   private var attachmentSection: ReportSection? {

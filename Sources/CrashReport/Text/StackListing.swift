@@ -15,15 +15,17 @@ struct StackListing {
 
   private(set) var items: [Item] = []
 
-  init(_ thread: CrashReport.Thread) {
+  /// - Parameter isFull: true for the C library's first functions of a thread too.
+  init(_ thread: CrashReport.Thread, isFull: Bool = true) {
     let trace = thread.trace
+    let end = isFull ? trace.frames.count : trace.frames.endOfCalls
     if trace.frames.isEmpty { items.append(.elision("no stack")) }
     let folded = FoldedRecursion(trace)
     // Behind a gap no frame's number is known.
     var isCounted = true
     var isFolding = false
     var depth = 0
-    for (position, frame) in trace.frames.enumerated() {
+    for (position, frame) in trace.frames[..<end].enumerated() {
       let isBelowOmitted = trace.omittedCount > 0 && position >= trace.omittedAfter
       let index = depth + (isBelowOmitted ? trace.omittedCount : 0)
       if !frame.isInlined { depth += 1 }
@@ -43,6 +45,9 @@ struct StackListing {
           .elision("... a part of the stack that is not in the dump; frames are missing ..."))
       }
       items.append(.frame(frame, number: isCounted ? index : nil))
+    }
+    if trace.omittedCount > 0, trace.omittedAfter >= trace.frames.count, !isFolding {
+      items.append(.elision("... \(trace.omittedCount) frames ..."))
     }
     let bytes = thread.snapshot.stackBytesOmitted
     if bytes > 0 {
@@ -66,7 +71,8 @@ struct StackListing {
     if let callee, trace.omittedCount > 0, callee.count > trace.omittedAfter {
       number = isCounted ? number.map { $0 + trace.omittedCount } : nil
     }
-    let name = callee?.last?.function.map(FunctionName.short) ?? "the task's function"
+    let name =
+      callee?.last.flatMap { $0.function == nil ? nil : $0.shortName } ?? "the task's function"
     items.append(.elision("awaiting \(name):"))
     for (position, frame) in calls.frames.enumerated() {
       if calls.omittedCount > 0, position == calls.omittedAfter {
@@ -95,6 +101,25 @@ extension CrashReport.Task {
   }
 }
 
+extension [StackFrame] {
+  /// The C library's functions that begin a thread, and ours, which say nothing of a crash.
+  ///
+  /// Source: glibc sysdeps/nptl/libc_start_call_main.h, csu/libc-start.c, nptl/pthread_create.c.
+  private static let beginnings: Set = [
+    "_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone", "clone3",
+    "__clone", "__clone3", "pm_start_thread",
+  ]
+
+  /// The index after the last frame that is none of these; of a stack that has no other, its end.
+  fileprivate var endOfCalls: Int {
+    let last = lastIndex { frame in
+      let name = frame.function?.prefix { $0 != "@" } ?? ""
+      return !Self.beginnings.contains(String(name)) && !name.hasPrefix("__libc_start_main_")
+    }
+    return last.map { $0 + 1 } ?? count
+  }
+}
+
 /// The frames of a recursion that are shown as one line.
 struct FoldedRecursion {
   /// Rounds that are shown before and behind the line.
@@ -115,7 +140,9 @@ struct FoldedRecursion {
     let listedBefore =
       trace.omittedCount > 0 ? frames.count { $0.offset < trace.omittedAfter } : frames.count
     let margin = recursion.period * Self.shownRounds
-    let end = recursion.first + recursion.count - margin
+    // Of a log nothing of the recursion is listed behind what it folds.
+    let isOpen = recursion.first + recursion.count == listedBefore + trace.omittedCount
+    let end = recursion.first + recursion.count - (isOpen && trace.omittedCount > 0 ? 0 : margin)
     guard recursion.first <= listedBefore - recursion.period, recursion.first + margin < end else {
       return nil
     }
@@ -132,7 +159,7 @@ struct FoldedRecursion {
     }
     guard range.count >= Self.fewestFrames else { return nil }
     let names = frames[recursion.first..<recursion.first + recursion.period].map { frame in
-      frame.element.function.map(FunctionName.short) ?? frame.element.address.description
+      frame.element.function == nil ? frame.element.address.description : frame.element.shortName
     }
     self.range = range
     let estimated = max(0, recursion.estimatedInGap ?? 0)
@@ -145,6 +172,22 @@ struct FoldedRecursion {
       estimated > 0
       ? ", some \(missing) of them in a part of the stack that is not in the dump" : ""
     text = start + names.joined(separator: ", ") + turn + gap + " ..."
+  }
+}
+
+extension CrashReport {
+  /// The other threads in groups of one stack, those with the program's own code first.
+  func otherThreads(_ ownCode: OwnCode) -> [ThreadGroup] {
+    let groups = ThreadGroup.groups(of: threads.filter { !$0.crashed })
+    let (own, others) = groups.reduce(into: ([ThreadGroup](), [ThreadGroup]())) { parts, group in
+      let frames = group.threads.first.map { $0.frames + ($0.task?.frames ?? []) } ?? []
+      if frames.contains(where: ownCode.standsOut) {
+        parts.0.append(group)
+      } else {
+        parts.1.append(group)
+      }
+    }
+    return own + others
   }
 }
 

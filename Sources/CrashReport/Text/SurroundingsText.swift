@@ -13,8 +13,10 @@ extension CrashReport {
       [system.hostName, container, system.timeZoneName.map { "time zone \($0)" }])
   }
 
-  /// Such as "1000, group 1000".
+  /// Such as "1000, group 1000"; "root (0)" for root with root's group.
   var userText: String? {
+    let root = UserIDs(real: 0, effective: 0)
+    if snapshot.process.userIDs == root, snapshot.process.groupIDs == root { return "root (0)" }
     func text(_ ids: UserIDs) -> String {
       ids.real == ids.effective ? "\(ids.effective)" : "\(ids.effective) for \(ids.real)"
     }

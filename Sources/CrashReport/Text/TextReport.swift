@@ -1,30 +1,39 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A report as text for a terminal: the cause first, then the crashing thread, then everything
-/// else.
+/// A report as text for a terminal: what happened and where, what the program said of itself, the crashing
+/// thread, the other threads, and then what few need.
 ///
 /// Text from the dump is escaped, so that a thread's name cannot steer the terminal.
 package struct TextReport: Sendable {
-  private let report: CrashReport
-  private let width: Int
+  let report: CrashReport
+  let width: Int
+  /// True for all that is known, false for what one person in need reads.
+  let isFull: Bool
   private let usesColor: Bool
   /// Tells the program's own calls from others.
-  private let ownCode: OwnCode
-  private var lines: [String] = []
+  let ownCode: OwnCode
+  var lines: [String] = []
 
   /// The whole report.
   ///
   /// - Parameters:
   ///   - report: the report to print.
+  ///   - isFull: true for what is left out else: absolute addresses, bytes at registers, evidence that the
+  ///     head shows, build IDs of system libraries, older breadcrumbs.
   ///   - width: columns of the terminal; at least 40 are used. Names are not cut, prose is wrapped.
   ///   - color: true to use SGR escape sequences.
   /// - Returns: lines that each end in a line feed.
-  package static func text(of report: CrashReport, width: Int = 80, color: Bool = false) -> String {
-    var text = TextReport(report: report, width: max(width, 40), usesColor: color)
+  package static func text(
+    of report: CrashReport, isFull: Bool = false, width: Int = 80, color: Bool = false
+  ) -> String {
+    var text = TextReport(
+      report: report, width: max(width, 40), isFull: isFull, usesColor: color)
     text.addHead()
+    for section in report.programSections(isFull: isFull) { text.addSection(section) }
     text.addThreads()
-    for section in report.sections { text.addSection(section) }
+    for thread in report.threads where thread.crashed { text.addRegisters(thread) }
+    for section in report.sections(isFull: isFull) { text.addSection(section) }
     text.addModules()
     text.addCapture()
     return text.whole
@@ -39,31 +48,37 @@ package struct TextReport: Sendable {
   package static func text(
     ofLogged report: CrashReport, width: Int = 80, color: Bool = false
   ) -> String {
-    var text = TextReport(report: report, width: max(width, 40), usesColor: color)
-    text.addSentences()
-    for field in report.head.signs + report.head.facts where loggedFacts.contains(field.name) {
+    var text = TextReport(report: report, width: max(width, 40), isFull: false, usesColor: color)
+    let head = report.head(isFull: false)
+    text.addSentences(head)
+    for field in head.signs + head.facts where loggedFacts.contains(field.name) {
       text.addFact(field)
     }
     for thread in report.threads { text.addThreadWithNotes(thread) }
     return text.whole
   }
 
+  /// Columns that the first line takes on a terminal that has fewer.
+  private static let headlineWidth = 120
+
   /// The facts that are not in the log's own words.
-  private static let loggedFacts: Set = ["Cause", "Signature"]
+  private static let loggedFacts: Set = ["Cause", "Shutdown", "Signature"]
 
   private var whole: String { lines.map { $0 + "\n" }.joined() }
 
-  private init(report: CrashReport, width: Int, usesColor: Bool) {
+  private init(report: CrashReport, width: Int, isFull: Bool, usesColor: Bool) {
     self.report = report
     self.width = width
+    self.isFull = isFull
     self.usesColor = usesColor
     ownCode = report.ownCode
   }
 
   private mutating func addHead() {
-    addSentences()
+    let head = report.head(isFull: isFull)
+    addSentences(head)
     lines.append("")
-    for field in report.head.signs + report.head.facts { addFact(field) }
+    for field in head.signs + head.facts { addFact(field) }
   }
 
   private mutating func addFact(_ field: ReportField) {
@@ -71,13 +86,17 @@ package struct TextReport: Sendable {
       styled(field.name.padded(to: 10) + " ", .faint) + field.value.escapedForTerminal())
   }
 
-  private mutating func addSentences() {
-    let head = report.head
+  private mutating func addSentences(_ head: CrashReport.Head) {
     let safe = head.sentence.escapedForTerminal(keepingLines: true)
-    for line in safe.split(separator: "\n", omittingEmptySubsequences: false) {
-      lines += Self.wrapped(String(line), width: width).map { styled($0, .strong) }
+    let sentence = safe.split(separator: "\n", omittingEmptySubsequences: false)
+    func strong(_ line: Substring, width: Int) -> [String] {
+      Self.wrapped(String(line), width: width).map { styled($0, .strong) }
     }
+    // One line as a rule, so that the place is the second one.
+    lines += strong(sentence.first ?? "", width: max(width, Self.headlineWidth))
     if let place = head.place { lines.append(styled(place.escapedForTerminal(), .strong)) }
+    for line in sentence.dropFirst() { lines += strong(line, width: width) }
+    lines += head.contexts.map { styled(Self.assignment($0), .strong) }
     for paragraph in head.paragraphs {
       lines += Self.wrapped(paragraph.escapedForTerminal(), width: width)
     }
@@ -105,8 +124,10 @@ package struct TextReport: Sendable {
     lines.append("")
     lines.append("Modules on the stacks (of \(modules.count)):")
     for (index, module) in modules.enumerated() where used.contains(index) {
-      let buildID = module.buildIDText ?? "no build ID"
-      lines.append("  \(module.address.padded) \(buildID) \(module.title.escapedForTerminal())")
+      let title = module.title.escapedForTerminal()
+      let buildID =
+        isFull || ownCode.contains(module) ? (module.buildIDText ?? "no build ID") + " " : ""
+      lines.append("  \(module.address.padded) \(buildID)\(title)")
       if let note = report.symbolNotes[index] { lines.append("    \(note.escapedForTerminal())") }
     }
   }
@@ -118,19 +139,17 @@ package struct TextReport: Sendable {
   }
 
   private mutating func addThreads() {
-    let crashed = report.threads.filter(\.crashed)
-    for thread in crashed {
+    for thread in report.threads where thread.crashed {
       addThreadWithNotes(thread)
       addThrown()
-      addRegisters(thread)
     }
-    for group in ThreadGroup.groups(of: report.threads.filter { !$0.crashed }) {
+    for group in report.otherThreads(ownCode) {
       guard let first = group.threads.first else { continue }
       addThread(first)
       for thread in group.threads.dropFirst() {
-        lines += ["", report.title(of: thread).escapedForTerminal() + ":"]
+        let title = report.title(of: thread, isFull: isFull).escapedForTerminal()
+        lines += [title + ": " + styled("the stack of thread \(first.id)", .faint)]
         addContexts(of: thread)
-        lines.append(styled("  the stack of thread \(first.id)", .faint))
       }
     }
     for note in report.missingThreads { lines += ["", note] }
@@ -154,111 +173,37 @@ package struct TextReport: Sendable {
   }
 
   private mutating func addThread(_ thread: CrashReport.Thread) {
-    let title = report.title(of: thread).escapedForTerminal() + ":"
+    let title = report.title(of: thread, isFull: isFull).escapedForTerminal() + ":"
     lines += ["", styled(title, thread.crashed ? .strong : .plain)]
-    addContexts(of: thread)
-    for item in StackListing(thread).items {
+    // Those of what crashed are in the head.
+    if !thread.crashed { addContexts(of: thread) }
+    for item in StackListing(thread, isFull: isFull).items {
       switch item {
       case .frame(let frame, let number):
         addFrame(frame, index: number)
         if thread.crashed { addSource(of: frame) }
-      case .elision(let words): lines.append("  " + words.escapedForTerminal())
+      case .elision(let words):
+        lines += Self.wrapped(words.escapedForTerminal(), width: width - 2).map { "  " + $0 }
       case .note(let words): lines.append(styled("  " + words.escapedForTerminal(), .faint))
       }
     }
   }
 
   private mutating func addContexts(of thread: CrashReport.Thread) {
-    for context in thread.contextFields {
-      lines.append("  " + styled(Self.assignment(context), thread.crashed ? .strong : .plain))
-    }
+    lines += thread.contextFields.map { "  " + Self.assignment($0) }
   }
 
   private static func assignment(_ field: ReportField) -> String {
     "\(field.name.escapedForTerminal()) = \(field.value.escapedForTerminal())"
   }
 
-  private mutating func addFrame(_ frame: StackFrame, index: Int?) {
-    let prefix = "  #" + (index.map { String($0) } ?? "?").padded(to: 3) + " "
-    let function = frame.shortName.escapedForTerminal()
-    var location = ""
-    if let line = frame.lineText {
-      let isApproximate = frame.sourceLocation?.isApproximate == true
-      location = ((isApproximate ? "" : "at ") + line).escapedForTerminal()
-    } else if let offset = frame.symbol?.offset {
-      location = "+ \(offset)"
-    }
-    let module = report.snapshot.modules.module(of: frame)
-    let place = module?.text(of: frame.address).escapedForTerminal() ?? ""
-    let doubt = frame.doubt.map { "[\($0)]" } ?? ""
-    let style = ownCode.standsOut(frame) ? Style.strong : .plain
-    // In a log only places in modules are known.
-    let address = report.log != nil && module != nil ? "" : frame.address.padded + " "
-    let start = prefix + styled(address, .faint) + styled(function, style)
-    let parts = [place.isEmpty ? "" : styled(place, .faint), doubt].filter { !$0.isEmpty }
-    let rest = ([location].filter { !$0.isEmpty } + parts).joined(separator: "  ")
-    let columns = [
-      prefix.count + address.count, function.count, location.count, place.count, doubt.count,
-    ].reduce(0, +)
-    if rest.isEmpty {
-      lines.append(start)
-    } else if columns + 5 <= width {
-      // The gaps between the parts are 5 columns at most.
-      lines.append(start + (location.isEmpty ? "  " : " ") + rest)
-    } else {
-      lines += [start, "       " + rest]
-    }
-  }
-
-  private mutating func addSource(of frame: StackFrame) {
-    guard let place = frame.sourceLocation, let excerpt = report.excerpts[place] else { return }
-    for line in excerpt.lines {
-      let text = "       " + line.text.escapedForTerminal()
-      lines.append(styled(text, line.isMarked ? .plain : .faint))
-    }
-  }
-
-  /// Those that point somewhere a line each, with the bytes there, then the others in columns.
-  private mutating func addRegisters(_ thread: CrashReport.Thread) {
-    let registers = thread.sortedRegisters
-    guard !registers.isEmpty else { return }
-    lines.append("")
-    lines.append("Registers:")
-    var cells: [String] = []
-    for (name, value) in registers {
-      let cell = name.indented(to: 6) + " " + value.wide
-      guard let place = report.snapshot.place(of: value) else {
-        cells.append(cell)
-        continue
-      }
-      let line = cell + "  " + place.escapedForTerminal()
-      guard let bytes = report.snapshot.memory.bytes(at: value, count: 16) else {
-        lines.append(line)
-        continue
-      }
-      let row = bytes.hexadecimalRow
-      if line.count + 2 + row.count < width {
-        lines.append(line + "  " + row)
-      } else {
-        lines += [line, "       " + row]
-      }
-    }
-    for (name, value) in thread.snapshot.context?.segmentRegisters ?? [] {
-      cells.append(name.indented(to: 6) + " " + Address(value).wide)
-    }
-    let columns = max(1, (width - 1) / 24)
-    for start in stride(from: 0, to: cells.count, by: columns) {
-      lines.append(cells[start..<min(start + columns, cells.count)].joined(separator: " "))
-    }
-  }
-
-  private enum Style: String {
+  enum Style: String {
     case plain = ""
     case strong = "1"
     case faint = "2"
   }
 
-  private func styled(_ text: String, _ style: Style) -> String {
+  func styled(_ text: String, _ style: Style) -> String {
     usesColor && style != .plain && !text.isEmpty
       ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }

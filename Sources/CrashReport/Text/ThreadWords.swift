@@ -6,19 +6,20 @@ internal import Stackwalk
 // Words of text and page for threads, frames, modules and the capture; raw, as those of a section.
 
 extension CrashReport {
-  /// Such as "Thread 12 "worker" crashed (state R)".
-  func title(of thread: Thread) -> String {
-    let name = thread.name.map { " \"\($0)\"" } ?? ""
+  /// Such as "Thread 12 "worker" crashed" and "Thread 13 [Dispatch worker, default] (in futex)".
+  ///
+  /// - Parameter isFull: true for how each was captured, and its state.
+  func title(of thread: Thread, isFull: Bool = false) -> String {
+    let name = thread.name.map { name in
+      DispatchThread.words(for: name).map { " [\($0)]" } ?? " \"\(name)\""
+    }
     let verb = thread.crashed ? " \(verb)" : ""
-    let notes = notes(on: thread).joined(separator: ", ")
-    return "Thread \(thread.id)\(name)\(verb)" + (notes.isEmpty ? "" : " (\(notes))")
+    let notes = notes(on: thread, isFull: isFull).joined(separator: ", ")
+    return "Thread \(thread.id)\(name ?? "")\(verb)" + (notes.isEmpty ? "" : " (\(notes))")
   }
 
-  private func notes(on thread: Thread) -> [String] {
+  private func notes(on thread: Thread, isFull: Bool) -> [String] {
     let known = thread.snapshot
-    // Of a requested dump the first thread has the method of a crash, too.
-    let how = known.captureMethod == .crashed ? nil : known.captureMethod?.word
-    let state = known.state.map { "state \($0)" }
     let call = known.systemCallNumber.map { number in
       (known.systemCallSource == .code ? "probably in " : "in ")
         + (snapshot.architecture.systemCallName(number) ?? "system call \(number)")
@@ -26,8 +27,28 @@ extension CrashReport {
     let policy = known.policyWord.flatMap { $0 == "other" ? nil : $0 }
     let nice = known.niceValue.flatMap { $0 == 0 ? nil : "nice \($0)" }
     let facts = ThreadSnapshot.mapFields.labeledFacts(of: known, in: .thread)
-    return [how, state, call, policy, nice].compactMap { $0 }
-      + facts.map { "\($0.name) \($0.value)" }
+      .map { "\($0.name) \($0.value)" }
+    guard !isFull else {
+      // Of a requested dump the first thread has the method of a crash, too.
+      let how = known.captureMethod == .crashed ? nil : known.captureMethod?.word
+      return [how, known.state.map { "state \($0)" }, call, policy, nice].compactMap(\.self)
+        + facts
+    }
+    // What crashed was running, what is in a system call waits, and what a request interrupted runs.
+    let isInterrupted = snapshot.request != nil && known.state == "R"
+    let isKnown = thread.crashed && snapshot.request == nil || call != nil || isInterrupted
+    let state = isKnown ? nil : known.state.map(Self.word(forState:))
+    return [known.captureMethod?.remark, state, call, policy, nice].compactMap(\.self) + facts
+  }
+
+  /// By the letters of proc(5).
+  private static func word(forState letter: Character) -> String {
+    switch letter {
+    case "R": "running"
+    case "S": "sleeping"
+    case "D": "in uninterruptible sleep"
+    default: "state \(letter)"
+    }
   }
 
   /// The verb for the first thread.
@@ -69,7 +90,7 @@ extension CrashReport {
       id.count > 2 ? " or its debug file, under any name (build ID \(id))" : ""
     return "For names give --symbols DIR with \(module.name) of this build, not stripped,\(link)"
       + "; or name a server that has it in DEBUGINFOD_URLS. To have one for each release: "
-      + "objcopy --only-keep-debug \(module.name) \(module.name).debug before strip."
+      + "postmortem symbols \(module.name) -o DIR before strip."
   }
 
   /// The modules that frames lie in, as indices.
@@ -82,8 +103,12 @@ extension CrashReport {
   var missingThreads: [String] {
     let capture = snapshot.capture
     return [
-      capture.threadsOmitted.nonzero.map { "\($0) more threads are not in the dump." },
-      capture.threadsUnlisted.nonzero.map { "\($0) threads are not in the minidump's list." },
+      capture.threadsOmitted.nonzero.map {
+        "\(Quantity.counted($0, "more thread")) \($0 == 1 ? "is" : "are") not in the dump."
+      },
+      capture.threadsUnlisted.nonzero.map {
+        "\(Quantity.counted($0, "thread")) \($0 == 1 ? "is" : "are") not in the minidump's list."
+      },
     ].compactMap(\.self)
   }
 
@@ -91,7 +116,7 @@ extension CrashReport {
   var captureText: String? {
     let capture = snapshot.capture
     let threads = capture.threadsFound.flatMap { found in
-      capture.threadsStopped.map { "\(found) threads found, \($0) stopped" }
+      capture.threadsStopped.map { "\(Quantity.counted(found, "thread")) found, \($0) stopped" }
     }
     let fromKernel = capture.threadsReadFromKernel.nonzero.map { ", \($0) read through the kernel" }
     let notes = [
@@ -105,6 +130,44 @@ extension CrashReport {
     ]
     return Self.list(notes, separator: "; ").map { "Capture: \($0)." }
   }
+}
+
+extension ThreadSnapshot.CaptureMethod {
+  /// What is to be said of a thread that was not simply stopped.
+  fileprivate var remark: String? {
+    switch self {
+    case .crashed, .stopped: nil
+    case .alsoCrashed: "crashed too"
+    case .kernel: "not stopped, read through the kernel"
+    case .none: "not stopped, not read"
+    }
+  }
+}
+
+/// Knows the threads of libdispatch by the names that it gives them.
+///
+/// Linux keeps 15 bytes of a thread's name; libdispatch takes the last ones of the queue's label.
+/// Source: swift-corelibs-libdispatch src/queue.c, `_dispatch_worker_thread`, and src/init.c, the labels.
+enum DispatchThread {
+  private static let labels: [(name: String, quality: String)] = [
+    ("maintenance", "maintenance"), ("background", "background"), ("utility", "utility"),
+    ("default", "default"), ("user-initiated", "user-initiated"),
+    ("user-interactive", "user-interactive"),
+  ]
+
+  /// By a thread's name.
+  private static let known: [String: String] = {
+    var known = [
+      "ispatch-manager": "Dispatch manager", "-qos.overcommit": "Dispatch worker, overcommit",
+    ]
+    for (name, quality) in labels {
+      known[String("com.apple.root.\(name)-qos".suffix(15))] = "Dispatch worker, \(quality)"
+    }
+    return known
+  }()
+
+  /// Such as "Dispatch worker, default" for "oot.default-qos"; nil for another thread.
+  static func words(for name: String) -> String? { known[name] }
 }
 
 extension CaptureQuality {
@@ -159,8 +222,11 @@ extension CrashReport.Thread {
 }
 
 extension StackFrame {
-  /// The function's name without types; "??" for a frame without a name.
-  var shortName: String { function.map(FunctionName.short) ?? "??" }
+  /// The function's name without types, and that of code outside of functions in words; "??" for a frame
+  /// without a name.
+  var shortName: String {
+    function.map { FunctionName.readable($0, file: sourceLocation?.file) } ?? "??"
+  }
 
   /// Such as "App/main.swift:12:3"; "near" says that no line stands for the code itself.
   var lineText: String? {

@@ -30,6 +30,10 @@ enum ShowCommand: Subcommand {
     .database, .program, .processID,
     CommandOption(
       "--text", "print the report as text, as wide as the terminal; this is the default"),
+    CommandOption(
+      "--full",
+      "text with everything: addresses of all frames, bytes at registers, evidence that the head shows, build "
+        + "IDs of system libraries, all breadcrumbs, long values whole"),
     .json("print the report as JSON (schema: Docs/ReportSchema.json)"),
     CommandOption("--html", "print the report as one HTML page that needs nothing else"),
     .output, .color,
@@ -88,7 +92,8 @@ enum ShowCommand: Subcommand {
     if arguments.has("--html") { return HTMLReport.text(of: report) }
     let isFile = arguments["--output"] != nil
     return TextReport.text(
-      of: report, width: isFile ? Terminal.widthOfFiles : Terminal.width, color: color)
+      of: report, isFull: arguments.has("--full"),
+      width: isFile ? Terminal.widthOfFiles : Terminal.width, color: color)
   }
 
   private static func file(_ arguments: Arguments) throws -> CrashFile {

@@ -9,6 +9,8 @@ struct HTMLPage: Decodable {
   var errors: [String]
   /// The texts between tags, in order.
   var texts: [String]
+  /// What links within the page may lead to.
+  var anchors: Set<String>
 
   static func parse(_ page: String) async throws -> HTMLPage {
     let directory = try TemporaryDirectory()
@@ -24,17 +26,20 @@ struct HTMLPage: Decodable {
     import html.parser, json, re, sys
     VOID = {"meta"}
     KNOWN = VOID | {"html", "head", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "p", "dl",
-        "dt", "dd", "div", "span", "ol", "ul", "li", "b", "i", "code", "pre", "details", "summary"}
-    ATTRIBUTES = {"lang", "charset", "name", "content", "http-equiv", "class", "open"}
+        "dt", "dd", "div", "span", "ol", "ul", "li", "b", "i", "code", "pre", "details", "summary", "nav", "a"}
+    ATTRIBUTES = {"lang", "charset", "name", "content", "http-equiv", "class", "open", "id", "href"}
     class Page(html.parser.HTMLParser):
         def __init__(self):
             super().__init__(convert_charrefs=True)
             self.open, self.tags, self.errors, self.texts = [], [], [], []
+            self.anchors, self.links = [], []
         def handle_starttag(self, tag, attributes):
             values = dict(attributes)
             if tag not in KNOWN: self.errors.append("tag " + tag)
             for name in values:
                 if name not in ATTRIBUTES: self.errors.append("attribute %s of %s" % (name, tag))
+            if "id" in values: self.anchors.append(values["id"])
+            if "href" in values: self.links.append(values["href"])
             self.tags.append(tag + "." + values.get("class", "") if "class" in values else tag)
             if tag not in VOID: self.open.append(tag)
         def handle_startendtag(self, tag, attributes): self.errors.append("empty " + tag)
@@ -51,6 +56,9 @@ struct HTMLPage: Decodable {
     page.feed(open(sys.argv[1], encoding="utf-8").read())
     page.close()
     if page.open: page.errors.append("open: " + " ".join(page.open))
-    print(json.dumps({"tags": page.tags, "errors": page.errors[:20], "texts": page.texts}))
+    if len(set(page.anchors)) < len(page.anchors): page.errors.append("an ID is there twice")
+    for link in page.links:
+        if link[:1] != "#" or link[1:] not in page.anchors: page.errors.append("link to " + link)
+    print(json.dumps({"tags": page.tags, "errors": page.errors[:20], "texts": page.texts, "anchors": page.anchors}))
     """#
 }

@@ -14,7 +14,7 @@ import Testing
     // Browsers hide what is folded in this box, whatever its elements' own display is.
     #expect(
       style.contains(
-        "@media print{details>*{display:block}details::details-content{content-visibility:visible}}"
+        "@media print{nav{display:none}details>*{display:block}details::details-content{content-visibility:visible}}"
       ))
     let number = style.split(separator: "\n").first { $0.hasPrefix(".stack b{") }
     #expect(number?.contains("white-space:nowrap") == true && number?.contains("flex:none") == true)
@@ -45,6 +45,25 @@ import Testing
     #expect(page.tags == plain.tags)
     // Nothing is lost either.
     #expect(page.texts.contains { $0.contains(word) })
+  }
+
+  /// Tabs of several reports are told apart, each thread has an address.
+  @Test(.needs(.python3)) func titlesAndThreadsTellApart() async throws {
+    var report = SampleReport.report(word: "release/victim", threads: 3)
+    report.threads[3].trace = report.threads[1].trace
+    report.place = "read(_:) at main.swift:21"
+    report.snapshot.process.product = nil
+    report.cause = Finding(cause: .nullDereference(.read, 0), evidence: [])
+    let page = try await HTMLPage.parse(HTMLReport.text(of: report))
+    #expect(page.texts.first == "read(_:) main.swift:21: null dereference - victim")
+    #expect(page.errors.isEmpty, "\(page.errors)")
+    #expect(Set((100...103).map { "thread-\($0)" }).isSubset(of: page.anchors), "\(page.anchors)")
+    #expect(page.anchors.isSuperset(of: ["threads", "registers", "modules", "breadcrumbs"]))
+    report.place = nil
+    report.snapshot.end = RunEnd()
+    report.snapshot.end?.kind = .outOfMemory
+    let end = try await HTMLPage.parse(HTMLReport.text(of: report))
+    #expect(end.texts.first == "out of memory - victim")
   }
 
   @Test func controlCharactersAreShown() {
@@ -84,9 +103,9 @@ import Testing
     func isAboveTheFacts(_ text: String, _ fact: String) -> Bool {
       text.split(separator: fact, maxSplits: 1).first?.contains(note) ?? false
     }
-    #expect(!isAboveTheFacts(HTMLReport.text(of: report), "<h2>Process"))
+    #expect(!isAboveTheFacts(HTMLReport.text(of: report), "<h2 id=\"process\">"))
     report.threads[0].trace.frames[1].symbol = nil
-    #expect(isAboveTheFacts(HTMLReport.text(of: report), "<h2>Process"))
+    #expect(isAboveTheFacts(HTMLReport.text(of: report), "<h2 id=\"process\">"))
     #expect(isAboveTheFacts(TextReport.text(of: report), "Registers:"))
   }
 
@@ -98,7 +117,7 @@ import Testing
     #expect(page.texts.contains { $0.contains("2 threads with one stack") })
     // In the text each has its title.
     let text = TextReport.text(of: report)
-    #expect(text.contains("Thread 103 \"w\" (stopped):\n  the stack of thread 101\n"))
+    #expect(text.contains("\nThread 103 \"w\": the stack of thread 101\n"))
   }
 
   /// A thousand threads of 256 frames each, which would be some 60 MiB.

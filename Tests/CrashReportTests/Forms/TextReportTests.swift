@@ -9,13 +9,22 @@ import Testing
   @Test(arguments: [1, 40, 80, 200]) func fitsTheWidth(_ width: Int) throws {
     var report = SampleReport.report(word: "word")
     report.message = String(repeating: "several words ", count: 40)
+    report.otherMessages = [String(repeating: "other words ", count: 40)]
     for index in report.threads.indices { report.threads[index].trace.frames[2].trust = .scan }
-    let lines = TextReport.text(of: report, width: width).split(separator: "\n")
+    let lines = TextReport.text(of: report, isFull: true, width: width).split(separator: "\n")
     let limit = max(width, 40)
-    // The message is wrapped and uses the width.
+    // The message is wrapped, but not at fewer than 120 columns; what follows uses the width.
     let message = lines.prefix { $0.hasPrefix("several") || $0.hasPrefix("words") }
-    #expect(message.allSatisfy { $0.count <= limit } && message.contains { $0.count > limit - 10 })
+    #expect(message.allSatisfy { $0.count <= max(limit, 120) })
+    #expect(message.contains { $0.count > max(limit, 120) - 10 })
     #expect(message.joined(separator: " ").split(separator: " ").count == 80)
+    let others = lines.drop { $0 != "Also written," && !$0.hasPrefix("Also written,") }
+      .prefix {
+        $0.hasPrefix("Also") || $0.hasPrefix("before") || $0.hasPrefix("other")
+          || $0.hasPrefix("words")
+      }
+    #expect(others.allSatisfy { $0.count <= limit })
+    #expect(others.joined(separator: " ").split(separator: " ").count == 87)
     // Frames take one line or two; no part of them is lost.
     let frames = lines.filter { $0.hasPrefix("  #") || $0.hasPrefix("       at ") }
     #expect(frames.allSatisfy { $0.count <= limit })
@@ -24,6 +33,193 @@ import Testing
     #expect(lines.count { $0.contains("word+0x") && !$0.hasPrefix("Sig") } == 11)
     #expect(lines.count { $0.hasSuffix("[scan]") } == 3)
     #expect(!lines.contains { $0.hasSuffix(" ") })
+  }
+
+  @Test func aFrameWithALineTakesOneLine() {
+    var report = SampleReport.report(word: "word")
+    report.threads[0].trace.frames[2].sourceLocation = nil
+    report.threads[0].trace.frames[2].symbol?.offset = 12
+    report.threads[1].trace.frames[0].symbol = nil
+    report.threads[1].trace.frames[0].sourceLocation = nil
+    let text = TextReport.text(of: report, width: 40)
+    let frames = text.split(separator: "\n").filter { $0.hasPrefix("  #") }
+    #expect(
+      frames.prefix(5) == [
+        "  #0   word at word:0", "  #1   word at word:1  [inlined]", "  #1   word + 12  word",
+        // The throw, then the next thread.
+        "  #0   word at word:7", "  #0   ??  word+0x1000  0x401000",
+      ], "\(text)")
+    #expect(frames.count == 10)
+    let full = TextReport.text(of: report, isFull: true, width: 200)
+    #expect(full.contains("  #0   0x000000400000 word at word:0  word+0x0\n"), "\(full)")
+    #expect(full.contains("  #1   0x000000400002 word + 12  word+0x2\n"))
+  }
+
+  /// The order in which the one who is woken reads; as Docs/Reports.md has it.
+  @Test func whatThePersonInNeedReadsComesFirst() throws {
+    var report = SampleReport.report(word: "word")
+    report.message = "the message"
+    report.place = "App.run() at main.swift:3"
+    report.threads[0].contexts = [.init(threadID: 100, name: "request-id", value: "8C2E")]
+    let text = TextReport.text(of: report)
+    #expect(text.hasPrefix("the message\nin App.run() at main.swift:3\nrequest-id = 8C2E\n"))
+    let order = [
+      "\nSignal ", "\nProduct ", "\nReport ", "\nAnnotations:", "\nBreadcrumbs of what crashed:",
+      "\nBreadcrumbs (last", "\nThread 100 ", "\nThe error was thrown", "\nThread 101 ",
+      "\nThread 102 ",
+      "\nRegisters:", "\nAttachments:", "\nModules on the stacks", "\nCapture: ",
+    ]
+    var rest = text[...]
+    for part in order where part != "\nReport " {
+      let found = try #require(rest.firstRange(of: part), "no \(part) in\n\(rest)")
+      rest = rest[found.upperBound...]
+    }
+    // Once.
+    #expect(text.ranges(of: "8C2E").count == 1)
+    let page = HTMLReport.text(of: report)
+    let place = try #require(page.firstRange(of: "in App.run() at main.swift:3"))
+    let request = try #require(page.firstRange(of: "8C2E"))
+    let breadcrumbs = try #require(page.firstRange(of: "<h2 id=\"breadcrumbs\">"))
+    let stack = try #require(page.firstRange(of: "<h2 id=\"thread-100\">"))
+    let others = try #require(page.firstRange(of: "<h2 id=\"threads\">"))
+    let registers = try #require(page.firstRange(of: "<h2 id=\"registers\">"))
+    let starts = [place, request, breadcrumbs, stack, others, registers].map(\.lowerBound)
+    #expect(starts == starts.sorted())
+  }
+
+  /// Of a stripped program, of a stack without own code, of a run that left no dump.
+  @Test func thePlaceIsTheSecondLine() {
+    func secondLine(_ change: (inout CrashReport) -> Void) -> Substring? {
+      var report = SampleReport.report(word: "/srv/shop")
+      report.message = "one line"
+      report.thrown = nil
+      change(&report)
+      return TextReport.text(of: report).split(separator: "\n").dropFirst().first
+    }
+    #expect(secondLine { $0.place = "f() at a.swift:1" } == "in f() at a.swift:1")
+    #expect(
+      secondLine {
+        for index in $0.threads.indices {
+          for frame in $0.threads[index].trace.frames.indices {
+            $0.threads[index].trace.frames[frame].symbol = nil
+            $0.threads[index].trace.frames[frame].sourceLocation = nil
+          }
+        }
+        $0.place = nil
+      } == "in shop+0x0 (no symbols)")
+    #expect(
+      secondLine {
+        $0.snapshot.modules[0].path = "/usr/lib/libc.so.6"
+        $0.threads[0].trace.frames[0] = StackFrame("abort")
+        $0.place = nil
+      } == "in abort (libc.so.6)")
+    #expect(
+      secondLine {
+        $0.snapshot.end = RunEnd()
+        $0.snapshot.end?.kind = .killed
+        $0.place = nil
+        $0.snapshot.process.product = "Shop"
+        $0.snapshot.process.version = "1.2"
+      } == "Shop, 1.2, /srv/shop, 123 ms after startHandler")
+  }
+
+  @Test func overflowsHaveThePlaceInTheSecondLineToo() {
+    var report = SampleReport.report(word: "word")
+    report.message = nil
+    report.place = "walk(_:) at Tree.swift:9"
+    let stack = AddressRange(from: Address(0x1000), to: Address(0x9000))
+    report.cause = Finding(
+      cause: .stackOverflow(
+        StackOverflow(
+          fault: .access(0xFF0, below: 16, isInGuard: true, frameSize: nil), stack: stack,
+          stackPointer: 0xFF0, depth: .init(found: 8040, estimated: 0, isWhole: true), limit: nil,
+          recursion: .init(name: "walk(_:)", count: 63, frames: 64))), evidence: [])
+    let lines = TextReport.text(of: report).split(separator: "\n")
+    #expect(
+      lines.prefix(2) == [
+        "Stack overflow: walk(_:) calls itself, 8,040 calls deep.", "in walk(_:) at Tree.swift:9",
+      ])
+    #expect(lines[2].hasPrefix("The address 0xff0 lies 16 bytes below the stack"))
+  }
+
+  @Test func threadsWithTheProgramsCodeComeBeforeTheOthers() throws {
+    var report = SampleReport.report(word: "/srv/shop", threads: 3)
+    report.snapshot.modules.append(
+      ModuleSnapshot(address: 0x50_0000, size: 0x1000, path: "/usr/lib/libc.so.6"))
+    report.symbolNotes.append(nil)
+    for frame in report.threads[1].trace.frames.indices {
+      report.threads[1].trace.frames[frame].moduleIndex = 1
+    }
+    let text = TextReport.text(of: report)
+    let starts = try ["Thread 100 ", "Thread 102 ", "Thread 103 ", "Thread 101 "].map {
+      try #require(text.firstRange(of: "\n" + $0), "\(text)").lowerBound
+    }
+    #expect(starts == starts.sorted())
+  }
+
+  @Test(arguments: [
+    ("oot.default-qos", " [Dispatch worker, default]"),
+    ("-qos.overcommit", " [Dispatch worker, overcommit]"),
+    ("r-initiated-qos", " [Dispatch worker, user-initiated]"),
+    ("ispatch-manager", " [Dispatch manager]"),
+    ("default-qos", " \"default-qos\""),
+  ])
+  func dispatchsThreadsAreNamedInWords(_ name: String, _ words: String) {
+    var report = SampleReport.report(word: "word")
+    report.threads[1].snapshot.name = name
+    #expect(TextReport.text(of: report).contains("\nThread 101\(words):\n"))
+    #expect(
+      HTMLReport.text(of: report).contains("Thread 101" + words.replacing("\"", with: "&quot;")))
+  }
+
+  /// Folded without `--full`; JSON has all of it anyway.
+  @Test func whatIsFoldedIsThereWithFull() {
+    var report = SampleReport.report(word: "/srv/shop")
+    report.snapshot.modules.append(
+      ModuleSnapshot(
+        address: 0x50_0000, size: 0x1000, path: "/usr/lib/libc.so.6", buildID: [0xAB, 0xCD]))
+    report.symbolNotes.append(nil)
+    report.threads[1].trace.frames[0].moduleIndex = 1
+    report.threads[1].snapshot.state = "S"
+    report.threads[2].trace.frames.append(StackFrame("__libc_start_call_main"))
+    report.snapshot.system.swiftVersion = "6.3"
+    report.snapshot.client.breadcrumbs = (1...12).map { .init(text: "step \($0)") }
+    report.snapshot.client.breadcrumbsLeft = 12
+    report.snapshot.launchAnnotations["long"] = String(repeating: "v", count: 400)
+    report.cause = Finding(
+      cause: .abort, evidence: [.ownAbort, .processorTime(5_000_000)])
+    let text = TextReport.text(of: report)
+    let full = TextReport.text(of: report, isFull: true)
+    for part in [
+      "0x000000401000", "3c 73 63 72", "signal SIGABRT, SI_TKILL", "abcd /usr/lib/libc.so.6",
+      "(stopped, state S)", "__libc_start_call_main", "Compiler", ": step 2\n",
+      String(repeating: "v", count: 400),
+    ] {
+      #expect(full.contains(part), "no \(part) in\n\(full)")
+      #expect(!text.contains(part), "\(part) in\n\(text)")
+    }
+    for part in [
+      "CPU time used: 5 ms", "/usr/lib/libc.so.6", "no build ID /srv/shop",
+      "Thread 101 \"/srv/shop\" (sleeping):",
+      ": step 12\n", "Breadcrumbs (last 10 of 12; 2 more: --full):",
+      "vvv... (100 more characters: --full)",
+    ] {
+      #expect(text.contains(part), "no \(part) in\n\(text)")
+    }
+  }
+
+  @Test func codeOutsideOfFunctionsHasAName() {
+    for (name, file, words) in [
+      ("shop_main", "/src/shop/main.swift", "top-level code"),
+      ("closure #2 () -> () in shop", "/src/main.swift", "closure #2 in top-level code"),
+      ("async_MainTY0_", nil, "top-level code"),
+      // A function of C, one of Swift's, a closure of another file's.
+      ("worker_main", "/src/worker.c", "worker_main"),
+      ("shop.run_main() -> ()", "/src/main.swift", "shop.run_main()"),
+      ("closure #1 () -> () in shop.run() -> ()", "/src/main.swift", "closure #1 in shop.run()"),
+    ] as [(String, String?, String)] {
+      #expect(FunctionName.readable(name, file: file) == words)
+    }
   }
 
   @Test func colourChangesNoWord() {
@@ -42,7 +238,8 @@ import Testing
 
   @Test(arguments: [80, 120]) func registersSayWhereTheyPoint(_ width: Int) throws {
     let report = SampleReport.report(word: "word")
-    let lines = TextReport.text(of: report, width: width).split(separator: "\n").map(String.init)
+    let lines = TextReport.text(of: report, isFull: true, width: width)
+      .split(separator: "\n").map(String.init)
     let start = try #require(lines.firstIndex(of: "Registers:"))
     let rip = "   rip 0000000000400010  word+0x10 r-x"
     let code = "10 11 12 13 14 15 16 17  18 19 1a 1b 1c 1d 1e 1f  ................"

@@ -55,7 +55,7 @@ struct StackOverflowTests {
     let stored = try #require(try victim.reports().first, scene)
     let snapshot = try Victim.snapshot(of: stored)
     let report = CrashReport(snapshot: snapshot, symbolicating: false)
-    #expect(report.explanation?.hasPrefix("The stack overflowed") == true, scene)
+    #expect(report.explanation?.hasPrefix("Stack overflow") == true, scene)
 
     let thread = try #require(snapshot.crashedThread, scene)
     let range = try #require(thread.stackRange, scene)

@@ -48,7 +48,8 @@ struct CrashSummaryTests {
     let handled = try await victim.die(kind.name, on: .main)
     let lines = Self.block(in: handled.standardError, processID: handled.processID)
     #expect(lines.first?.hasPrefix("crash-summary 2 ") == true)
-    #expect(lines.last == "end")
+    #expect(lines.suffix(2).first == "end")
+    #expect(lines.last?.hasPrefix("to read this report: postmortem show --database /") == true)
     #expect(Self.blockSize(in: handled.standardError) <= 4096)
     #expect(lines.contains { $0.hasPrefix(kind.signal) }, "\(lines)")
     if let message = kind.message { #expect(lines.contains { $0.contains(message) }, "\(lines)") }
@@ -84,7 +85,7 @@ struct CrashSummaryTests {
     let chained = entries.filter { !$0.isCandidate }.map(\.address)
     #expect(Set(chained.prefix(8)).isSubset(of: expected), "\(lines)\n\(lldb.transcript)")
     let shown = try await checkSymbolication(of: handled, kind, victim, report.path)
-    let decided = shown.frames.filter {
+    let decided = shown.listed.filter {
       $0.isDecided && $0.inlined == false && $0.trust != "tail-call"
     }.compactMap { frame -> UInt64? in
       let module = snapshot.modules.first { $0.name == frame.module }
@@ -102,7 +103,11 @@ struct CrashSummaryTests {
 
   /// The part of a report's JSON that a log can tell as well as a dump.
   private struct Shown: Decodable {
-    struct Thread: Decodable { var frames: [Frame] }
+    struct Thread: Decodable {
+      var frames: [Frame]
+      var framesOmitted: Int
+      var framesOmittedAfter: Int
+    }
     struct Frame: Decodable, Equatable {
       var module: String?
       var moduleOffset: String?
@@ -119,6 +124,13 @@ struct CrashSummaryTests {
     var place: String?
     var threads: [Thread]
     var frames: [Frame] { threads.first?.frames ?? [] }
+    /// The frames up to those that a block folds.
+    var listed: ArraySlice<Frame> {
+      threads.first.map {
+        $0.framesOmitted > 0 ? $0.frames.prefix($0.framesOmittedAfter) : $0.frames[...]
+      }
+        ?? []
+    }
 
     init(_ json: String) throws {
       self = try JSONDecoder().decode(Self.self, from: Data(json.utf8))
@@ -149,9 +161,9 @@ struct CrashSummaryTests {
     let dumped = try Shown(try await run("exec \"$0\" show --json \"$2\""))
     #expect(logged.message == dumped.message)
     #expect(logged.place == dumped.place)
-    let count = min(logged.frames.prefix { $0.isDecided }.count, dumped.frames.count)
+    let count = min(logged.listed.prefix { $0.isDecided }.count, dumped.frames.count)
     #expect(count >= 7, "\(text)")
-    for (ours, theirs) in zip(logged.frames.prefix(count), dumped.frames) {
+    for (ours, theirs) in zip(logged.listed.prefix(count), dumped.frames) {
       var ours = ours
       // Two ways to the same frame.
       ours.trust = theirs.trust
@@ -212,13 +224,15 @@ struct CrashSummaryTests {
     #expect(try await victim.process().count == 1)
   }
 
-  @Test("Where Swift's backtracer prints there is one line, and `symbolicate` shows it")
+  @Test(
+    "Where Swift's backtracer prints there is one line and the command, and `symbolicate` shows it")
   func backtracer() async throws {
     let victim = try await Victim(.asTested)
     let handled = try await victim.die("null-read", on: .main, backtracer: true)
     #expect(handled.standardError.contains(" crashed:"))
     let lines = Self.block(in: handled.standardError, processID: handled.processID)
-    #expect(lines.count == 1)
+    #expect(lines.count == 2)
+    #expect(lines[1].hasPrefix("to read this report: postmortem show --database /"))
     let log = try victim.directory("log") + "/log"
     try handled.standardError.write(toFile: log, atomically: false, encoding: .utf8)
     let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
@@ -382,5 +396,6 @@ struct CrashSummaryTests {
       .replacing(/0x[0-9a-f]+/, with: "0xN")
       .replacing(/(^| )\/[^ ]+/, with: " PATH")
       .replacing(/^thread [0-9]+/, with: "thread N")
+      .replacing(#/ [0-9a-f]{8};/#, with: " ID;")
   }
 }

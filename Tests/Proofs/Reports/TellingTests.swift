@@ -43,7 +43,7 @@ import Testing
     #expect(client.extraMemory.map(\.size) == [4096, 12_000])
     #expect(!report.isCaptured(client.extraMemory[0]))
     #expect(report.isCaptured(client.extraMemory[1]))
-    let text = TextReport.text(of: report)
+    let text = TextReport.text(of: report, isFull: true)
     for expected in [
       "  route = GET /orders/\u{1F600}\n", "Breadcrumbs (last 128 of 202):\n", ": step 200\n",
       "  app.log, 18 bytes, of \(teller.directory.path)/files/app.log\n",

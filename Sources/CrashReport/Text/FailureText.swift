@@ -1,0 +1,96 @@
+internal import ProcessSnapshot
+
+// Sentences on failures that runtimes detect, and on a stack that is full; what happened first.
+
+extension LibraryFailure {
+  var sentences: [String] {
+    switch self {
+    case .assertion: ["A C assertion failed, and called abort()."]
+    case .other: ["The C library ended the process: it left a message and called abort()."]
+    case .stackSmashing:
+      [
+        "glibc detected stack smashing and called abort().",
+        "A function found, before it returned, that the guard value above its variables had been"
+          + " overwritten: one of them was written past its end.",
+      ]
+    case .bufferOverflow:
+      [
+        "glibc detected a buffer overflow and called abort().",
+        "A copy would have written past the end of its destination.",
+      ]
+    case .heapCorruption:
+      [
+        "glibc detected heap corruption and called abort().",
+        "The faulty write or free may have happened earlier, somewhere else.",
+      ]
+    }
+  }
+}
+
+extension ConcurrencyFailure {
+  var sentences: [String] {
+    let what =
+      switch self {
+      case .taskAllocation:
+        "memory of a task was not freed in the reverse order of its allocation (\"freed pointer was"
+          + " not the last allocation\")"
+      case .actorIsolation:
+        "code of an actor ran outside that actor's executor (\"Incorrect actor executor"
+          + " assumption\")"
+      case .other: "a rule was broken"
+      }
+    return [
+      "The Swift concurrency runtime stopped the process: \(what).",
+      "This is inferred from the functions on the stack; the runtime wrote its message to standard"
+        + " error alone.",
+    ]
+  }
+}
+
+extension StackOverflow {
+  var sentences: [String] {
+    var sentences = [headline]
+    let size = "(\(stack), \(Quantity.distance(stack.byteCount)))"
+    switch fault {
+    case .access(let address, let below, let isInGuard, let frameSize):
+      sentences.append(
+        "The address \(address) lies \(Quantity.distance(below)) below the"
+          + " stack \(size) and next to the stack pointer"
+          + " \(stackPointer)\(isInGuard ? ", in its guard" : "").")
+      if let frameSize {
+        sentences.append("The innermost frame alone is \(Quantity.distance(frameSize)) large.")
+      }
+    case .signal:
+      let place =
+        stackPointer.distance(above: stack.start).map {
+          "\(Quantity.distance($0)) above the end of"
+        } ?? "\(Quantity.distance(stack.start.wrappedDistance(above: stackPointer))) below"
+      sentences.append(
+        "A signal came, and the kernel had no room to deliver it: the stack pointer \(stackPointer)"
+          + " lies \(place) the stack \(size).")
+    }
+    if let limit {
+      sentences.append(
+        "The main thread's stack may grow to \(Quantity.distance(limit)) (RLIMIT_STACK).")
+    }
+    return sentences
+  }
+
+  /// Says which function fills the stack, and how often.
+  private var headline: String {
+    let calls = depth.map { depth in
+      let about = depth.estimated > 0 ? "about " : depth.isWhole ? "" : "at least "
+      let (sum, isTooMany) = depth.found.addingReportingOverflow(depth.estimated)
+      return "\(about)\(Quantity.grouped(isTooMany ? .max : sum)) calls deep"
+    }
+    guard let recursion else {
+      return "Stack overflow" + (calls.map { ", \($0)" } ?? "") + "."
+    }
+    let name = FunctionName.short(recursion.name)
+    let what =
+      recursion.count * 4 >= recursion.frames * 3
+      ? "\(name) calls itself"
+      : "\(name) is in \(recursion.count) of the innermost \(recursion.frames) frames"
+    return "Stack overflow: \(what)" + (calls.map { ", \($0)" } ?? "") + "."
+  }
+}
