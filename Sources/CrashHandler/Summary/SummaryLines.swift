@@ -210,7 +210,7 @@ struct SummaryLines {
     var index = 0
     while index < pathLimit, unsafe directory[index] != 0 {
       let byte = unsafe UInt8(bitPattern: directory[index])
-      if byte == UInt8(ascii: "/") {
+      if byte == 0x2F {  // "/"
         count = index
       } else if !isPlain(byte) {
         return unsafe Bytes(UnsafeRawPointer(directory), count: 0)
