@@ -101,7 +101,7 @@ struct CaptureTests {
     #expect(run.end.exitCode == 1, "\(run)")
     #expect(
       run.standardError.contains(
-        order == "exec" ? "no crash handler lives" : "does not catch signal"),
+        order == "exec" ? "has no crash handler" : "does not catch signal"),
       "\(run)")
     try victim.ask("alive")
   }

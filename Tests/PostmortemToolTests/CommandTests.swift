@@ -126,7 +126,7 @@ import Testing
     }
     // Words of docker, git, journalctl and coredumpctl.
     for (word, meant) in [
-      ("ps", "list"), ("logs", "list"), ("view", "show"), ("status", "stats"),
+      ("ps", "list"), ("logs", "list"), ("view", "show"), ("status", "stats' or 'doctor"),
       ("convert", "process"),
       ("vacuum", "prune"), ("top", "list --group"),
     ] {

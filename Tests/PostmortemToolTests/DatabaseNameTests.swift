@@ -132,6 +132,8 @@ import Testing
       (["doctor", "a", "b"], 64, "unexpected argument 'b'"),
       (["capture"], 64, "missing argument: PID"), (["list", "-f"], 64, "unknown option '-f'"),
       (["list", "-json"], 64, "did you mean '--json'?"),
+      (["list", "-f"], 64, "see postmortem watch"),
+      (["delete", "--older-than", "7d"], 64, "see postmortem prune --age"),
     ] as [([String], Int32, String)] {
       let child = try await run(words, variable: database)
       #expect(child.end.exitCode == status, "\(words) \(child)")

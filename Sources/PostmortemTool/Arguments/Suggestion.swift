@@ -4,7 +4,7 @@ enum Suggestion {
   private static let subcommands: [String: String] = [
     "log": "list", "logs": "list", "ps": "list", "reports": "list", "crashes": "list",
     "view": "show", "cat": "show", "report": "show", "last": "show latest", "latest": "show latest",
-    "convert": "process", "import": "process", "status": "stats", "summary": "stats",
+    "convert": "process", "import": "process", "status": "stats' or 'doctor", "summary": "stats",
     "top": "list --group", "group": "list --group", "send": "upload", "submit": "upload",
     "gc": "prune", "clean": "prune", "vacuum": "prune", "remove": "delete", "del": "delete",
     "gdb": "debug", "lldb": "debug", "check": "doctor", "html": "dashboard", "follow": "watch",
@@ -28,9 +28,21 @@ enum Suggestion {
     subcommands[word].map { "; did you mean '\($0)'?" }
   }
 
-  /// The same of an option, if the subcommand has it.
+  /// Options of other tools for what another subcommand does.
+  private static let elsewhere = [
+    "-f": "postmortem watch", "--follow": "postmortem watch",
+    "--older-than": "postmortem prune --age",
+    "--vacuum-time": "postmortem prune --age", "--age": "postmortem prune --age",
+    "--until": "postmortem prune --age",
+    "--html": "postmortem show --html, or postmortem dashboard",
+  ]
+
+  /// The same of an option, or of the subcommand that has it.
   static func option(_ word: String, among known: [String]) -> String? {
-    options[word]?.first(where: known.contains).map { "; did you mean '\($0)'?" }
+    if let meant = options[word]?.first(where: known.contains) {
+      return "; did you mean '\(meant)'?"
+    }
+    return elsewhere[word].map { "; see \($0)" }
   }
 
   /// A question to append to an error; empty where no known word is near.

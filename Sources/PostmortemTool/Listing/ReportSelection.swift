@@ -12,7 +12,8 @@ struct ReportSelection {
     let id: ReportID
     let path: String
     let time: Timestamp
-    let kind: ReportDetails.Kind
+    /// Of a report that the index lacks it is read from the minidump.
+    let kind: () -> ReportDetails.Kind
     var program: String?
     var executable: String?
     var processID: UInt64?
@@ -44,6 +45,9 @@ struct ReportSelection {
   /// The longest process ID of Linux has so many digits (`PID_MAX_LIMIT`, 4,194,304).
   private static let longestProcessID = 7
 
+  /// Dumps that are read, the newest ones.
+  private static let maximumDumps = 1000
+
   /// Finds the one that a word means; nil if there is none.
   ///
   /// - Parameter word: nil for the newest.
@@ -53,7 +57,7 @@ struct ReportSelection {
     if let word, let id = ReportID(word), let report = try reports?.report(id),
       report.state != .new
     {
-      return Candidate(ListedReport(stored: report, facts: nil), kind: .crash)
+      return Candidate(ListedReport(stored: report, facts: nil)) { .crash }
     }
     let all = try candidates(readingAll: false)
     if let found = try find(word, in: all) { return found }
@@ -114,11 +118,15 @@ struct ReportSelection {
   ///
   /// The end of a process that is stopped for a deployment must not hide the crash before it.
   private static func newest(of candidates: [Candidate]) -> Candidate? {
-    func newest(_ kinds: Set<ReportDetails.Kind>) -> Candidate? {
-      candidates.filter { kinds.contains($0.kind) }
-        .max { ($0.time, $0.id) < ($1.time, $1.id) }
+    var (other, end): (Candidate?, Candidate?)
+    for candidate in candidates.sorted(by: { ($0.time, $0.id) > ($1.time, $1.id) }) {
+      switch candidate.kind() {
+      case .crash: return candidate
+      case .end: end = end ?? candidate
+      case .hang, .dump: other = other ?? candidate
+      }
     }
-    return newest([.crash]) ?? newest([.hang, .dump]) ?? newest([.end])
+    return other ?? end
   }
 
   /// Reports and dumps.
@@ -135,10 +143,11 @@ struct ReportSelection {
         : try ListedReport.indexed(database.unorderedReports(), in: database)
       for report in listed where report.stored.state != .new {
         known.insert(report.stored.id)
-        found.append(Candidate(report, kind: report.kind(in: database)))
+        found.append(Candidate(report) { report.kind(in: database) })
       }
     }
-    for dump in WaitingDump.all(in: place) where !known.contains(dump.name.reportID) {
+    for dump in WaitingDump.all(in: place).prefix(Self.maximumDumps)
+    where !known.contains(dump.name.reportID) {
       guard let facts = dump.facts() else { continue }
       found.append(Candidate(dump, facts))
     }
@@ -147,7 +156,7 @@ struct ReportSelection {
 }
 
 extension ReportSelection.Candidate {
-  init(_ report: ListedReport, kind: ReportDetails.Kind) {
+  init(_ report: ListedReport, kind: @escaping () -> ReportDetails.Kind) {
     id = report.stored.id
     path = report.stored.path
     time = report.time
@@ -163,7 +172,8 @@ extension ReportSelection.Candidate {
     path = dump.path
     let known = facts.time.flatMap { $0.nanoseconds > 0 ? $0 : nil }
     time = known ?? Timestamp(nanoseconds: dump.modificationTime)
-    kind = facts.details?.kind ?? .crash
+    let word = facts.details?.kind ?? .crash
+    kind = { word }
     program = facts.program
     executable = facts.details?[.executable]?.lastComponent ?? dump.name.identifier
     processID = facts.details?[.processID]
