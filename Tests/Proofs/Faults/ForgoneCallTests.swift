@@ -1,5 +1,6 @@
 import CrashReport
 import CrashTestSupport
+import ProcessSnapshot
 import Testing
 
 /// Real seccomp filters take from the handler what it can do without.

@@ -36,7 +36,7 @@ struct TrappedCallTests {
   }
 
   @Test("The list has all calls of the document")
-  func list() { #expect(Self.calls.count >= 45) }
+  func list() { #expect(Self.calls.count >= 43) }
 
   /// A trap, too, changes no end: the call is answered as one that the kernel does not have.
   @Test(

@@ -38,7 +38,7 @@ import Testing
   }
 
   /// The most code lines of files that a handler can reach.
-  private static let budget = 13_000
+  private static let budget = 11_000
 
   @Test("The crash path keeps its budget of code lines")
   func budget() async throws {
