@@ -42,12 +42,9 @@ import Testing
   }
 
   private func apply(wholly: Bool = true) throws {
-    let descriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    try #require(descriptor >= 0)
-    defer { close(descriptor) }
-    PendingDumpBound(
-      directoryDescriptor: descriptor, identifier: "app", host: HostIdentity.current()
-    ).apply(wholly: wholly)
+    let opened = try Directory(path: directory.path)
+    PendingDumpBound(directory: opened, identifier: "app", host: HostIdentity.current())
+      .apply(wholly: wholly)
   }
 
   @Test("A dump that a clock has dated that was not set does not count as the oldest")

@@ -149,7 +149,7 @@ struct ThreadWriter {
   @_noLocks
   func writeOwnStatus(_ threadID: Int32) {
     capture.writer.unsigned(.threadState, 0x52, width: 1)  // "R"
-    let time = capture.mayMake(CallBit.clocks) ? pm_thread_processor_time() : 0
+    let time = capture.mayMake(CallBit.proc) ? pm_thread_processor_time() : 0
     if time != 0 { capture.writer.unsigned(.threadProcessorTime, time) }
     guard let line = status.line(of: threadID) else { return }
     let capacity = ThreadTable.nameCapacity
