@@ -10,10 +10,10 @@ internal import CSignalSafe
 @safe
 struct ResidentPages {
   /// Pages that one read tells of, and the number of such windows that are kept: one for the stack and the
-  /// thread-local block of each of some 200 threads.
+  /// thread-local block of each of some hundred threads.
   private static var window: Int { 512 }
-  private static var capacity: Int { 256 }
-  /// Bytes of a window: its number and one, and a bit for each page.
+  private static var capacity: Int { 1024 }
+  /// Bytes of a window: its number with the count of `forget` above it, and a bit for each page.
   private static var stride: Int { 8 &+ window / 8 }
   private static var entriesOffset: Int { capacity &* stride }
   static var byteCount: Int { @_noLocks get { entriesOffset &+ window &* 8 } }
@@ -24,6 +24,8 @@ struct ResidentPages {
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private(set) var file = HeldFile()
+  /// Calls of `forget`, from bit 44 on: no window has so high a number.
+  private var generation: UInt64 = 0
 
   /// - Parameters:
   ///   - memory: of `byteCount` zeros.
@@ -46,13 +48,7 @@ struct ResidentPages {
 
   /// Forgets what was read, for threads have run since.
   @_noLocks
-  func forget() {
-    var index = 0
-    while index < ResidentPages.capacity {
-      memory.setWord(index &* ResidentPages.stride, 0)
-      index &+= 1
-    }
-  }
+  mutating func forget() { generation &+= 1 &<< 44 }
 
   /// Counts the bytes from an address on that are alike: all of pages that are here, or none.
   ///
@@ -78,9 +74,9 @@ struct ResidentPages {
   private func has(_ page: UInt64) -> Bool {
     let number = page &>> 9
     // By multiplication, since stacks lie at equal distances.
-    let hash = (number &* 0x9E37_79B9_7F4A_7C15) &>> 56
+    let hash = (number &* 0x9E37_79B9_7F4A_7C15) &>> 54
     let offset = Int(truncatingIfNeeded: hash) &* ResidentPages.stride
-    if memory.word(offset) != number &+ 1 { read(number, to: offset) }
+    if memory.word(offset) != generation | number { read(number, to: offset) }
     let word = Int(truncatingIfNeeded: page & 511) / 64
     return memory.word(offset &+ 8 &+ word &* 8) &>> (page & 63) & 1 == 1
   }
@@ -103,6 +99,6 @@ struct ResidentPages {
       page &+= 1
       if page & 63 == 0 { memory.setWord(offset &+ page / 8, bits) }
     }
-    memory.setWord(offset, number &+ 1)
+    memory.setWord(offset, generation | number)
   }
 }
