@@ -1,5 +1,6 @@
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
 import Testing
