@@ -19,12 +19,26 @@ extension CrashReportDatabase {
   public func prune(
     _ condition: PruneCondition = PruneCondition()
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
+    try prune(condition) { _ in }
+  }
+
+  /// The same.
+  ///
+  /// - Parameter passedOver: takes the error of each file that the system does not give or remove; may get
+  ///   one more than once.
+  package func prune(
+    _ condition: PruneCondition, passedOver: (CrashReportDatabaseError) -> Void
+  ) throws(CrashReportDatabaseError) -> [StoredReport] {
     var removed: [StoredReport] = []
-    for report in try excess(condition) {
-      if (try? delete(report.id)) == true { removed.append(report) }
+    for report in try excess(condition, passedOver: passedOver) {
+      do throws(CrashReportDatabaseError) {
+        if try delete(report.id) { removed.append(report) }
+      } catch {
+        passedOver(error)
+      }
     }
     try renewImpossibleDates()
-    try removeLeftovers()
+    try removeLeftovers(passedOver)
     return removed
   }
 
@@ -32,7 +46,7 @@ extension CrashReportDatabase {
   private func renewImpossibleDates() throws(CrashReportDatabaseError) {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let database = try open()
-    for report in try reports() where !report.date(at: now).isPossible(at: now) {
+    for report in try listing().reports where !report.date(at: now).isPossible(at: now) {
       FileDate.renew(
         StoredReport.fileName(report.id), in: try database.subdirectory(report.state).descriptor)
     }
@@ -42,10 +56,27 @@ extension CrashReportDatabase {
   public func excess(
     _ condition: PruneCondition = PruneCondition()
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
+    try excess(condition) { _ in }
+  }
+
+  /// The same.
+  ///
+  /// - Parameter passedOver: takes the error of each file that the system does not give.
+  package func excess(
+    _ condition: PruneCondition, passedOver: (CrashReportDatabaseError) -> Void
+  ) throws(CrashReportDatabaseError) -> [StoredReport] {
     let attachments = try open().subdirectory(Self.attachmentsDirectory)
+    let listing = try listing()
+    listing.sortedFailures.forEach(passedOver)
     var sized: [(report: StoredReport, size: Int64)] = []
-    for report in try reports() where report.state != .new {
-      let attached = try attachments.sizeOfFiles(in: report.id.description)
+    for report in listing.reports where report.state != .new {
+      var attached: Int64 = 0
+      do throws(CrashReportDatabaseError) {
+        attached = try attachments.sizeOfFiles(in: report.id.description)
+      } catch {
+        guard error.concernsOneFile else { throw error }
+        passedOver(error)
+      }
       sized.append((report, report.size.clampedAdding(attached)))
     }
     return condition.excess(among: sized, now: Int64(time(nil)))
@@ -79,44 +110,58 @@ extension CrashReportDatabase {
   /// The age of remains, in nanoseconds: younger ones may belong to a process at work.
   static let leftoverAge: Int64 = 259_200_000_000_000
 
-  private func removeLeftovers() throws(CrashReportDatabaseError) {
+  private func removeLeftovers(
+    _ passedOver: (CrashReportDatabaseError) -> Void
+  ) throws(CrashReportDatabaseError) {
     let database = try open()
     let oldest = SystemClock.now &- Self.leftoverAge
-    try removeOld(in: database.subdirectory(.new), before: oldest) {
+    try removeOld(in: database.subdirectory(.new), before: oldest, passedOver) {
       (name) throws(CrashReportDatabaseError) in name.hasSuffix(".dmp") || name.hasSuffix(".tmp")
     }
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
-      try removeOld(in: directory, before: oldest) { (name) throws(CrashReportDatabaseError) in
+      try removeOld(in: directory, before: oldest, passedOver) {
+        (name) throws(CrashReportDatabaseError) in
         guard let id = StoredReport.id(metadataName: name) else { return false }
         return try directory.status(of: StoredReport.fileName(id)) == nil
       }
     }
     let attachments = try database.subdirectory(Self.attachmentsDirectory)
     for name in try attachments.names() {
-      guard let id = ReportID(name), id.description == name,
-        let status = try attachments.status(of: name), status.kind == .directory,
-        attachments.isLeft(name, status, before: oldest), try report(id) == nil
-      else { continue }
-      try? attachments.removeDirectory(name)
+      do throws(CrashReportDatabaseError) {
+        guard let id = ReportID(name), id.description == name,
+          let status = try attachments.status(of: name), status.kind == .directory,
+          attachments.isLeft(name, status, before: oldest), try report(id) == nil
+        else { continue }
+        try attachments.removeDirectory(name)
+      } catch {
+        passedOver(error)
+      }
     }
   }
 
   /// Removes the regular files of a directory, and directories of such, that are remains and have not
   /// changed since a time.
+  ///
+  /// - Parameter passedOver: takes the error of each that the system does not give or remove.
   func removeOld(
     in directory: borrowing Directory, before time: Int64,
+    _ passedOver: (CrashReportDatabaseError) -> Void = { _ in },
     where isLeftover: (String) throws(CrashReportDatabaseError) -> Bool
   ) throws(CrashReportDatabaseError) {
     for name in try directory.names() {
-      guard try isLeftover(name), let status = try directory.status(of: name),
-        directory.isLeft(name, status, before: time)
-      else { continue }
-      switch status.kind {
-      case .regular: try? directory.remove(name)
-      // Of an uploader that was killed as it made its claim's directory.
-      case .directory: try? directory.removeDirectory(name)
-      default: continue
+      do throws(CrashReportDatabaseError) {
+        guard try isLeftover(name), let status = try directory.status(of: name),
+          directory.isLeft(name, status, before: time)
+        else { continue }
+        switch status.kind {
+        case .regular: try directory.remove(name)
+        // Of an uploader that was killed as it made its claim's directory.
+        case .directory: try directory.removeDirectory(name)
+        default: continue
+        }
+      } catch {
+        passedOver(error)
       }
     }
   }

@@ -86,50 +86,6 @@ public struct CrashReportDatabase: Sendable {
     try unorderedReports().sorted { ($0.creationTime, $0.id) < ($1.creationTime, $1.id) }
   }
 
-  /// Calls a function with pieces of `0..<count`, and returns all results in any order.
-  package typealias Collection = (
-    _ count: Int, _ body: @Sendable (Range<Int>) -> [StoredReport]
-  ) -> [StoredReport]
-
-  /// All reports, in no order.
-  ///
-  /// - Parameter collect: may call its argument on several threads.
-  package func unorderedReports(
-    _ collect: Collection = { $1(0..<$0) }
-  ) throws(CrashReportDatabaseError) -> [StoredReport] {
-    let database = try open()
-    var found: [StoredReport] = []
-    var places: [ReportID: Int] = [:]
-    // In the order in which reports move, so that none is missed.
-    for state in StoredReport.State.allCases {
-      let directory = try database.subdirectory(state)
-      let names = try directory.names()
-      let failure = Mutex<CrashReportDatabaseError?>(nil)
-      let reports = collect(names.count) { piece in
-        names[piece].compactMap { name in
-          do throws(CrashReportDatabaseError) {
-            guard let id = StoredReport.id(fileName: name) else { return nil }
-            return try storedReport(id, name, state: state, in: directory)
-          } catch {
-            failure.withLock { $0 = error }
-            return nil
-          }
-        }
-      }
-      if let failure = failure.withLock({ $0 }) { throw failure }
-      places.reserveCapacity(places.count + reports.count)
-      for report in reports {
-        if let place = places.updateValue(found.count, forKey: report.id) {
-          found[place] = report
-          places[report.id] = place
-        } else {
-          found.append(report)
-        }
-      }
-    }
-    return found
-  }
-
   /// One report.
   ///
   /// - Returns: nil if the database has none of this ID.
@@ -172,13 +128,6 @@ public struct CrashReportDatabase: Sendable {
     _ id: ReportID, _ name: String, state: StoredReport.State, in directory: borrowing Directory
   ) throws(CrashReportDatabaseError) -> StoredReport? {
     guard let status = try directory.status(of: name), status.kind == .regular else { return nil }
-    let metadata = try directory.metadata(of: id)
-    return StoredReport(
-      id: id, state: state,
-      creationTime: Timestamp(
-        seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000),
-      size: status.size, upload: ReportUpload(metadata),
-      modificationTime: status.modificationTime, changeTime: status.changeTime,
-      directory: directory.path)
+    return StoredReport(id, state, status, try directory.metadata(of: id), in: directory)
   }
 }

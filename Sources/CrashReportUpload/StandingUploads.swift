@@ -8,6 +8,8 @@ package struct StandingUploads: Sendable {
   private var failures = 0
   /// The time before which the server takes nothing, in seconds since 1970.
   private var heldUntil: Int64 = 0
+  /// Reports whose files could not be read, of which an event has told.
+  private var passedOver: Set<ReportID> = []
 
   /// Failures in a row after which the cause is taken to be the server.
   private static let failuresThatHold = 3
@@ -75,7 +77,7 @@ package struct StandingUploads: Sendable {
   }
 
   /// Delays all pending reports, so that a restart does not try each of them again.
-  private func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
+  private mutating func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
     for report in try pending() where (report.upload.nextAttemptTime?.seconds ?? 0) < time {
       try engine.database.delayUpload(
         report.id, until: time, because: "waits with the others: \(engine.target.place) takes none")
@@ -87,12 +89,12 @@ package struct StandingUploads: Sendable {
     case wait(Int64)
   }
 
-  private func waitingTime() throws(CrashReportDatabaseError) -> Int64 {
+  private mutating func waitingTime() throws(CrashReportDatabaseError) -> Int64 {
     if case .wait(let seconds) = try next() { seconds } else { 1 }
   }
 
   /// The report whose turn it is: asked for before others, seldom tried before often, old before new.
-  private func next() throws(CrashReportDatabaseError) -> Next {
+  private mutating func next() throws(CrashReportDatabaseError) -> Next {
     let now = engine.clock.now()
     let pending = try pending()
     guard !pending.isEmpty else { return .wait(Self.patience) }
@@ -124,9 +126,13 @@ package struct StandingUploads: Sendable {
   }
 
   /// The pending reports that may be sent: all with consent, else the requested ones.
-  private func pending() throws(CrashReportDatabaseError) -> [StoredReport] {
+  private mutating func pending() throws(CrashReportDatabaseError) -> [StoredReport] {
     let isEnabled = try engine.database.uploadsEnabled()
-    let all = try engine.database.reports().filter { $0.state == .pending }
+    let listing = try engine.database.listing()
+    for (id, error) in listing.failures where passedOver.insert(id).inserted {
+      engine.emit(.failed(id, reason: error.description))
+    }
+    let all = listing.knownReports.filter { $0.state == .pending }
     let ids = Set(all.map(\.id))
     return all.filter { report in
       // Goes with the other, or is settled when that is gone.

@@ -17,7 +17,8 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
     public static let delayed = Kind(rawValue: "delayed")
     /// The server refused the report for a `reason`; not tried again without `requestUpload`.
     public static let skipped = Kind(rawValue: "skipped")
-    /// The database could not be read or written for a `reason`; it is tried again.
+    /// The database, or the files of one report, could not be read or written for a `reason`; it is tried
+    /// again.
     public static let failed = Kind(rawValue: "failed")
   }
 
@@ -58,8 +59,8 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
     UploadEvent(kind: .skipped, reportID: id, reason: reason)
   }
 
-  package static func failed(reason: String) -> UploadEvent {
-    UploadEvent(kind: .failed, reportID: nil, reason: reason)
+  package static func failed(_ id: ReportID? = nil, reason: String) -> UploadEvent {
+    UploadEvent(kind: .failed, reportID: id, reason: reason)
   }
 
   /// One line for a log.
@@ -73,6 +74,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
       case .delayed:
         "not uploaded, and not before \(nextAttemptTime?.description ?? "?"): \(reason ?? "")"
       case .skipped: "skipped: \(reason ?? "")"
+      case .failed where reportID != nil: "passed over: \(reason ?? "")"
       case .failed: "uploads are held up: \(reason ?? "")"
       default: kind.rawValue
       }

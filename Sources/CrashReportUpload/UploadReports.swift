@@ -8,8 +8,9 @@ package import IntermediateDump
 /// - Parameters:
 ///   - ids: these, whether uploads are enabled or not; nil for all that are pending, if they are
 ///     enabled.
-///   - emit: takes each event.
-/// - Returns: the number of them that the server does not have.
+///   - emit: takes each event; a failure for each report of which the system does not give a file, and which
+///     is passed over.
+/// - Returns: the number of the others that the server does not have.
 /// - Throws: `UploadError`, also where another uploader is at work.
 package func uploadReports(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
@@ -20,9 +21,19 @@ package func uploadReports(
   do throws(CrashReportDatabaseError) {
     database = try CrashReportDatabase(path: path)
     let isEnabled = try database.uploadsEnabled()
-    reports = try database.reports().filter { report in
+    let listing = try database.listing()
+    for id in ids ?? [] {
+      if let error = listing.failures[id] { throw error }
+    }
+    var passedOver = ids == nil ? listing.failures : [:]
+    reports = listing.knownReports.filter { report in
       if let ids { return report.state != .new && ids.contains(report.id) }
-      return report.state == .pending && (isEnabled || report.upload.isRequested)
+      guard report.state == .pending, isEnabled || report.upload.isRequested else { return false }
+      passedOver[report.id] = database.refusal(of: report)
+      return passedOver[report.id] == nil
+    }.sorted { ($0.creationTime, $0.id) < ($1.creationTime, $1.id) }
+    for (id, error) in passedOver.sorted(by: { $0.key < $1.key }) {
+      emit(.failed(id, reason: error.description))
     }
   } catch {
     throw UploadError(error)
@@ -55,17 +66,22 @@ extension UploadEngine {
     }
     var left = reports.count
     for id in reports.map(\.id) {
-      // Looked up again: the previous holder of the claim may have sent it.
-      guard let report = try database.report(id), report.state == .pending,
-        !report.isCountedWithAnother
-      else {
-        if try hasServer(id) { left -= 1 }
-        continue
-      }
-      switch try await upload(report, &claim, failures: 0) {
-      case .uploaded: left -= 1
-      case .skipped, .delayed, .heldBack: break
-      case .interrupted: return left
+      do throws(CrashReportDatabaseError) {
+        // Looked up again: the previous holder of the claim may have sent it.
+        guard let report = try database.report(id), report.state == .pending,
+          !report.isCountedWithAnother
+        else {
+          if try hasServer(id) { left -= 1 }
+          continue
+        }
+        switch try await upload(report, &claim, failures: 0) {
+        case .uploaded: left -= 1
+        case .skipped, .delayed, .heldBack: break
+        case .interrupted: return left
+        }
+      } catch {
+        guard error.concernsOneFile else { throw error }
+        emit(.failed(id, reason: error.description))
       }
     }
     try settleCountedReports()
@@ -94,7 +110,9 @@ package func describeUploads(
   do throws(CrashReportDatabaseError) {
     let database = try CrashReportDatabase(path: path)
     let engine = UploadEngine(database: database, target: target, emit: { _ in })
-    for report in try database.reports() {
+    for report in try database.listing().reports.sorted(by: {
+      ($0.creationTime, $0.id) < ($1.creationTime, $1.id)
+    }) {
       guard ids?.contains(report.id) ?? (report.state == .pending) else { continue }
       described.insert(report.id)
       let content = try target.content(of: report, in: database, report.upload.reduction)

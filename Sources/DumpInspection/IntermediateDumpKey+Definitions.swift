@@ -345,6 +345,10 @@ extension IntermediateDumpKey {
       PID namespace. Absent where the default action follows, at once or after Swift's backtracer.
       """)
     case .previousHandler: .address("The handler that was there before ours, if it runs.")
+    case .previousHandlerIsBacktracer: .unsigned(1, """
+      1: that handler is Swift's backtracer, in a shared runtime or one that is linked statically. Absent \
+      for others, and in dumps of versions before 1.1.0.
+      """)
     case .survivedCrashes:
       .unsigned(4, "Earlier crashes of this process that have dumps of their own.")
     case .precedingReport: .bytes(16, "The report ID of the last of them.")

@@ -167,6 +167,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case ownerIsMapped = 1210
   case ownerTakesRequests = 1211
   case ownerToldStacks = 1212
+  case previousHandlerIsBacktracer = 1213
 
   case dumpRequest = 1300
   case requestKind = 1301

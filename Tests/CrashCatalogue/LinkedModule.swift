@@ -7,7 +7,12 @@ public struct LinkedModule: Sendable {
   public enum Layout: String, CaseIterable, Sendable {
     /// Headers, data and code in the file's first page: each mapping begins with the same bytes.
     case lld
+    /// Each segment on pages of its own.
+    case lldSeparate
+    /// Headers, data that cannot be written, and code in one segment.
+    case lldWithoutReadOnly
     case gold
+    case goldReadOnly
     case bfd
     /// Headers and code in one segment.
     case oneSegment
@@ -25,7 +30,10 @@ public struct LinkedModule: Sendable {
     let linker =
       switch layout {
       case .lld, .swiftOfLLD: ["-fuse-ld=lld"]
+      case .lldSeparate: ["-fuse-ld=lld", "-Wl,-z,separate-code"]
+      case .lldWithoutReadOnly: ["-fuse-ld=lld", "-Wl,--no-rosegment"]
       case .gold: ["-fuse-ld=gold"]
+      case .goldReadOnly: ["-fuse-ld=gold", "-Wl,--rosegment"]
       case .bfd: ["-fuse-ld=bfd"]
       case .highAddress: ["-fuse-ld=bfd", "-Wl,-Ttext-segment=0x200000"]
       case .oneSegment: ["-fuse-ld=bfd", "-Wl,-z,noseparate-code"]

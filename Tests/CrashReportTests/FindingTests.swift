@@ -146,6 +146,28 @@ import Testing
     #expect(try trapped([0x06, 0x90, 0x90, 0x90, 0x90]).kind == "illegal-instruction")
   }
 
+  /// Registers hold no address then: without the instruction one of them would be blamed.
+  @Test(arguments: [
+    ([0xF4] as [UInt8], true), ([0xFA, 0x90], true), ([0xCD, 0x81], true), ([0x66, 0xED], true),
+    ([0x0F, 0x30], true), ([0x48, 0x0F, 0x22, 0xD8], true), ([0x0F, 0x01, 0x10], true),
+    ([0x0F, 0x01, 0xF8], true),
+    // mov (%rax), %eax; xgetbv; movaps.
+    ([0x8B, 0x00], false), ([0x0F, 0x01, 0xD0], false), ([0x0F, 0x28, 0x00], false), ([], false),
+  ])
+  func instructionsOfTheKernel(_ code: [UInt8], _ isPrivileged: Bool) throws {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    var exception = ExceptionSnapshot(threadID: 1)
+    (exception.signal, exception.code, exception.trapNumber) = (11, 0x80, 13)
+    var context = X86_64Context()
+    (context.rip, context.r10) = (0x4000, 0xDEAD_BEEF_DEAD_BEEF)
+    exception.context = .x86_64(context)
+    snapshot.exception = exception
+    snapshot.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x4000, bytes: code)])
+    let found = try #require(snapshot.finding())
+    #expect(found.kind == (isPrivileged ? "privileged-instruction" : "general-protection"))
+    #expect(found.certainty == (isPrivileged ? .certain : .likely))
+  }
+
   @Test(arguments: [
     (0x2000 as UInt64, 0x2000 as UInt64, "end-of-code", Finding.Certainty.likely),
     (0x2000, 0x1FFE, "end-of-code", .certain),

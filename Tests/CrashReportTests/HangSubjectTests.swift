@@ -69,6 +69,28 @@ import Testing
     }
   }
 
+  /// As a serial queue and the main queue have it: libdispatch calls the block by a jump.
+  @Test(arguments: [
+    ["_dispatch_continuation_pop", "_dispatch_lane_serial_drain", "_dispatch_worker_thread"],
+    ["_dispatch_source_invoke", "_dispatch_lane_invoke"], ["_dispatch_worker_thread"],
+    ["_dispatch_lane_barrier_sync_invoke_and_complete", "_dispatch_sync_function_invoke"],
+  ])
+  func aBlockOfAQueueIsAJob(_ runners: [String]) {
+    let frames = ["futex_wait", "Shop.load() -> ()"] + runners + ["start_thread", "clone3"]
+    let job = frames.map { StackFrame($0, module: $0 == "futex_wait" || $0 == "clone3" ? 1 : 0) }
+    let found = subject(.lastSeen, first: 2, [1: idleLoop, 2: job, Self.monitor: ownMonitor])
+    #expect(found.threadID == 2 && found.hasPlace)
+  }
+
+  /// Who waits for a queue is at no job of it.
+  @Test func aThreadThatWaitsForAQueueIsNotBlamed() {
+    let waiting = stack(
+      "futex_wait", "__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow", "Shop.ask() -> ()",
+      "start_thread", "clone3")
+    let found = subject(.lastSeen, first: 1, [1: waiting, Self.monitor: ownMonitor])
+    #expect(found.threadID == 1 && !found.hasPlace)
+  }
+
   @Test func ofSeveralPlacesNoneIsKnown() {
     let stacks: [UInt32: [StackFrame]] = [
       1: idleLoop, 2: blocked(in: "Shop.load() -> ()"), 3: blocked(in: "Shop.save() -> ()"),

@@ -76,6 +76,14 @@ import Testing
     #expect(finding?.kind != "swift-uncaught-error")
   }
 
+  /// As of 351 pairs of crashes one said it.
+  @Test func aCallToNowhereHasNoMessage() {
+    let nowhere = StackFrame(nil, module: nil)
+    let (message, other, _) = result(
+      snapshot(Self.thrown, signal: 11), [nowhere, own("crash_null_call"), own("Shop.f() -> ()")])
+    #expect(message == nil && other == [Self.thrown])
+  }
+
   @Test func whoFailedItselfHasNotTheOthersText() {
     let frames = [swift(Self.failure), own("Shop.f() -> ()", file: "/src/cart.swift")]
     // The other one threw.

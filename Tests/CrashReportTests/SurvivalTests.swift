@@ -8,13 +8,14 @@ import Testing
 @Suite struct SurvivalTests {
   private func report(
     _ outcome: Survival.Outcome?, handler: UInt64? = nil, module: String = "/opt/lib.so",
-    crashes: UInt32? = nil
+    crashes: UInt32? = nil, isBacktracer: Bool = false
   ) -> CrashReport {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.modules = [ModuleSnapshot(address: 0x1000, size: 0x1000, path: module)]
     var survival = Survival()
     survival.outcome = outcome
     survival.previousHandler = handler.map { Address($0) }
+    survival.previousHandlerIsBacktracer = isBacktracer
     survival.survivedCrashes = crashes
     survival.precedingReport = crashes.flatMap { _ in ReportID(bytes: [UInt8](1...16)) }
     snapshot.survival = survival
@@ -38,7 +39,13 @@ import Testing
         == "may have survived: a handler installed later had called ours, and went on")
     #expect(
       field("Outcome", of: report(nil, handler: 0x1234))
-        == "previous handler in lib.so ran after the dump; process ended")
+        == "Swift's backtracer ran after the dump")
+    #expect(
+      field("Outcome", of: report(.previousHandlerRan, handler: 0x1234, isBacktracer: true))
+        == "Swift's backtracer ran after the dump")
+    #expect(
+      field("Outcome", of: report(.wentOn, handler: 0x1234, isBacktracer: true))
+        == "Swift's backtracer took it; process went on")
     #expect(
       field("Outcome", of: report(.discarded))
         == "the kernel discarded the signal; process went on")

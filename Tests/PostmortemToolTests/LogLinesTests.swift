@@ -1,5 +1,6 @@
 import Foundation
 import IntermediateDump
+import ProcessSnapshot
 import Testing
 
 @testable import CrashReport
@@ -73,14 +74,64 @@ struct LogLinesTests {
     #expect(found.count == 1 && found.first?.frames.count == 2 && found.first?.isWhole == true)
   }
 
-  @Test("With nothing in front a summary of mixed lines says that it contradicts itself")
+  @Test(
+    "With nothing in front a summary of mixed lines is refused, and says what contradicts itself")
   func nothing() throws {
     let found = summaries(in: mixed(lines(of: "web"), lines(of: "api"))).found
+    try expectRefusal(of: found, saying: "product: web, then api")
+  }
+
+  /// No line comes twice in the second summary: its stack alone is that of the first.
+  @Test("So is one that took the end of another", arguments: [2, 6, 8, 9])
+  func interrupted(_ place: Int) throws {
+    let (web, api) = (lines(of: "web"), lines(of: "api"))
+    let log = web[..<place] + api[..<place] + web[place...] + api[place...]
+    let found = summaries(in: Array(log)).found
+    try expectRefusal(of: found, saying: "another line")
+  }
+
+  @Test(
+    "One that follows a summary without an end, as of a program that was started again, is whole")
+  func restarted() throws {
+    let (web, api) = (lines(of: "web"), lines(of: "api"))
+    for place in [1, 6, 9] {
+      let found = summaries(in: Array(web[..<place]) + api + ["noise"] + api).found
+      #expect(found.map(\.isWhole) == [false, true, true])
+      #expect(found.allSatisfy { !$0.isContradictory })
+    }
+  }
+
+  /// Neither text nor JSON has a frame, a cause or an ID of it.
+  private func expectRefusal(of found: [LoggedSummary], saying words: String) throws {
     let last = try #require(found.last)
     #expect(last.isContradictory)
     #expect(found.filter { $0.isWhole && !$0.isContradictory }.isEmpty)
-    let text = LoggedSummarySymbolicator(readsFiles: false).text(of: last)
-    #expect(text.contains("contradict"), "\(text)")
+    let symbolicator = LoggedSummarySymbolicator(readsFiles: false)
+    let text = symbolicator.text(of: last)
+    #expect(text.contains("contradict") && text.contains(words), "\(text)")
+    for word in ["SIGSEGV)", "#0", "0x1f2a", "Report 3f2a", "worker"] {
+      #expect(!text.contains(word), "\(text)")
+    }
+    let report = symbolicator.report(of: last)
+    #expect(report.threads.isEmpty && report.cause == nil && report.snapshot.exception == nil)
+    #expect(report.snapshot.modules.isEmpty && report.snapshot.reportID == nil)
+    #expect(report.snapshot.capture.damage?.contains(words) == true)
+    #expect(!report.snapshot.capture.isComplete)
+  }
+
+  @Test(
+    "Colors of a terminal are passed over",
+    arguments: [
+      "\u{1B}[31mLINE\u{1B}[0m",
+      "\u{1B}[2m2026-11-26T04:20:0NZ\u{1B}[0m web \u{1B}[1;38;5;9mLINE\u{1B}[K",
+    ])
+  func colors(_ form: String) throws {
+    let log = lines(of: "web").enumerated().map {
+      form.replacing("N", with: "\($0)").replacing("LI\($0)E", with: $1)
+    }
+    let summary = try #require(summaries(in: log).found.first)
+    #expect(summary.isWhole && summary.dumpPath == "/var/a b@id")
+    #expect(summary.frames.map(\.moduleName) == ["web", "web"])
   }
 
   @Test("Docker's JSON is undone, its cut lines too, and of two containers mixed")
@@ -131,6 +182,50 @@ struct LogLinesTests {
     }
     let found = summaries(in: log).found
     #expect(found.count == 1 && found.first?.modules.count == 1 && found.first?.isWhole == true)
+  }
+
+  @Test("Entries of a journal's export are undone, and of two units mixed")
+  func journalExport() {
+    func log(_ name: String) -> [[String]] {
+      lines(of: name).enumerated().map { number, line in
+        [
+          "__CURSOR=s=\(UUID())", "__REALTIME_TIMESTAMP=17000000\(number)", "_PID=1",
+          "_SYSTEMD_UNIT=\(name).service", "MESSAGE=\(line)",
+          "_SOURCE_REALTIME_TIMESTAMP=\(number)", "",
+        ]
+      }
+    }
+    expectBoth(zip(log("web"), log("api")).flatMap { $0 + $1 }, "export")
+    // Without the empty line behind the last entry.
+    #expect(summaries(in: Array(log("web").joined().dropLast())).found.first?.isWhole == true)
+  }
+
+  @Test("Quoted texts are undone: members of JSON on lines of their own, values of logfmt, arrays")
+  func quoted() throws {
+    func string(_ text: String) throws -> String {
+      String(
+        decoding: try JSONSerialization.data(withJSONObject: text, options: .fragmentsAllowed),
+        as: UTF8.self)
+    }
+    let members = try lines(of: "web").flatMap {
+      ["{", "\t\"_PID\" : \"1\",", "\t\"MESSAGE\" : \(try string($0)),", "}"]
+    }
+    let found = try #require(summaries(in: members).found.first)
+    #expect(found.isWhole && found.architecture == "x86_64")
+    #expect(found.modules == [0: .init(buildID: [0, 255], path: "/srv/\"web\"")])
+    func values(_ name: String) throws -> [String] {
+      try lines(of: name).enumerated().map {
+        "ts=2026-11-26T04:20:0\($0)Z level=error msg=\(try string($1)) container=\(name)"
+      }
+    }
+    expectBoth(mixed(try values("web"), try values("api")), "logfmt")
+    let array = zip(lines(of: "web"), lines(of: "api")).flatMap {
+      [["container": "web", "message": $0], ["container": "api", "message": $1]]
+    }
+    let text = String(decoding: try JSONSerialization.data(withJSONObject: array), as: UTF8.self)
+    expectBoth([text], "array")
+    let cut = try values("web").map { $0.contains("frame 1") ? String($0.dropLast(18)) : $0 }
+    #expect(summaries(in: cut).unreadable == 1)
   }
 
   @Test("Cut lines of a container runtime are put together, of two pods mixed too")

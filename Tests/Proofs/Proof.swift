@@ -297,7 +297,9 @@ extension Proof {
     Proof(
       name: "kills",
       summary: "a converter or uploader killed at any system call, or refused one, loses nothing",
-      suites: ["KilledConverterTests", "KilledUploaderTests", "RefusedCallTests"],
+      suites: [
+        "KilledConverterTests", "KilledUploaderTests", "RefusedCallTests", "UnreadableFileTests",
+      ],
       covers: [
         "Sources/PendingDumps", "Sources/CrashConverter", "Sources/CrashReportDatabase",
         "Sources/CUploadTransfer", "Sources/CrashReportUpload",

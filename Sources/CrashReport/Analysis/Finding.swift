@@ -33,6 +33,8 @@ package enum Cause: Sendable, Equatable {
   case unmappedMemory(MemoryAccess?, Address, below: MemoryMapping?, above: MemoryMapping?)
   /// The general registers that hold no possible address.
   case generalProtection([Register])
+  /// One that only the kernel may execute.
+  case privilegedInstruction(Address)
   /// Execution went on behind the last instruction of a mapping.
   case endOfCode(Address, MemoryMapping)
   case stackOverflow(StackOverflow)
@@ -192,6 +194,7 @@ extension Finding {
     case .guardRegion: "guard-region"
     case .unmappedMemory, .mappedSince: "unmapped-memory"
     case .generalProtection: "general-protection"
+    case .privilegedInstruction: "privileged-instruction"
     case .endOfCode: "end-of-code"
     case .stackOverflow: "stack-overflow"
     case .misalignedAccess: "misaligned-access"

@@ -55,21 +55,24 @@ package struct HangSubject: Sendable, Equatable {
 
   /// The innermost own call of the job that a thread of a pool or an executor runs.
   private static func callInJob(of frames: [StackFrame], _ ownCode: OwnCode) -> StackFrame? {
-    guard
-      let end = frames.firstIndex(where: { frame in
-        frame.linkageName.map { name in runners.contains(where: name.hasPrefix) } ?? false
-      })
-    else { return nil }
+    guard let end = frames.lastIndex(where: isRunner) else { return nil }
     return place(in: frames[..<end], ownCode)
   }
 
-  /// Functions that call a job.
+  private static func isRunner(_ frame: StackFrame) -> Bool {
+    frame.linkageName.map { name in runners.contains(where: name.hasPrefix) } ?? false
+  }
+
+  /// Functions that call a job; the optimizer leaves out some of them.
   ///
   /// Source: swift stdlib/public/Concurrency/Actor.cpp;
   /// swift-corelibs-libdispatch src/queue.c.
   private static let runners = [
     "swift_job_run", "_ZN5swift34runJobInEstablishedExecutorContext", "_dispatch_client_callout",
-    "_dispatch_call_block_and_release",
+    "_dispatch_call_block_and_release", "_dispatch_continuation_pop", "_dispatch_lane_invoke",
+    "_dispatch_lane_serial_drain", "_dispatch_lane_concurrent_drain", "_dispatch_main_queue_drain",
+    "_dispatch_source_invoke", "_dispatch_sync_function_invoke", "_dispatch_async_and_wait_invoke",
+    "_dispatch_async_redirect_invoke", "_dispatch_root_queue_drain", "_dispatch_worker_thread",
   ]
 }
 

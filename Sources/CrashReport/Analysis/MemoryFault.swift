@@ -151,6 +151,11 @@ struct MemoryFault {
     guard snapshot.architecture == .x86_64, let context = exception.context,
       exception.trapNumber ?? Self.generalProtectionTrap == Self.generalProtectionTrap
     else { return nil }
+    let place = context.instructionPointer
+    let code = (1...15).reversed().lazy.compactMap { snapshot.memory.bytes(at: place, count: $0) }
+    if code.first.map(PrivilegedInstruction.begins) ?? false {
+      return Finding(cause: .privilegedInstruction(place), evidence: fact)
+    }
     // A sanitised report does not have the value.
     let suspects = context.generalRegisters
       .filter { !Self.isCanonical($0.value) && $0.value != ProcessSnapshot.replacedWord }

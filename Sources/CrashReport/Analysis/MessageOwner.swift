@@ -146,11 +146,22 @@ struct MessageOwner {
     _ message: String?, by verdict: (String) -> Verdict
   ) -> (text: String, certainty: Finding.Certainty)? {
     guard let message else { return nil }
+    // A runtime that has written one ends the process by its own code.
+    if isOutsideModules { return nil }
     return switch verdict(message) {
     case .crashingThread: (message, .certain)
     case .unknown: (message, .likely)
     case .other: nil
     }
+  }
+
+  /// True for a thread that ran outside all modules, as after a call to nowhere, and came there from one.
+  private var isOutsideModules: Bool {
+    let calls = frames.filter { !$0.isInlined }.prefix(2)
+    guard calls.count == 2, let innermost = calls.first, let caller = calls.last else {
+      return false
+    }
+    return innermost.function == nil && innermost.moduleIndex == nil && caller.moduleIndex != nil
   }
 
   private func isInLibrary(_ frame: StackFrame, _ name: String? = nil) -> Bool {

@@ -106,6 +106,7 @@ extension CrashReport {
         "outcome": survival.outcome?.word,
         "previousHandler": survival.previousHandler?.description,
         "previousHandlerModule": previousHandlerModule,
+        "previousHandlerIsBacktracer": survival.previousHandlerIsBacktracer,
         "survivedCrashes": survival.survivedCrashes,
         "precedingReport": survival.precedingReport?.description,
       ]

@@ -64,9 +64,10 @@ package struct LoggedSummary: Equatable {
   package var isWhole = false
   /// True for the single line that is printed in its place where Swift's backtracer is on.
   package var isLine = false
-  /// True where a line says again, or otherwise, what another one had said, or out of its order: lines of
+  /// The lines that say again, or otherwise, what another one had said, or out of its order: then lines of
   /// two processes stand under one process ID, as of two containers.
-  package private(set) var isContradictory = false
+  package private(set) var contradictions: [String] = []
+  package var isContradictory: Bool { !contradictions.isEmpty }
 }
 
 extension LoggedSummary {
@@ -84,27 +85,27 @@ extension LoggedSummary {
     let (first, rest) = LoggedSummaryReader.split(text)
     switch word {
     case "product":
-      note(product != nil)
+      note(word, product, text)
       product = Self.unescaped(text)
     case "version":
-      note(version != nil)
+      note(word, version, text)
       version = Self.unescaped(text)
     case "signal":
-      note(!signal.isEmpty)
+      note(word, signal.isEmpty ? nil : signal.joined(separator: " "), text)
       signal = text.split(separator: " ").map(String.init)
     case "message": messages.append(Self.unescaped(text))
     case "abort-message":
-      note(abortMessage != nil)
+      note(word, abortMessage, text)
       abortMessage = Self.unescaped(text)
     case "thread":
-      note(!threadID.isEmpty)
+      note(word, threadID.isEmpty ? nil : threadID, first)
       threadID = first
       threadName = rest.isEmpty ? nil : Self.unescaped(rest)
     case "report":
-      note(reportID != nil)
+      note(word, reportID, text)
       reportID = text
     case "dump":
-      note(dump != nil)
+      note(word, dump.map { "\($0) \(dumpFailure ?? "-") \(dumpPath ?? "")" }, text)
       let (failure, path) = LoggedSummaryReader.split(rest)
       dump = first
       dumpFailure = failure == "-" ? nil : failure
@@ -112,15 +113,19 @@ extension LoggedSummary {
     case "module":
       let (buildID, path) = LoggedSummaryReader.split(rest)
       guard let number = Int(first), let bytes = Self.bytes(ofHexadecimal: buildID) else { return }
-      note(modules[number] != nil)
+      note("module \(number)", modules[number]?.path, path)
       modules[number] = Module(buildID: bytes, path: Self.unescaped(path))
     case "frame":
       let (place, name) = LoggedSummaryReader.split(rest)
       guard let number = Int(first), number >= 0, let frame = Self.frame(number, place, name)
       else { return }
-      note(frames.last.map { $0.number >= number } ?? false)
+      if let last = frames.last?.number, last >= number {
+        contradictions.append("frame \(number) after frame \(last)")
+      }
       // A frame's module is named before it.
-      note(frame.module.map { modules[$0] == nil } ?? false)
+      if let module = frame.module, modules[module] == nil {
+        contradictions.append("frame \(number) in module \(module), which no line before it names")
+      }
       frames.append(frame)
     case "context":
       guard let separator = text.firstRange(of: " = ") else { return }
@@ -129,7 +134,7 @@ extension LoggedSummary {
           name: Self.unescaped(String(text[..<separator.lowerBound])),
           value: Self.unescaped(String(text[separator.upperBound...]))))
     case "termination":
-      note(termination != nil)
+      note(word, termination, rest)
       termination = rest
     case "repeats":
       guard let count = Int(first), let period = Int(rest), 1...1 << 20 ~= count, 1...4 ~= period,
@@ -142,8 +147,20 @@ extension LoggedSummary {
     }
   }
 
-  private mutating func note(_ isContradiction: Bool) {
-    if isContradiction { isContradictory = true }
+  /// Notes a line that says a second time what each summary says once.
+  ///
+  /// - Parameters:
+  ///   - known: what the first one said; nil where this is the first.
+  ///   - text: as it stands in the line.
+  private mutating func note(_ word: String, _ known: String?, _ text: String) {
+    guard let known else { return }
+    let text = Self.unescaped(text)
+    contradictions.append("\(word): \(known), " + (text == known ? "twice" : "then \(text)"))
+  }
+
+  /// Notes a line of another process, which came behind the last line of this summary.
+  mutating func noteStray(_ word: String) {
+    contradictions.append("another line '\(word)' behind its end")
   }
 
   /// `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`; version 1 has no

@@ -19,9 +19,19 @@ package struct LoggedSummaryReader {
     var isSteady = false
     /// True once a line of another origin was taken for one of this process.
     var isChanging = false
+    /// True if it began before the last one of its origin had ended.
+    let hasInterrupted: Bool
+
+    /// True if a new summary of an origin is one of the same program.
+    func isReplaced(by other: LogOrigin) -> Bool {
+      origin == other || isChanging && !isSteady && origin.isSimilar(to: other)
+    }
   }
 
   private var open: [Open] = []
+  /// Summaries that have ended and had interrupted another: what comes next tells whether that one was cut
+  /// off, or the lines of two processes are mixed.
+  private var doubtful: [Open] = []
   private var finished: [LoggedSummary] = []
 
   package init() {}
@@ -30,34 +40,50 @@ package struct LoggedSummaryReader {
   ///
   /// - Parameter source: tells lines of several processes apart beside the text in front.
   package mutating func take(_ line: [UInt8], from source: String = "") {
+    let line = Self.withoutColors(line)
     guard let (front, processID, words) = Self.content(of: line) else { return }
     let origin = LogOrigin(processID: processID, source: source, front: front)
     let (word, rest) = Self.split(words)
     // Version 1 began with another word.
     if word == "crash-summary" || word == "last-words" {
       // The same process ID again: another process of the same log.
-      close(origin)
+      let hasInterrupted = close(origin)
       let (version, architecture) = Self.split(rest)
       guard version == (word == "last-words" ? "1" : "2") else { return }
       if open.count == Self.maximumOpen { finished.append(open.removeFirst().summary) }
       open.append(
         Open(
-          summary: LoggedSummary(processID: processID, architecture: architecture), origin: origin))
+          summary: LoggedSummary(processID: processID, architecture: architecture), origin: origin,
+          hasInterrupted: hasInterrupted))
       return
     }
     if word == "crash-report" {
-      close(origin)
+      _ = close(origin)
       finished.append(LoggedSummary(processID: processID, line: rest))
       return
     }
-    guard let index = index(of: origin) else { return }
+    guard let index = index(of: origin) else { return noteStray(word, of: origin) }
     open[index].lines += 1
     if word == "end" { open[index].summary.isWhole = true }
     if open[index].lines < Self.maximumLines, !open[index].summary.isWhole {
       open[index].summary.add(word, rest)
-    } else {
-      finished.append(open.remove(at: index).summary)
+      return
     }
+    let ended = open.remove(at: index)
+    guard ended.hasInterrupted, doubtful.count < Self.maximumOpen else {
+      finished.append(ended.summary)
+      return
+    }
+    doubtful.append(ended)
+  }
+
+  /// Takes a line without an open summary: it belongs to one that a doubtful one has interrupted, so that
+  /// lines of that one may stand in it.
+  private mutating func noteStray(_ word: String, of origin: LogOrigin) {
+    guard let index = doubtful.firstIndex(where: { $0.isReplaced(by: origin) }) else { return }
+    var mixed = doubtful.remove(at: index).summary
+    mixed.noteStray(word)
+    finished.append(mixed)
   }
 
   /// The open summary that a line of an origin belongs to.
@@ -85,16 +111,39 @@ package struct LoggedSummaryReader {
 
   /// All that are left, at the end of the log.
   package mutating func finish() -> [LoggedSummary] {
-    finished += open.map(\.summary)
-    open = []
+    finished += (doubtful + open).map(\.summary)
+    (doubtful, open) = ([], [])
     return takeFinished()
   }
 
-  private mutating func close(_ origin: LogOrigin) {
-    let index = open.firstIndex {
-      $0.origin == origin || $0.isChanging && !$0.isSteady && $0.origin.isSimilar(to: origin)
+  /// Ends the summaries of an origin, of which another one begins.
+  ///
+  /// - Returns: true if one of them had not come to its end.
+  private mutating func close(_ origin: LogOrigin) -> Bool {
+    if let index = doubtful.firstIndex(where: { $0.isReplaced(by: origin) }) {
+      finished.append(doubtful.remove(at: index).summary)
     }
-    if let index { finished.append(open.remove(at: index).summary) }
+    guard let index = open.firstIndex(where: { $0.isReplaced(by: origin) }) else { return false }
+    finished.append(open.remove(at: index).summary)
+    return true
+  }
+
+  /// The line without what colors it on a terminal; the handler writes no such bytes.
+  ///
+  /// Source: ECMA-48, 5.4, control sequences.
+  private static func withoutColors(_ line: [UInt8]) -> [UInt8] {
+    guard line.contains(0x1B) else { return line }
+    var result: [UInt8] = []
+    var rest = line[...]
+    while let byte = rest.popFirst() {
+      guard byte == 0x1B, rest.first == UInt8(ascii: "[") else {
+        result.append(byte)
+        continue
+      }
+      let end = rest.dropFirst().firstIndex { (0x40...0x7E).contains($0) }
+      rest = end.map { rest[($0 + 1)...] } ?? []
+    }
+    return result
   }
 
   /// The process ID of `postmortem[PID]: `, wherever that is in the line, and the texts in front of it and

@@ -83,6 +83,8 @@ extension Finding {
       return ["\(access.subject) \(address), where nothing is mapped."]
         + Self.neighbours(of: address, below, above)
     case .generalProtection(let registers): return Self.generalProtection(registers)
+    case .privilegedInstruction(let address):
+      return ["The instruction at \(address) is one that only the kernel may execute, such as hlt."]
     case .endOfCode(let address, let mapping):
       return [
         "Execution \(certainty == .likely ? "most likely " : "")ran off the end of the code in"

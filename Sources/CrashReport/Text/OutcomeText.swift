@@ -98,19 +98,23 @@ extension Survival {
   ///
   /// - Parameter module: the file name of the module that the previous handler lies in.
   func outcomeText(handlerIn module: String?) -> String? {
+    // Of a handler that ran before the process ended it is known that it is Swift's: it returns. In a
+    // program with Swift's libraries inside it lies in the program.
+    let isSwifts =
+      previousHandlerIsBacktracer || module == "libswiftCore.so"
+      || outcome == nil && previousHandler != nil
     switch outcome {
-    // Swift's handler is known to return.
-    case nil where module == "libswiftCore.so",
-      .previousHandlerRan where module == "libswiftCore.so":
+    case nil where isSwifts, .previousHandlerRan where isSwifts:
       return "Swift's backtracer ran after the dump"
     // One that was installed after ours, and called it.
     case .previousHandlerRan where previousHandler == nil:
       return "may have survived: a handler installed later had called ours, and went on"
     default: break
     }
-    let handler = "previous handler" + (module.map { " in \($0)" } ?? "")
+    let handler =
+      isSwifts ? "Swift's backtracer" : "previous handler" + (module.map { " in \($0)" } ?? "")
     return switch outcome {
-    case nil: previousHandler == nil ? nil : "\(handler) ran after the dump; process ended"
+    case nil: nil
     case .previousHandlerRan: "may have survived: a \(handler) ran after the dump"
     case .wentOn: "\(handler) took it; process went on"
     case .discarded: "the kernel discarded the signal; process went on"

@@ -15,9 +15,11 @@ extension CrashReportDatabase {
   ///
   /// One that changes its state meanwhile may come twice.
   ///
-  /// - Parameter visit: returns false to end it.
+  /// - Parameters:
+  ///   - passedOver: takes the error of each minidump that the system does not give.
+  ///   - visit: returns false to end it.
   package func forEachReport(
-    _ visit: (ReportFile) -> Bool
+    passedOver: (CrashReportDatabaseError) -> Void = { _ in }, _ visit: (ReportFile) -> Bool
   ) throws(CrashReportDatabaseError) {
     let database = try open()
     // In the order in which reports move, so that none is missed.
@@ -25,9 +27,19 @@ extension CrashReportDatabase {
       let directory = try database.subdirectory(state)
       var goesOn = true
       try directory.forEachName { (name) throws(CrashReportDatabaseError) in
-        guard let id = StoredReport.id(fileName: name),
-          let status = try directory.status(of: name), status.kind == .regular
-        else { return true }
+        guard let id = StoredReport.id(fileName: name) else { return true }
+        let status: FileStatus
+        do throws(CrashReportDatabaseError) {
+          guard let found = try directory.status(of: name) else { return true }
+          guard found.kind == .regular else {
+            throw CrashReportDatabaseError(.notARegularFile, "\(directory.path)/\(name)")
+          }
+          status = found
+        } catch {
+          guard error.concernsOneFile else { throw error }
+          passedOver(error)
+          return true
+        }
         goesOn = visit(
           ReportFile(id: id, state: state, status: status, path: "\(directory.path)/\(name)"))
         return goesOn

@@ -40,7 +40,7 @@ extension UploadEngine {
     else { return nil }
     let index = ReportIndex(in: try database.open())
     let signature = index.facts(of: report)?.signature
-    let reports = try database.reports()
+    let reports = try database.listing().knownReports
     // Decided by an earlier attempt, which need not have had these options.
     let decided = reports.filter {
       $0.state == .pending && $0.id != report.id && $0.upload.countedWith == report.id
@@ -86,12 +86,14 @@ extension UploadEngine {
   ///
   /// For the holder of the claim only.
   func settleCountedReports() throws(CrashReportDatabaseError) {
-    let reports = try database.reports()
+    let listing = try database.listing()
+    let reports = listing.knownReports
     let counted = reports.filter { $0.state == .pending && $0.isCountedWithAnother }
     guard !counted.isEmpty else { return }
     let others = Dictionary(reports.map { ($0.id, $0) }) { first, _ in first }
     for report in counted {
-      guard let id = report.upload.countedWith else { continue }
+      // Of one that cannot be read it is not known whether it was sent.
+      guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
       // Deleted before it was sent.
       case nil: try database.countUpload(report.id, with: nil)

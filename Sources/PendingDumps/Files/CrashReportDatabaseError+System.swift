@@ -7,6 +7,11 @@ extension CrashReportDatabaseError {
     self.init(.fileSystemError, context + Self.advice(errno), errno: errno)
   }
 
+  /// False for an error that each other file would give as well: want of memory, descriptors or room.
+  package var concernsOneFile: Bool {
+    ![EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN, ENOSPC, EDQUOT].contains(errno)
+  }
+
   /// The text of strerror_r(3): strerror(3) shares a buffer between threads.
   package static func text(_ errno: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 128)

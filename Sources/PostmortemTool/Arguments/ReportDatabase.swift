@@ -27,14 +27,17 @@ enum ReportDatabase {
       throw ToolError.usage("'\(text.escapedForMessage)' is not a report ID", help: help)
     }
     let beginning = text.lowercased()
-    let reports: [StoredReport] =
-      if let id = ReportID(text) {
-        try database.report(id).map { [$0] } ?? []
-      } else {
-        try database.unorderedReports().filter {
-          $0.state != .new && $0.id.description.hasPrefix(beginning)
-        }
+    let reports: [StoredReport]
+    if let id = ReportID(text) {
+      reports = try database.report(id).map { [$0] } ?? []
+    } else {
+      let listing = try database.listing()
+      reports = listing.reports.filter {
+        $0.state != .new && $0.id.description.hasPrefix(beginning)
       }
+      let failure = listing.failures.first { $0.key.description.hasPrefix(beginning) }
+      if reports.isEmpty, let failure { throw failure.value }
+    }
     guard let report = reports.first else {
       throw ToolError(path: path, "no report \(text): see postmortem list\(path.asDatabaseOperand)")
     }

@@ -38,7 +38,7 @@ enum CaptureCommand: Subcommand {
     CommandOption(
       "--timeout", value: "SECONDS",
       "how long to wait for the dump, 10 by default. A dump that is requested in the middle of another one, or of a "
-        + "crash, is not taken"),
+        + "crash, is not taken; the command waits 3 seconds at most for one that it sees"),
     .json("print what process --json prints of one dump, as one object"),
   ]
   static let operands = Operands(1...1, "PID", completing: .processID)
@@ -46,14 +46,20 @@ enum CaptureCommand: Subcommand {
     Needs the process's user, or root. Exit status: 0 there is a report, 1 there is none, 64 wrong usage.
     """
 
+  /// The seconds that a dump takes at most, with the default limit of time.
+  private static let longestDump = 3
+
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
     let processID = try arguments.processID(arguments.operands[0])
     let seconds = try arguments.integer("--timeout", in: 1...3600) ?? 10
     let request = CaptureRequest(
       number: .random(in: 1 ... .max), stopsThreads: arguments.has("--all-threads"))
-    var process = try RequestedProcess(processID, database: arguments["--database"])
-    try process.send(request)
+    let moment = QuietMoment(of: processID, seconds: min(seconds, longestDump))
+    var process = try moment.find { () throws(ToolError) in
+      try RequestedProcess(processID, database: arguments["--database"])
+    }
+    try process.send(request, at: moment)
     let reportID = try process.wait(for: request, seconds: seconds)
     let processed = try processIntermediateDump(reportID, database: process.database)
     guard let processed else {
@@ -67,6 +73,47 @@ enum CaptureCommand: Subcommand {
       Terminal.print(processed.line(database: process.database) + "\n")
     }
     guard processed.outcome.kind == .complete else { throw ToolError.printed }
+  }
+}
+
+/// A moment at which a process takes no dump.
+///
+/// In the middle of one a request is not taken, every signal is blocked where it is written, and its file
+/// looks like the handler's own.
+private struct QuietMoment {
+  private static let attempts = 4
+  private let processID: Int32
+  private let deadline: ContinuousClock.Instant
+
+  init(of processID: Int32, seconds: Int) {
+    self.processID = processID
+    deadline = .now + .seconds(seconds)
+  }
+
+  /// Looks at the process, again if it was dumping, and a few times more, since a dump takes milliseconds.
+  ///
+  /// - Throws: what the last look has thrown.
+  func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {
+    var attempt = 1
+    while true {
+      while ContinuousClock.now < deadline, isDumping { usleep(5_000) }
+      do throws(ToolError) {
+        return try look()
+      } catch {
+        guard attempt < Self.attempts else { throw error }
+      }
+      attempt += 1
+      usleep(5_000)
+    }
+  }
+
+  /// True while a thread blocks libc's own signals, as in our handler, and in libc itself for a moment.
+  ///
+  /// A program cannot block them by libc.
+  private var isDumping: Bool {
+    ThreadSignals.threads(of: "\(processID)").contains {
+      $0.blocked.contains(32) && $0.blocked.contains(33)
+    }
   }
 }
 
@@ -128,8 +175,10 @@ private struct RequestedProcess: ~Copyable {
   }
 
   /// Sends the request, right after the last look.
-  mutating func send(_ request: CaptureRequest) throws(ToolError) {
-    thread = try checkedThread()
+  mutating func send(
+    _ request: CaptureRequest, at moment: QuietMoment
+  ) throws(ToolError) {
+    thread = try moment.find { () throws(ToolError) in try checkedThread() }
     do throws(ProcessDescriptor.SystemError) {
       try descriptor.queue(request, signal: signal, thread: thread)
     } catch {
@@ -148,10 +197,15 @@ private struct RequestedProcess: ~Copyable {
       !found.hasEnded
     else { throw refuse("has ended") }
     if [UInt8(ascii: "T"), UInt8(ascii: "t")].contains(found.state) { throw refuse("is stopped") }
-    let threads = ThreadSignals.threads(of: "\(processID)").filter {
-      !$0.blocked.contains(signal)
+    let all = ThreadSignals.threads(of: "\(processID)")
+    guard !all.isEmpty else { throw refuse("has ended, or may not be looked at") }
+    let threads = all.filter { !$0.blocked.contains(signal) }
+    guard !threads.isEmpty else {
+      throw refuse(
+        all.contains { $0.blocked.contains(33) }
+          ? "blocks every signal in every thread, as in the middle of another dump or of a crash"
+          : "blocks signal \(signal) in every thread")
     }
-    guard !threads.isEmpty else { throw refuse("blocks signal \(signal) in every thread") }
     let thread = chosen(among: threads.sorted { $0.threadID < $1.threadID })
     guard let thread else {
       throw refuse(

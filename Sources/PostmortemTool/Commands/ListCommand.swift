@@ -48,7 +48,8 @@ enum ListCommand: Subcommand {
   ]
   static let operands = Operands.database
   static let closing = """
-    Exit status: 0; 1 if --group could not read a report, which leaves out only that one.
+    Exit status: 0; 1 if --group could not read a report, which leaves out only that one; 2 if a file of the \
+    database could not be read, which is named.
     """
 
   static func run(_ words: [String]) throws {
@@ -72,17 +73,35 @@ enum ListCommand: Subcommand {
       return try output.print([], of: (0, rest))
     }
     let database = try ReportDatabase.open(path)
+    var unreadable = UnreadableFiles(of: path)
     // First: a report that is sent while the others are read is listed in the state it then had.
-    let uploading = try UploaderClaim.reportBeingSent(in: database)
-    var (reports, failures) = try ListedReport.all(
+    let uploading = reportBeingSent(in: database, &unreadable)
+    var (reports, failures, refused) = try ListedReport.all(
       in: database, needsNames: isGrouped, symbolDirectories: symbolDirectories,
       needsProcessIDs: arguments.has("--json") || arguments["--pid"] != nil)
+    refused.forEach { unreadable.add($0) }
     let total = reports.count
     reports.removeAll { !filter.matches($0) }
-    guard !isGrouped else { return try output.print(groupsOf: reports, failures) }
+    guard !isGrouped else {
+      try output.print(groupsOf: reports, failures)
+      guard failures.isEmpty else { throw unreadable.printed }
+      return try unreadable.check()
+    }
     if let count { reports.removeFirst(max(0, reports.count - count)) }
     if isReversed { reports.reverse() }
     try output.print(reports, of: (total, rest), uploading: uploading)
+    try unreadable.check()
+  }
+
+  private static func reportBeingSent(
+    in database: CrashReportDatabase, _ unreadable: inout UnreadableFiles
+  ) -> ReportID? {
+    do throws(CrashReportDatabaseError) {
+      return try UploaderClaim.reportBeingSent(in: database)
+    } catch {
+      unreadable.add(error)
+      return nil
+    }
   }
 }
 

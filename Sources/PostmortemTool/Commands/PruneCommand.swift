@@ -27,6 +27,9 @@ enum PruneCommand: Subcommand {
     .json("print a JSON array of the reports, as postmortem list does"),
   ]
   static let operands = Operands.database
+  static let closing = """
+    Exit status: 0; 2 if a file of the database could not be read or deleted, which is named; the rest is done.
+    """
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
@@ -34,14 +37,19 @@ enum PruneCommand: Subcommand {
     let path = try arguments.database()
     let database = try ReportDatabase.open(path)
     let isDry = arguments.has("--dry-run")
+    var unreadable = UnreadableFiles(of: path)
     let deleted = try ListedReport.indexed(
-      isDry ? database.excess(condition) : database.prune(condition), in: database)
+      isDry
+        ? database.excess(condition) { unreadable.add($0) }
+        : database.prune(condition) { unreadable.add($0) },
+      in: database)
     try ReportOutput(try arguments.usesColor(), arguments).print(deleted, of: nil)
     try arguments.remark(
       (isDry ? "Would delete " : "Deleted ") + ReportTable.reports(deleted.count) + "; "
         + ReportTable.reports(
-          try database.unorderedReports().count { $0.state != .new } - (isDry ? deleted.count : 0))
+          try database.listing().reports.count { $0.state != .new } - (isDry ? deleted.count : 0))
         + " left.")
+    try unreadable.check()
   }
 
   private static func condition(_ arguments: Arguments) throws(ToolError) -> PruneCondition {

@@ -88,12 +88,17 @@ enum StatsCommand: Subcommand {
       if let size = size(quarantine, name) { statistics.quarantine.add(size) }
     }
     var reports: [ListedReport] = []
+    var unreadable = UnreadableFiles(of: path)
     if InputFile.isDirectory(path + "/pending") {
-      reports = try countReports(path, &statistics)
+      reports = try countReports(path, &statistics, &unreadable)
     }
-    if arguments.has("--json") { return Terminal.print(try JSON.text(of: statistics)) }
-    Terminal.print(text(of: statistics))
-    printFrequent(reports)
+    if arguments.has("--json") {
+      Terminal.print(try JSON.text(of: statistics))
+    } else {
+      Terminal.print(text(of: statistics))
+      printFrequent(reports)
+    }
+    try unreadable.check()
   }
 
   /// Prints the most frequent crashes that the index knows.
@@ -106,11 +111,13 @@ enum StatsCommand: Subcommand {
   }
 
   private static func countReports(
-    _ path: String, _ statistics: inout Statistics
+    _ path: String, _ statistics: inout Statistics, _ unreadable: inout UnreadableFiles
   ) throws -> [ListedReport] {
     let database = try ReportDatabase.open(path)
     for state in StoredReport.State.allCases { statistics.reports[state.rawValue] = Amount() }
-    let reports = try database.reports()
+    let listing = try database.listing()
+    listing.sortedFailures.forEach { unreadable.add($0) }
+    let reports = listing.reports
     let listed = try ListedReport.indexed(reports, in: database)
     for report in listed {
       let stored = report.stored
@@ -119,8 +126,8 @@ enum StatsCommand: Subcommand {
         statistics.ends[kind, default: 0] += 1
       }
     }
-    statistics.oldestReport = reports.first?.creationTime
-    statistics.newestReport = reports.last?.creationTime
+    statistics.oldestReport = reports.map(\.creationTime).min()
+    statistics.newestReport = reports.map(\.creationTime).max()
     // Reading settings makes them where there are none.
     if InputFile.exists(path + "/settings.dat") {
       statistics.clientID = try database.clientID().description

@@ -30,6 +30,8 @@ enum SymbolicateCommand: Subcommand {
   ]
   static let operands = Operands(0...1, "FILE", completing: .file)
   static let closing = """
+    A summary that contradicts itself is not shown: its place says which lines contradict which.
+
     Exit status: 0; 1 if there is no summary, if one contradicts itself, as where lines of two containers' first \
     processes are mixed and nothing before them distinguishes them, or if JSON could not be read.
     """
@@ -74,8 +76,9 @@ enum SymbolicateCommand: Subcommand {
     }
     if contradictory > 0 {
       failures.append(
-        "\(contradictory) of \(count) crash summaries contradict themselves: lines of several processes are "
-          + "mixed under one process ID, and nothing in front tells them apart")
+        "\(contradictory) of \(count) crash summaries contradict themselves and were left out: lines of "
+          + "several processes are mixed under one process ID, and nothing in front tells them apart"
+      )
     }
     if count == 0 {
       failures.append("no crash summary: it has no lines 'postmortem[PID]: crash-summary'")

@@ -2,6 +2,7 @@ internal import CrashReportDatabase
 internal import CrashReportUpload
 internal import Foundation
 internal import IntermediateDump
+internal import Synchronization
 
 /// The subcommand `postmortem upload --url URL|--dsn DSN [ID...]`.
 enum UploadCommand: Subcommand {
@@ -59,7 +60,8 @@ enum UploadCommand: Subcommand {
   static let closing = """
     --sanitize and --no-memory leave attachments out too; the reports on disk stay as they are.
 
-    Exit status: 0 if the server has all of them; 1 if not.
+    Exit status: 0 if the server has all of them; 1 if not; 2 if it has all but those that were passed over, since \
+    files of them could not be read.
     """
 
   static func run(_ words: [String]) throws {
@@ -118,10 +120,21 @@ enum UploadCommand: Subcommand {
     _ ids: [ReportID]?, _ path: String, _ target: UploadTarget,
     _ emit: @escaping @Sendable (UploadEvent) -> Void
   ) throws {
+    let passedOver = Mutex(0)
     let left = try AwaitedTask.run { () async throws(UploadError) -> Int in
-      try await uploadReports(ids, database: path, to: target, emit: emit)
+      try await uploadReports(ids, database: path, to: target) { event in
+        if event.kind == .failed { passedOver.withLock { $0 += 1 } }
+        emit(event)
+      }
     }
-    guard let left, left > 0 else { return }
+    guard let left, left > 0 else {
+      let count = passedOver.withLock { $0 }
+      guard count > 0 else { return }
+      throw ToolError(
+        path: path,
+        "\(count) \(count == 1 ? "report was" : "reports were") passed over, since files could not be read",
+        exitStatus: 2)
+    }
     throw ToolError(
       path: path,
       "\(left) \(left == 1 ? "report was" : "reports were") not uploaded: see postmortem list"

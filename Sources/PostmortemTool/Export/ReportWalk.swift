@@ -57,7 +57,9 @@ struct ReportWalk {
     let reader = ReportReader(symbolDirectories: [])
     var batch: [(key: ReportIndex.Key, facts: ReportFacts)] = []
     var failure: (any Error)?
-    try database.forEachReport { file in
+    var passedOver: [CrashReportDatabaseError] = []
+    let passOver = { (error: CrashReportDatabaseError) in passedOver.append(error) }
+    try database.forEachReport(passedOver: passOver) { file in
       guard !seen.contains(file.id) else { return true }
       let key = ReportIndex.Key(file.id, status: file.status)
       var facts = index.facts(of: key)
@@ -93,6 +95,10 @@ struct ReportWalk {
       return failure == nil
     }
     if !batch.isEmpty { ReportIndex.append(batch, in: directory) }
+    for error in passedOver {
+      failureCount += 1
+      Terminal.printError(error.description.escapedForMessage)
+    }
     if let failure { throw failure }
   }
 

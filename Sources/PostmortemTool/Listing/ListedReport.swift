@@ -39,8 +39,11 @@ struct ListedReport {
     return request.kind == .hang ? .hang : .dump
   }
 
-  /// The facts that reading all reports of a database gives, and those that could not be read.
-  typealias Listing = (reports: [ListedReport], failures: [ToolError])
+  /// The facts that reading all reports of a database gives, the reports that could not be read, and the
+  /// files that the system did not give.
+  typealias Listing = (
+    reports: [ListedReport], failures: [ToolError], unreadable: [CrashReportDatabaseError]
+  )
 
   /// Takes reports and their facts from the index alone; those that it lacks have none.
   static func indexed(
@@ -65,7 +68,8 @@ struct ListedReport {
   ) throws -> Listing {
     let directory = try database.open()
     let index = symbolDirectories.isEmpty ? ReportIndex(in: directory) : nil
-    let stored = try database.unorderedReports(collectConcurrently)
+    let listing = try database.listing(collectConcurrently)
+    let stored = listing.reports
     let isWorn = isStoring && (index?.isWorn(reports: stored.count) ?? false)
     var reports = collectConcurrently(stored.count) { piece in
       // Details are for an index that is written anew.
@@ -81,7 +85,9 @@ struct ListedReport {
       guard report.stored.state != .new else { return false }
       return report.facts.map { needsNames && !$0.isNamed } ?? true
     }
-    let failures = read(missing, of: &reports, symbolDirectories) { batch in
+    var unreadable = listing.sortedFailures
+    let failures = read(missing, of: &reports, symbolDirectories, in: database, &unreadable) {
+      batch in
       if isStoring, index != nil, !isWorn { ReportIndex.append(batch, in: directory) }
     }
     if isWorn {
@@ -91,7 +97,7 @@ struct ListedReport {
     let order = reports.indices.map { (reports[$0].time.nanoseconds, reports[$0].stored.id, $0) }
       .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
     reports.permute(order.map(\.2))
-    return (reports, failures)
+    return (reports, failures, unreadable)
   }
 
   private typealias Record = (key: ReportIndex.Key, facts: ReportFacts)
@@ -99,8 +105,12 @@ struct ListedReport {
   private var record: Record? { facts.map { (ReportIndex.Key(of: stored), $0) } }
 
   /// Reads facts; hands them out in batches, so that a listing that is interrupted has not read in vain.
+  ///
+  /// - Parameter unreadable: gets the errors of the minidumps that the system did not give.
+  /// - Returns: why others could not be read.
   private static func read(
     _ missing: [Int], of reports: inout [ListedReport], _ symbolDirectories: [String],
+    in database: CrashReportDatabase, _ unreadable: inout [CrashReportDatabaseError],
     _ store: ([Record]) -> Void
   ) -> [ToolError] {
     guard !missing.isEmpty else { return [] }
@@ -118,7 +128,13 @@ struct ListedReport {
         if let record = reports[position].record { batch.append(record) }
       } catch {
         // Names that could not be had are missing; what the index said stays.
-        if reports[position].facts == nil { failures.append(error) }
+        if reports[position].facts == nil {
+          if let refusal = database.refusal(of: reports[position].stored) {
+            unreadable.append(refusal)
+          } else {
+            failures.append(error)
+          }
+        }
       }
       if batch.count == 256 {
         store(batch)

@@ -140,7 +140,7 @@ struct ReportSelection {
       let listed =
         readingAll
         ? try ListedReport.all(in: database, isStoring: false).reports
-        : try ListedReport.indexed(database.unorderedReports(), in: database)
+        : try ListedReport.indexed(database.listing().reports, in: database)
       for report in listed where report.stored.state != .new {
         known.insert(report.stored.id)
         found.append(Candidate(report) { report.kind(in: database) })

@@ -1,11 +1,11 @@
 internal import Foundation
 
 /// Undoes what container runtimes and collectors make of a program's lines: JSON of Docker, Loki and others,
-/// and the cut lines of Kubernetes' runtimes (CRI).
+/// entries of a journal, quoted texts, and the cut lines of Kubernetes' runtimes (CRI).
 ///
 /// Source: Docker's json-file driver (`log`, `stream`, `time`); Grafana Loki, logcli `--output=jsonl`
 /// (`labels`, `line`, `timestamp`); Kubernetes, the CRI logging format (`TIME STREAM P|F TEXT`);
-/// journalctl(1), `--output=json` (`MESSAGE`).
+/// journalctl(1), `--output=json` and `--output=export` (`MESSAGE`).
 struct LogLines {
   /// A line as the program wrote it.
   struct Line: Equatable {
@@ -17,6 +17,8 @@ struct LogLines {
   /// Lines that hold a summary's mark in JSON that cannot be read, as a line that was cut has it.
   private(set) var unreadable = 0
 
+  /// The entry of a journal's export that is being read; nil outside of one.
+  private var entry: JournalEntry?
   /// The beginnings of cut lines, by source.
   private var beginnings: [String: [UInt8]] = [:]
   private static let maximumBeginnings = 1024
@@ -24,12 +26,28 @@ struct LogLines {
   private static let mark = Array("postmortem[".utf8)
 
   /// Takes a line of the log, without its line feed; none, one or more lines of the program come of it.
-  mutating func take(_ bytes: [UInt8]) -> [Line] { lines(of: bytes, source: "", depth: 0) }
+  mutating func take(_ bytes: [UInt8]) -> [Line] {
+    if let first = JournalEntry(first: bytes) {
+      defer { entry = first }
+      return finishEntry()
+    }
+    guard entry != nil else { return lines(of: bytes, source: "", depth: 0) }
+    if bytes.isEmpty { return finishEntry() }
+    entry?.add(bytes, identifying: Self.identifying)
+    return []
+  }
 
   /// The lines of which no last part came, at the end of the log.
   mutating func finish() -> [Line] {
     defer { beginnings = [:] }
-    return beginnings.sorted { $0.key < $1.key }.map { Line(bytes: $0.value, source: $0.key) }
+    return finishEntry()
+      + beginnings.sorted { $0.key < $1.key }.map { Line(bytes: $0.value, source: $0.key) }
+  }
+
+  private mutating func finishEntry() -> [Line] {
+    guard let ended = entry else { return [] }
+    entry = nil
+    return ended.message.map { lines(of: $0, source: ended.source, depth: 1) } ?? []
   }
 
   /// - Parameter depth: of the forms around it; a collector's JSON may hold a runtime's.
@@ -41,10 +59,10 @@ struct LogLines {
       return lines(of: part.front + whole, source: source, depth: depth + 1)
     }
     guard let start = Self.startOfJSON(in: bytes) else {
-      return [Line(bytes: bytes, source: source)]
+      return [unquoted(bytes)].compactMap { $0.map { Line(bytes: $0, source: source) } }
     }
     let isCut = bytes.count >= Self.maximumLength
-    guard !isCut, let object = try? JSONSerialization.jsonObject(with: Data(bytes[start...])) else {
+    guard !isCut, let (start, object) = Self.json(in: bytes, at: start) else {
       if Self.contains(Self.mark, in: bytes[...]) { unreadable += 1 }
       return []
     }
@@ -82,7 +100,11 @@ struct LogLines {
       if let bytes = Self.bytes(of: array) {
         return lines(of: form.front + bytes, source: form.source, depth: form.depth)
       }
-      for element in array { found += lines(in: element, named: name, form) }
+      for element in array {
+        let source = form.source + Self.identity(of: element)
+        let own = Form(source: source, front: form.front, depth: form.depth)
+        found += lines(in: element, named: name, own)
+      }
     case let map as [String: Any]:
       for key in map.keys.sorted() where !Self.identifying.contains(key.lowercased()) {
         if let value = map[key] { found += lines(in: value, named: key, form) }
@@ -106,11 +128,36 @@ struct LogLines {
 
   // MARK: - JSON
 
+  /// The line without the quotation marks around a summary's mark and what stands behind it, as in a
+  /// member of JSON on many lines, or a value of logfmt; nil where the second mark is missing.
+  private mutating func unquoted(_ bytes: [UInt8]) -> [UInt8]? {
+    let quote = UInt8(ascii: "\"")
+    let mark = bytes.indices.first {
+      bytes[$0] == Self.mark[0] && bytes[$0...].starts(with: Self.mark)
+    }
+    guard let mark, mark > 0, bytes[mark - 1] == quote else { return bytes }
+    var end = mark
+    while end < bytes.count, bytes[end] != quote {
+      end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
+    }
+    guard end < bytes.count,
+      let text = try? JSONSerialization.jsonObject(
+        with: Data(bytes[(mark - 1)...end]), options: .fragmentsAllowed) as? String
+    else {
+      unreadable += 1
+      return nil
+    }
+    // What stands behind it may tell programs apart as well.
+    return Array(bytes[..<(mark - 1)] + bytes[(end + 1)...]) + [0x20]
+      + text.utf8.prefix { $0 != 0x0A }
+  }
+
   /// Names of what tells containers and hosts apart; all others may change from line to line.
   private static let identifying: Set<String> = [
     "labels", "kubernetes", "docker", "stream", "container", "container_id", "container_name",
     "containerid", "containername", "pod", "pod_name", "podname", "namespace", "host", "hostname",
-    "_hostname", "_systemd_unit", "_pid", "service", "service_name", "instance", "job", "app",
+    "_hostname", "_machine_id", "_boot_id", "_systemd_unit", "_pid", "syslog_identifier", "service",
+    "service_name", "instance", "job", "app",
     "filename",
     "file", "source", "tag", "attrs", "resource",
   ]
@@ -156,6 +203,18 @@ struct LogLines {
     return nil
   }
 
+  /// The JSON that a brace begins, or the array of which it is the first element, and where it begins.
+  private static func json(in bytes: [UInt8], at brace: Int) -> (start: Int, object: Any)? {
+    let bracket = bytes[..<brace].lastIndex { $0 != UInt8(ascii: " ") }
+    let array = bracket.flatMap { bytes[$0] == UInt8(ascii: "[") ? $0 : nil }
+    for start in [array, brace].compactMap(\.self) {
+      if let object = try? JSONSerialization.jsonObject(with: Data(bytes[start...])) {
+        return (start, object)
+      }
+    }
+    return nil
+  }
+
   private static func contains(_ part: [UInt8], in bytes: ArraySlice<UInt8>) -> Bool {
     var rest = bytes
     while let start = rest.firstIndex(of: part[0]) {
@@ -164,6 +223,32 @@ struct LogLines {
       rest = rest.dropFirst()
     }
     return false
+  }
+}
+
+/// An entry of a journal in its export format, a field on each line.
+///
+/// Source: systemd, Journal Export Formats.
+private struct JournalEntry {
+  private(set) var message: [UInt8]?
+  /// The fields that tell programs apart, as one text.
+  private(set) var source = ""
+  private static let maximumSourceLength = 4096
+
+  /// Nil for a line that begins no entry.
+  init?(first line: [UInt8]) {
+    guard line.starts(with: Array("__CURSOR=".utf8)) else { return nil }
+  }
+
+  mutating func add(_ line: [UInt8], identifying: Set<String>) {
+    guard let sign = line.firstIndex(of: UInt8(ascii: "=")) else { return }
+    let name = String(decoding: line[..<sign], as: UTF8.self)
+    if name == "MESSAGE" {
+      message = Array(line[(sign + 1)...])
+    } else if identifying.contains(name.lowercased()), source.utf8.count < Self.maximumSourceLength
+    {
+      source += String(decoding: line, as: UTF8.self) + " "
+    }
   }
 }
 

@@ -35,6 +35,10 @@ final class LoggedSummarySymbolicator {
     let title = "Process \(summary.processID)" + (product.isEmpty ? "" : " (\(product))") + ": "
     let report = summary.reportID.map { "Report \($0): \(summary.dumpText)" }
     if summary.isLine { return (title + (report ?? "")).escapedForMessage + "\n" }
+    if summary.isContradictory {
+      let lines = ["Process \(summary.processID): " + summary.refusal] + summary.contradictionLines
+      return lines.map { $0.escapedForMessage + "\n" }.joined()
+    }
     let head = [title + summary.signalText] + [report].compactMap(\.self)
     return head.map { $0.escapedForMessage + "\n" }.joined()
       + TextReport.text(
@@ -49,6 +53,19 @@ extension LoggedSummary {
     if signal.count >= 5, signal[2] == "code" { text += " (\(signal[4]))" }
     if signal.count >= 7, signal[5] == "address" { text += " at \(signal[6])" }
     return text
+  }
+
+  /// Says why nothing of a summary is shown that contradicts itself.
+  fileprivate var refusal: String {
+    "The lines of this summary contradict each other, so they are of several processes with one process "
+      + "ID. Its stack and its facts would be of different crashes, and are left out."
+  }
+
+  /// The contradictions, so many as have room.
+  fileprivate var contradictionLines: [String] {
+    let shown = contradictions.prefix(8).map { "  " + $0 }
+    let rest = contradictions.count - shown.count
+    return rest > 0 ? shown + ["  and \(rest) more"] : Array(shown)
   }
 
   fileprivate var dumpText: String {
@@ -68,16 +85,19 @@ extension LoggedSummary {
 
   fileprivate func report(_ source: SymbolSource) -> CrashReport {
     var snapshot = ProcessSnapshot(architecture: architecture == "arm64" ? .arm64 : .x86_64)
-    snapshot.reportID = reportID.flatMap { ReportID($0) }
     snapshot.process.processID = UInt32(exactly: processID)
+    guard !isContradictory else {
+      snapshot.capture.damage =
+        refusal + " "
+        + contradictionLines.map { String($0.drop { $0 == " " }) }.joined(separator: "; ")
+      return CrashReport(
+        snapshot: snapshot, trace: StackTrace(), symbols: source,
+        log: CrashReport.LoggedDump(state: nil, failure: nil, path: nil))
+    }
+    snapshot.reportID = reportID.flatMap { ReportID($0) }
     snapshot.process.product = product
     snapshot.process.version = version
-    snapshot.capture.isComplete = isWhole && !isContradictory
-    if isContradictory {
-      snapshot.capture.damage =
-        "The lines of this summary contradict each other, so they are of several processes with one process "
-        + "ID: its stack and its facts may be of different crashes."
-    }
+    snapshot.capture.isComplete = isWhole
     let log = CrashReport.LoggedDump(
       state: dump, failure: dumpFailure, path: dumpPath, termination: termination)
     guard !isLine else {

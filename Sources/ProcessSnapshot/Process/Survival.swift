@@ -11,6 +11,8 @@ public struct Survival: Sendable, Equatable {
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
   public var previousHandler: Address?
+  /// True if that is Swift's backtracer; false too in dumps of versions that did not know it.
+  public var previousHandlerIsBacktracer = false
   /// Earlier crashes of the same process that have dumps of their own.
   public var survivedCrashes: UInt32?
   /// The report of the last of them.
@@ -25,6 +27,7 @@ extension Survival {
     [
       .optional(.survivalOutcome, \.outcome),
       .optional(.previousHandler, \.previousHandler),
+      .flag(.previousHandlerIsBacktracer, \.previousHandlerIsBacktracer),
       .optional(.survivedCrashes, \.survivedCrashes),
       .optional(.precedingReport, \.precedingReport),
     ])

@@ -1,4 +1,5 @@
 import CrashCatalogue
+import CrashReport
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
@@ -149,6 +150,43 @@ struct PreviousHandlerTests {
     #expect(alone.standardError.contains("crashed:"))
     #expect(handled.standardError.contains("crashed:"))
     #expect(try await victim.process().count == 1)
+  }
+
+  /// Its handler lies in the program then, as the program's own do.
+  @Test(
+    "With Swift's libraries inside it is named as well",
+    arguments: ["null-read", "stack-overflow"], [BuildConfiguration.staticDebug, .staticRelease])
+  func staticLibraries(_ kind: String, _ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let alone = try await victim.dieAlone(kind, on: .main, backtracer: true)
+    let handled = try await victim.die(kind, on: .main, backtracer: true)
+    #expect(handled.end == alone.end)
+    #expect(alone.standardError.contains("crashed:"), "\(alone.standardError)")
+    #expect(handled.standardError.contains("crashed:"), "\(handled.standardError)")
+    #expect(try await victim.process().count == 1)
+    let report = try #require(try victim.reports().first)
+    Self.checkLine(handled, report.id)
+    let text = TextReport.text(
+      of: CrashReport(snapshot: try Victim.snapshot(of: report), symbolicating: false))
+    #expect(text.contains("Swift's backtracer ran after the dump"), "\(text)")
+    #expect(!text.contains("previous handler"), "\(text)")
+  }
+
+  /// A signal that was sent is survived; the dump is written before that is known.
+  @Test(
+    "With Swift's libraries inside it is named in a crash that is survived",
+    arguments: [BuildConfiguration.asTested, .staticDebug, .staticRelease])
+  func survivedWithStaticLibraries(_ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let play = try await Play("segv-then-fault", by: victim, backtracer: true)
+    #expect(play.handled.end == play.alone.end)
+    let survival = try #require(play.snapshots.first?.survival)
+    #expect(survival.previousHandlerIsBacktracer && survival.outcome != nil)
+    let texts = play.snapshots.map {
+      TextReport.text(of: CrashReport(snapshot: $0, symbolicating: false))
+    }
+    #expect(texts.allSatisfy { !$0.contains("previous handler") }, "\(texts)")
+    #expect(texts.first?.contains("Swift's backtracer") == true, "\(texts)")
   }
 
   /// raise(3) comes back from the backtracer, and abort(3) does not.

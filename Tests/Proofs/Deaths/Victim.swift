@@ -25,6 +25,11 @@ final class Victim: Sendable {
 
   var database: String { directory.path + "/database" }
 
+  /// The program that Swift's backtracer starts.
+  private static var backtracer: String {
+    get throws { try Toolchain.path(of: "../libexec/swift/linux/swift-backtrace") }
+  }
+
   /// Makes a directory for one run; a core file lands there.
   func directory(_ name: String) throws -> String { try directory.subdirectory(name) }
 
@@ -35,9 +40,11 @@ final class Victim: Sendable {
     _ arguments: [String], in name: String, backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
   ) async throws -> ChildProcess {
-    try await ChildProcess.run(
-      executable, arguments, in: try directory(name),
-      environment: ["SWIFT_BACKTRACE": backtracer ? "enable=yes,color=no" : "enable=no"],
+    // Swift's libraries inside a program find the other program beside themselves alone.
+    let settings =
+      backtracer ? "enable=yes,color=no,swift-backtrace=\(try Self.backtracer)" : "enable=no"
+    return try await ChildProcess.run(
+      executable, arguments, in: try directory(name), environment: ["SWIFT_BACKTRACE": settings],
       coreFile: coreFile, leadsGroup: backtracer)
   }
 

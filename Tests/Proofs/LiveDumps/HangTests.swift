@@ -43,6 +43,7 @@ import Testing
         thread.frames.contains { $0.function?.contains(expected) == true }
       }, "\(report.threads.map { $0.frames.map(\.function) })")
     if isKnown { #expect(hung.crashed) }
+    #expect(report.place?.contains(expected) == true, "\(report.place ?? "none")")
     #expect(hung.snapshot.captureMethod == (manner == "busy" ? .stopped : .kernel))
     let files = try victim.pendingFiles()
     #expect(

@@ -69,6 +69,10 @@ import Testing
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
+    // Each thread stands in the handler meanwhile, where every signal is blocked.
+    for words in ["blocks signal", "is not the one of its run record", "has no run record"] {
+      #expect(!runs.contains { $0.standardError.contains(words) }, "\(runs)")
+    }
     let taken = runs.count { $0.end.exitCode == 0 }
     #expect(taken > 0 && runs.allSatisfy { [0, 1].contains($0.end.exitCode) }, "\(runs)")
     try running.ask("alive")

@@ -23,6 +23,7 @@ extension Capture {
     if hasHandler {
       let action = shared.previousActions[session.exception.signal.number]
       writer.unsigned(.previousHandler, action.handler)
+      if isBacktraced { writer.unsigned(.previousHandlerIsBacktracer, 1, width: 1) }
     }
     if hasPreceding {
       writer.unsigned(.survivedCrashes, UInt64(shared.survived.count), width: 4)

@@ -1,0 +1,130 @@
+internal import Glibc
+package import IntermediateDump
+internal import Synchronization
+
+/// The reports of a database, and why some are missing.
+///
+/// A list, a removal or an upload goes on with the others where the system does not give one report's
+/// file; whoever prints it names that file.
+package struct ReportListing: Sendable {
+  /// In no order.
+  package fileprivate(set) var reports: [StoredReport] = []
+  /// By the ID in the file's name.
+  ///
+  /// A report that is among `reports` as well is one whose metadata the
+  /// system does not give: nothing is known of its upload.
+  package fileprivate(set) var failures: [ReportID: CrashReportDatabaseError] = [:]
+
+  /// The reports whose uploads are known.
+  package var knownReports: [StoredReport] { reports.filter { failures[$0.id] == nil } }
+
+  /// The failures in an order that does not change.
+  package var sortedFailures: [CrashReportDatabaseError] {
+    failures.sorted { $0.key < $1.key }.map(\.value)
+  }
+}
+
+extension CrashReportDatabase {
+  /// Calls a function with pieces of `0..<count`, and returns all results in any order.
+  package typealias Collection = (
+    _ count: Int, _ body: @Sendable (Range<Int>) -> [StoredReport]
+  ) -> [StoredReport]
+
+  /// All reports that the system gives, and the failures of the others.
+  ///
+  /// - Parameter collect: may call its argument on several threads.
+  /// - Throws: where a directory cannot be read, or for an error that does not concern one file alone.
+  package func listing(
+    _ collect: Collection = { $1(0..<$0) }
+  ) throws(CrashReportDatabaseError) -> ReportListing {
+    let database = try open()
+    var listing = ReportListing()
+    var places: [ReportID: Int] = [:]
+    // In the order in which reports move, so that none is missed.
+    for state in StoredReport.State.allCases {
+      let directory = try database.subdirectory(state)
+      let names = try directory.names()
+      let failures = Mutex<[ReportID: CrashReportDatabaseError]>([:])
+      let reports = collect(names.count) { piece in
+        names[piece].compactMap { name in
+          StoredReport.id(fileName: name).flatMap { id in
+            directory.report(id, name, state) { error in failures.withLock { $0[id] = error } }
+          }
+        }
+      }
+      for (id, error) in failures.withLock({ $0 }) {
+        guard error.concernsOneFile else { throw error }
+        listing.failures[id] = error
+      }
+      places.reserveCapacity(places.count + reports.count)
+      for report in reports {
+        if let place = places.updateValue(listing.reports.count, forKey: report.id) {
+          listing.reports[place] = report
+          places[report.id] = place
+        } else {
+          listing.reports.append(report)
+        }
+      }
+    }
+    return listing
+  }
+
+  /// The system's reason not to give a minidump; nil if it does, or the file is gone.
+  package func refusal(of report: StoredReport) -> CrashReportDatabaseError? {
+    do throws(CrashReportDatabaseError) {
+      _ = try openReport(report).read(at: 0, count: 1)
+      return nil
+    } catch {
+      return error.errno == ENOENT || !error.concernsOneFile ? nil : error
+    }
+  }
+
+  /// All reports, in no order.
+  ///
+  /// - Throws: also where the system does not give one of them for a reason that passes.
+  package func unorderedReports() throws(CrashReportDatabaseError) -> [StoredReport] {
+    let listing = try listing()
+    let failure = listing.sortedFailures.first { SystemRefusals.isPassing($0.errno) }
+    if let failure { throw failure }
+    return listing.reports
+  }
+}
+
+extension Directory {
+  /// A report by the name of its minidump; nil where it is gone or not given.
+  ///
+  /// - Parameter note: takes the error of its minidump or its metadata.
+  fileprivate func report(
+    _ id: ReportID, _ name: String, _ state: StoredReport.State,
+    _ note: (CrashReportDatabaseError) -> Void
+  ) -> StoredReport? {
+    do throws(CrashReportDatabaseError) {
+      guard let status = try status(of: name) else { return nil }
+      guard status.kind == .regular else {
+        throw CrashReportDatabaseError(.notARegularFile, "\(path)/\(name)")
+      }
+      var metadata: ReportMetadata?
+      do throws(CrashReportDatabaseError) {
+        metadata = try knownMetadata(of: id)
+      } catch {
+        note(error)
+      }
+      return StoredReport(id, state, status, metadata, in: self)
+    } catch {
+      note(error)
+      return nil
+    }
+  }
+
+  /// The metadata of a report; nil where there is none, or it is damaged.
+  ///
+  /// - Throws: also for a file of another kind, and one that this user may not read: it may say that the
+  ///   server has the report.
+  private func knownMetadata(of id: ReportID) throws(CrashReportDatabaseError) -> ReportMetadata? {
+    if let metadata = try metadata(of: id) { return metadata }
+    let name = StoredReport.metadataName(id)
+    guard try status(of: name) != nil else { return nil }
+    _ = try open(name)
+    return nil
+  }
+}

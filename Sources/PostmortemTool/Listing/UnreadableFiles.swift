@@ -1,0 +1,43 @@
+internal import CrashReportDatabase
+
+/// The files of a database that the system did not give, and without which a command went on.
+struct UnreadableFiles {
+  private static let maximumShown = 8
+
+  private let database: String
+  private var texts: [String] = []
+  private var seen: Set<String> = []
+
+  /// - Parameter database: its path.
+  init(of database: String) { self.database = database }
+
+  init(of database: String, _ errors: [CrashReportDatabaseError]) {
+    self.init(of: database)
+    errors.forEach { add($0) }
+  }
+
+  mutating func add(_ error: CrashReportDatabaseError) {
+    if seen.insert(error.description).inserted { texts.append(error.description) }
+  }
+
+  /// Ends the command with status 2 if there are any: the rest is done.
+  func check() throws(ToolError) {
+    if let error { throw error }
+  }
+
+  /// Prints them, for a command that has failed otherwise: its end, with status 1.
+  var printed: ToolError {
+    if let error { Terminal.printError(error.description) }
+    return .printed
+  }
+
+  private var error: ToolError? {
+    guard !texts.isEmpty else { return nil }
+    let shown = texts.prefix(Self.maximumShown)
+    let rest = texts.count - shown.count
+    return ToolError(
+      path: database,
+      "without \(texts.count) \(texts.count == 1 ? "file" : "files") that could not be read: "
+        + shown.joined(separator: "; ") + (rest > 0 ? "; and \(rest) more" : ""), exitStatus: 2)
+  }
+}
