@@ -7,10 +7,11 @@ import Testing
 /// What `startHandler` costs, in figures that other work on the machine does not move.
 @Suite("Start")
 struct StartCallTests {
-  /// System calls of `startHandler` in a process of one thread, `brk` left out.
-  private static let limit = 90
+  /// System calls of `startHandler` in a process of one thread, `brk` left out: 103 with a memory cgroup of
+  /// version 1, and room for what other mounts of cgroups need.
+  private static let limit = 108
   /// Pages that it touches first, in a release build.
-  private static let faultLimit = 40
+  private static let faultLimit = 53
 
   @Test("startHandler makes no more system calls than it did", .needs(.strace))
   func calls() async throws {
