@@ -17,7 +17,7 @@ let sharedSettings: [SwiftSetting] = [
 /// Whether the crash handler itself is built, or its interface alone.
 ///
 /// A manifest sees the host and not the target, so that `POSTMORTEM_PLATFORM` decides where they differ:
-/// `unsupported` for Musl, `linux` for Linux with glibc from another system. Decision 59.
+/// `unsupported` for Musl, `linux` for Linux with glibc from another system. Decision 6.
 #if os(Linux)
   let isSupported = Context.environment["POSTMORTEM_PLATFORM"] != "unsupported"
 #else

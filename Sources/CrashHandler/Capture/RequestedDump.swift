@@ -21,7 +21,7 @@ extension DeliveredSignal {
 /// handler's stack and tables, but with a file and names of its own. A request that comes while another
 /// thread captures, or to a thread that dumps already, is dropped: its sender has a deadline.
 ///
-/// RUNS-DURING-CRASH. Source: `LiveDump`, which does it in ordinary code; decision 0055.
+/// RUNS-DURING-CRASH. Source: `LiveDump`, which does it in ordinary code; decision 19.
 extension Capture {
   /// Takes it, and leaves the thread as it was; called on the handler's capture.
   @_noLocks

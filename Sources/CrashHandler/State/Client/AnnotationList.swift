@@ -128,7 +128,7 @@ struct AnnotationNode {
 /// same number at once each would wait for the line that another one has just written, while stores are
 /// queued.
 ///
-/// RUNS-DURING-CRASH; set by the program. Decision 0023.
+/// RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct NumberCell {
   static var byteCount: Int { @_noLocks get { 16 } }

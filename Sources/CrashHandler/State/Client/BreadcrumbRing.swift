@@ -7,7 +7,7 @@ internal import CSignalSafe
 /// that a slot in the middle of being written is told from a whole one. Whoever finds its slot in
 /// the hands of a thread that was stopped one round ago leaves it alone; its breadcrumb is lost.
 ///
-/// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 0023.
+/// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
 @safe
 struct BreadcrumbRing {
   /// Breadcrumbs of the process that are kept.

@@ -9,7 +9,7 @@ internal import CSignalSafe
 /// last one's swap counts. If all three spare buffers are taken, the new value is given up and
 /// the old one is marked as stale. Nothing waits, nothing is allocated.
 ///
-/// Lies in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 0023.
+/// Lies in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }
