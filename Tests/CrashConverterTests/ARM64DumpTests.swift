@@ -105,7 +105,8 @@ struct ARM64DumpTests {
     #expect((context.fpsr, context.fpcr) == (1, 2))
     #expect(context.vectorRegisters == (0..<512).map { UInt8(truncatingIfNeeded: $0) })
 
-    let text = TextReport.text(of: CrashReport(snapshot: snapshot, symbolicating: false))
+    let text = TextReport.text(
+      of: CrashReport(snapshot: snapshot, symbolicating: false), isFull: true)
     #expect(text.contains("arm64") && text.contains("SIGTRAP"), "\(text)")
     // The second return address without its signature.
     for frame in ["#0   0x000055550100", "#1   0x000055550204", "#2   0x000055550304"] {

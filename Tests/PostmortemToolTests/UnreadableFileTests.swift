@@ -26,7 +26,7 @@ struct UnreadableFileTests {
   private var database: String { dumps.path }
   /// Root may read everything; 65534 may not.
   private static let asUser =
-    geteuid() == 0 ? ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+    getuid() == 0 ? ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
 
   init() throws {
     dumps = try PendingDatabase()
@@ -42,7 +42,7 @@ struct UnreadableFileTests {
   ) async throws -> (path: String, bad: ReportID, good: Set<ReportID>) {
     let ids = try (0..<4).map { try dumps.putDump(age: Double($0)) }
     try #require(unsafe chmod(database, 0o755) == 0)
-    if geteuid() == 0 {
+    if getuid() == 0 {
       let status = unsafe system("chown -R 65534:65534 '\(database)'")
       try #require(status == 0)
     }
@@ -53,8 +53,8 @@ struct UnreadableFileTests {
       try FileManager.default.removeItem(atPath: path)
       try #require(unsafe mkdir(path, 0o700) == 0)
     case .foreign, .foreignMetadata:
-      if geteuid() == 0 { try #require(unsafe chown(path, 0, 0) == 0) }
-      try #require(unsafe chmod(path, geteuid() == 0 ? 0o600 : 0) == 0)
+      if getuid() == 0 { try #require(unsafe chown(path, 0, 0) == 0) }
+      try #require(unsafe chmod(path, getuid() == 0 ? 0o600 : 0) == 0)
     }
     return (path, ids[1], Set(ids).subtracting([ids[1]]))
   }

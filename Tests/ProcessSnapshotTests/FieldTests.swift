@@ -30,7 +30,7 @@ import Testing
     ]
     // Of run records.
     let owners = IntermediateDumpKey.allCases.filter {
-      (1000...1006).contains($0.rawValue) || (1205...1211).contains($0.rawValue)
+      (1000...1006).contains($0.rawValue) || (1205...1212).contains($0.rawValue)
         || (1450...1463).contains($0.rawValue)
     }
     let known = Set(bound.map(\.key)).union(others).union(owners)

@@ -168,7 +168,7 @@ enum HandlerInstaller {
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
     // The next one's names; it shares the other memory, which one thread at a time uses.
-    let requested = unsafe try memory.session(
+    let requested = try memory.session(
       sharing: capture,
       names: memory.names(of: files.lockedName, areNew: true))
     unsafe shared.pointee.requestedDump = requested.argument

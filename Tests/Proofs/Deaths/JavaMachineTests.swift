@@ -1,6 +1,7 @@
 import CrashTestSupport
 import Foundation
 import Glibc
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 

@@ -1,0 +1,22 @@
+/// The type of an annotation's bytes; the values of the key `annotationType`.
+public enum AnnotationType: UInt8, DumpCode {
+  case text = 1
+  case signed = 2
+  case unsigned = 3
+  /// An IEEE 754 number of 64 bits.
+  case double = 4
+  /// 0 is false.
+  case bool = 5
+
+  package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
+
+  public var word: String {
+    switch self {
+    case .text: "string"
+    case .signed: "int"
+    case .unsigned: "uint"
+    case .double: "double"
+    case .bool: "bool"
+    }
+  }
+}

@@ -1,0 +1,26 @@
+/// The source of a thread's registers, best first; the values of the key `captureMethod`.
+public enum CaptureMethod: UInt8, DumpCode {
+  /// The thread that took the signal: from the signal's own context.
+  case crashed = 1
+  /// Stopped by a signal of ours and read while it stood still.
+  case stopped = 2
+  /// Crashed too, at the same time, and was waiting in the handler: from its own signal's context.
+  case alsoCrashed = 3
+  /// Did not stop; stack and instruction pointer from `/proc/self/task/<tid>/syscall`, true while it
+  /// stays blocked.
+  case kernel = 4
+  /// Did not stop and could not be read: name and state only.
+  case none = 5
+
+  package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
+
+  public var word: String {
+    switch self {
+    case .crashed: "crash"
+    case .stopped: "stopped"
+    case .alsoCrashed: "also-crashed"
+    case .kernel: "kernel"
+    case .none: "none"
+    }
+  }
+}

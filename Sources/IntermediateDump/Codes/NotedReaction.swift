@@ -1,0 +1,11 @@
+/// The reaction to a signal that asks the process to end, as it notes in its run record (`ownerNotes`).
+package enum NotedReaction: UInt32, DumpCode {
+  /// The default action, at once.
+  case defaultAction = 1
+  /// Nothing: the process was the first of its PID namespace.
+  case discarded = 2
+  /// The program's own: it called `noteTermination`.
+  case program = 3
+
+  package var code: UInt32 { @_noLocks get { rawValue } }
+}

@@ -1,0 +1,11 @@
+/// The origin of a dump without a crash; the values of the key `requestKind`.
+public enum RequestKind: UInt8, DumpCode {
+  /// The program itself, by `dumpWithoutCrash`.
+  case program = 1
+  /// A hang monitor; the process ended before what it watches answered again.
+  case hang = 2
+  /// `postmortem capture`, which sent the process a signal.
+  case tool = 3
+
+  package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
+}

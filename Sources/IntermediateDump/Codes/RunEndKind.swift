@@ -1,0 +1,29 @@
+/// The end of a run that left no dump of it; the values of the key `runEndKind`.
+public enum RunEndKind: UInt8, DumpCode {
+  /// The kernel killed it for want of memory.
+  case outOfMemory = 1
+  /// A signal had asked it to end, and it did not in time.
+  case stopTimeout = 2
+  /// A signal ended it, and it is known which.
+  case killed = 3
+  /// The machine was started again, or lost power.
+  case rebooted = 4
+  /// It became another program by exec.
+  case replaced = 5
+  /// It hung, and was then killed.
+  case hungThenKilled = 6
+  /// It did not exit; nothing tells more.
+  case unexplained = 7
+
+  public var word: String {
+    switch self {
+    case .outOfMemory: "out-of-memory"
+    case .stopTimeout: "stop-timeout"
+    case .killed: "killed"
+    case .rebooted: "rebooted"
+    case .replaced: "replaced"
+    case .hungThenKilled: "hung-then-killed"
+    case .unexplained: "unexplained"
+    }
+  }
+}

@@ -1,0 +1,16 @@
+/// The policies of sched(7), by the kernel's numbers; the values of the key `schedulingPolicy`.
+///
+/// The handler writes what the kernel says, so that a dump can hold others.
+///
+/// Source: Linux include/uapi/linux/sched.h.
+public enum SchedulingPolicy: UInt8, DumpCode {
+  case other = 0
+  case fifo = 1
+  case roundRobin = 2
+  case batch = 3
+  case idle = 5
+  case deadline = 6
+  case ext = 7
+
+  public var word: String { self == .roundRobin ? "rr" : "\(self)" }
+}
