@@ -26,9 +26,9 @@ extension CrashReport {
     }
     let policy = known.policyWord.flatMap { $0 == "other" ? nil : $0 }
     let nice = known.niceValue.flatMap { $0 == 0 ? nil : "nice \($0)" }
-    let facts = ThreadSnapshot.mapFields.labeledFacts(of: known, in: .thread)
-      .map { "\($0.name) \($0.value)" }
     guard !isFull else {
+      let facts = ThreadSnapshot.mapFields.labeledFacts(of: known, in: .thread)
+        .map { "\($0.name) \($0.value)" }
       // Of a requested dump the first thread has the method of a crash, too.
       let how = known.captureMethod == .crashed ? nil : known.captureMethod?.word
       return [how, known.state.map { "state \($0)" }, call, policy, nice].compactMap(\.self)
@@ -38,7 +38,7 @@ extension CrashReport {
     let isInterrupted = snapshot.request != nil && known.state == "R"
     let isKnown = thread.crashed && snapshot.request == nil || call != nil || isInterrupted
     let state = isKnown ? nil : known.state.map(Self.word(forState:))
-    return [known.captureMethod?.remark, state, call, policy, nice].compactMap(\.self) + facts
+    return [known.captureMethod?.remark, state, call, policy, nice].compactMap(\.self)
   }
 
   /// By the letters of proc(5).
