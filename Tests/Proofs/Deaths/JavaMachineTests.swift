@@ -42,7 +42,7 @@ struct JavaMachineTests {
     }
 
     /// The machine's own report, once.
-    func takesItsReport() -> Bool { unlink(classes + "/hs_err.log") == 0 }
+    func takesItsReport() -> Bool { unsafe unlink(classes + "/hs_err.log") == 0 }
 
     func snapshots() async throws -> [ProcessSnapshot] {
       _ = try await victim.process()

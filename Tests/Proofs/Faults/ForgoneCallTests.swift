@@ -1,5 +1,6 @@
 import CrashReport
 import CrashTestSupport
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 
