@@ -166,7 +166,7 @@ struct SummaryLines {
   @_noLocks
   mutating func append(termination signal: Int32) {
     begin("termination ", decimal: Int(signal))
-    text.appendName(signal, ofLine: 0, orElse: signal)
+    text.appendName(0, ofLine: signal, orElse: signal)
     end()
   }
 
