@@ -50,11 +50,11 @@ struct ProofSelection {
     let root = BuiltProducts.packageRoot
     let changes = try await ChildProcess.run(
       "/usr/bin/env", ["git", "-C", root, "diff", "--name-only", base + "...HEAD"], in: root)
-    guard changes.end.exitCode == 0 else { return Proof.all }
+    guard changes.end.exitCode == 0 else { return Proof.everyday }
     let paths = changes.standardOutput.split(separator: "\n").map(String.init)
-    if paths.contains(where: isCommon) { return Proof.all }
+    if paths.contains(where: isCommon) { return Proof.everyday }
     let manifest = try await PackageManifest.ofPackage()
-    return Proof.all.filter { proof in
+    return Proof.everyday.filter { proof in
       guard case .outer = proof.ring else { return true }
       return paths.contains { proof.isAbout($0) || proof.standsOn($0, in: manifest) }
     }

@@ -83,7 +83,8 @@ struct ProofsCommand {
       guard names.count == 2 else { throw UsageError(description: "--since takes one commit") }
       return try await run(ProofSelection.proofs(since: names[1]), isFull: isFull)
     }
-    var proofs: [Proof] = names.isEmpty || names.contains("all") ? Proof.all : []
+    let isWhole = names.isEmpty || names.contains("all")
+    var proofs: [Proof] = isWhole ? (isFull ? Proof.all : Proof.everyday) : []
     for name in names where name != "all" {
       guard let proof = Proof.all.first(where: { $0.name == name }) else {
         throw UsageError(description: "no proof is named \(name)")
@@ -139,7 +140,7 @@ struct ProofsCommand {
           "; --full: "
             + runs.map { "catalogue " + $0.joined(separator: " ") }.joined(separator: ", ")
         case nil: ""
-        }
+        } + (proof.isEveryday ? "" : "; runs by its name and with --full")
       print(
         String(repeating: " ", count: width + 2) + proof.suites.joined(separator: " ") + full)
     }
