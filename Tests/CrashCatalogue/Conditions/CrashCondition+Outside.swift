@@ -163,16 +163,6 @@ extension CrashCondition {
       name: "not-dumpable", group: .containers, summary: "after PR_SET_DUMPABLE 0",
       arguments: ["--condition", "not-dumpable"]),
     CrashCondition(
-      name: "proc-closed", group: .containers,
-      summary: "Landlock has closed every file to the crashing thread, /proc included",
-      arguments: ["--condition", "proc-closed"], surroundsCrash: true, knowsMappings: false,
-      excluded: openingFiles),
-    CrashCondition(
-      name: "opens-refused", group: .containers,
-      summary: "a seccomp filter answers EACCES to openat",
-      arguments: ["--condition", "opens-refused"], surroundsCrash: true, knowsMappings: false,
-      excluded: openingFiles),
-    CrashCondition(
       name: "plain-files", group: .containers,
       summary: "where neither FIFOs nor links can be made, nor modes changed, as on SMB",
       arguments: ["--condition", "plain-files"]),
@@ -186,11 +176,6 @@ extension CrashCondition {
         """),
       needsRoot: true),
   ]
-
-  private static let openingFiles = Dictionary(
-    uniqueKeysWithValues: ["truncated-file", "file-size-limit", "exec", "out-of-memory"].map {
-      ($0, "opens a file itself")
-    })
 
   private static func dropped(_ name: String, _ summary: String) -> CrashCondition {
     var condition = CrashCondition(

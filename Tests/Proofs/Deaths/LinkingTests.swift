@@ -86,7 +86,7 @@ struct LinkingTests {
       sizes.append(try #require(attributes[.size] as? Int))
     }
     // The toolchain exports every public and package symbol of a static program, with what it calls.
-    #expect(sizes[1] - sizes[0] < 9 << 17, "\(imported): \(sizes)")
+    #expect(sizes[1] - sizes[0] < 21 << 16, "\(imported): \(sizes)")
   }
 
   private static let isStaticPossible: Bool = {

@@ -37,12 +37,13 @@ struct PreviousHandlerTests {
     Self.checkLine(handled, report.id)
   }
 
-  /// One line of ours, before all that the backtracer prints, with the report and its dump.
+  /// A line of ours and the command that reads the report, before all that the backtracer prints, with the report and its dump.
   private static func checkLine(_ child: ChildProcess, _ report: ReportID) {
     let lines = child.standardError.split(separator: "\n")
     let mark = "postmortem[\(child.processID)]: "
     let ours = lines.filter { $0.hasPrefix(mark) }
-    #expect(ours.count == 1)
+    #expect(ours.count == 2)
+    #expect(ours.last?.hasPrefix(mark + "to read this report: postmortem show ") == true)
     #expect(ours.first?.hasPrefix(mark + "crash-report \(report) complete - /") == true)
     #expect(ours.first?.hasSuffix("@\(report)") == true)
     let backtrace = lines.firstIndex { $0.contains("Backtracing") }

@@ -76,7 +76,7 @@ struct SectionFaultTests {
 
   @Test("A fault while the file is checked: it is checked again")
   func faultInPreparation() async throws {
-    let prepare = "CrashHandler8DumpFileV7prepare"
+    let prepare = "CrashHandler7CaptureV15prepareDumpFile"
     let run = try await InjectedRun(Self.scene, .faults([(prepare, 5), (prepare, 50)]))
     #expect(run.report.hits.count == 2)
     #expect(run.report.end.signal == 6)
@@ -85,7 +85,7 @@ struct SectionFaultTests {
 
   @Test("A file that is never found to be ours is not written to, and the end is the same")
   func hangInPreparation() async throws {
-    let run = try await InjectedRun(Self.scene, .hangs(["CrashHandler8DumpFileV7prepare"]))
+    let run = try await InjectedRun(Self.scene, .hangs(["CrashHandler7CaptureV15prepareDumpFile"]))
     #expect(run.report.hits.count == 1)
     #expect(!run.report.isHung)
     #expect(run.report.end.signal == 6)

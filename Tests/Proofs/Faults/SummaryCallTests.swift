@@ -5,15 +5,22 @@ import Testing
 /// Where nobody is to read them, nothing is done for the summary.
 @Suite("Crash summary for nobody")
 struct SummaryCallTests {
+  /// The calls of the crashing thread.
+  private func allCalls(
+    _ arguments: [String], after shell: String? = nil
+  ) async throws -> [String] {
+    let run = try await InjectedRun(
+      ["abort", "--threads", "3"] + arguments, .none, after: shell)
+    #expect(run.hasCompleteReport)
+    return run.report.calls.filter { $0.role == .crashing }
+      .map { SystemCallNames.name($0.number) ?? "\($0.number)" }
+  }
+
   /// The calls that the crashing thread makes once its dump has its name.
   private func calls(
     _ arguments: [String], after shell: String? = nil
   ) async throws -> Set<String> {
-    let run = try await InjectedRun(
-      ["abort", "--threads", "3"] + arguments, .none, after: shell)
-    #expect(run.hasCompleteReport)
-    let calls = run.report.calls.filter { $0.role == .crashing }
-      .map { SystemCallNames.name($0.number) ?? "\($0.number)" }
+    let calls = try await allCalls(arguments, after: shell)
     let end = try #require(calls.lastIndex(of: "renameat2"))
     return Set(calls[end...])
   }
@@ -38,8 +45,11 @@ struct SummaryCallTests {
 
   @Test("Nor in what has got its number since the start, unchecked")
   func unchecked() async throws {
-    let calls = try await calls(
+    // The dump keeps its name, so that no call tells where it ends. Nothing but the summary asks for room.
+    let asked = try await allCalls(["--forgo", "files"])
+    #expect(asked.contains("ppoll"))
+    let calls = try await allCalls(
       ["--forgo", "files", "--condition", "other-stderr"], after: "exec 2>&-")
-    #expect(calls.isDisjoint(with: Self.work))
+    #expect(!calls.contains("ppoll"))
   }
 }

@@ -10,8 +10,8 @@ struct StartCallTests {
   /// System calls of `startHandler` in a process of one thread, `brk` left out: 103 with a memory cgroup of
   /// version 1, and room for what other mounts of cgroups need.
   private static let limit = 108
-  /// Pages that it touches first, in a release build.
-  private static let faultLimit = 53
+  /// Pages that it touches first, in the debug build of the victim: 143, and room for another kernel.
+  private static let faultLimit = 160
 
   @Test("startHandler makes no more system calls than it did", .needs(.strace))
   func calls() async throws {
@@ -23,23 +23,21 @@ struct StartCallTests {
     #expect(calls.count <= Self.limit, "\(calls.joined(separator: "\n"))")
   }
 
-  #if !DEBUG
-    @Test("startHandler touches no more pages than it did")
-    func faults() async throws {
-      let directory = try TemporaryDirectory()
-      var counts: [Int] = []
-      // The first run makes the directories; what the page cache lacks is a fault more.
-      for _ in 0..<6 {
-        let child = try await ChildProcess.run(
-          try BuiltProducts.besideTests("HandlerOnlyVictim"), [directory.path + "/db", "exit"],
-          in: directory.path,
-          environment: ["SWIFT_BACKTRACE": "enable=no", "VICTIM_PRINTS_FAULTS": "1"])
-        let line = child.standardOutput.split(separator: "\n").first { $0.hasPrefix("faults ") }
-        counts.append(try #require(line.flatMap { Int($0.dropFirst(7)) }))
-      }
-      #expect(try #require(counts.min()) <= Self.faultLimit, "\(counts)")
+  @Test("startHandler touches no more pages than it did")
+  func faults() async throws {
+    let directory = try TemporaryDirectory()
+    var counts: [Int] = []
+    // The first run makes the directories; what the page cache lacks is a fault more.
+    for _ in 0..<6 {
+      let child = try await ChildProcess.run(
+        try BuiltProducts.besideTests("HandlerOnlyVictim"), [directory.path + "/db", "exit"],
+        in: directory.path,
+        environment: ["SWIFT_BACKTRACE": "enable=no", "VICTIM_PRINTS_FAULTS": "1"])
+      let line = child.standardOutput.split(separator: "\n").first { $0.hasPrefix("faults ") }
+      counts.append(try #require(line.flatMap { Int($0.dropFirst(7)) }))
     }
-  #endif
+    #expect(try #require(counts.min()) <= Self.faultLimit, "\(counts)")
+  }
 
   @Test("No file is opened twice", .needs(.strace))
   func openedOnce() async throws {
