@@ -103,6 +103,8 @@ struct Hang: Subcommand {
 
   @inline(never)
   private func hangBusily() {
+    // Read once: the place of the hang is this function.
+    let lasts = lasts
     var value: UInt64 = 1
     while lasts || value & 0xFFF_FFFF != 0 { value = value &* 6_364_136_223_846_793_005 &+ 1 }
     say(value)
