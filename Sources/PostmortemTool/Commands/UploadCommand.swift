@@ -94,7 +94,7 @@ enum UploadCommand: Subcommand {
       if requests.isEmpty { arguments.remark("No reports wait to be sent.") }
       return
     }
-    let pending = try named?.count ?? database.unorderedReports().count { $0.state == .pending }
+    let pending = try named?.count ?? database.listing().reports.count { $0.state == .pending }
     if pending == 0 { arguments.remark("No reports wait to be sent.") }
     try send(named, path, target, arguments.has("--json") ? printJSON : printEvent)
   }
