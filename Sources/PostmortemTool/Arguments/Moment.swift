@@ -82,7 +82,7 @@ extension Timestamp {
       zone.1.contains(":"), let hours = Int64(zone.3), let minutes = Int64(zone.4), hours < 24,
       minutes < 60
     {
-      offset = (zone.2 == "-" ? -1 : 1) * (hours * 3600 + minutes * 60)
+      offset = (zone.2 == "-" ? -1 : 1) &* (hours &* 3600 &+ minutes &* 60)
       text = String(zone.1)
     }
     // A time of day alone is today's.
@@ -132,7 +132,7 @@ struct Age {
     while let part = rest.prefixMatch(of: /[ ]*([0-9]{1,7})[ ]*([A-Za-z]+)/) {
       let unit = Self.units[String(part.2)] ?? Self.units[part.2.lowercased()]
       guard let count = Int64(part.1), count <= 1_000_000, let unit else { return nil }
-      sum += count * unit
+      sum = sum.clampedAdding(count.clampedMultiplied(by: unit))
       rest = rest[part.range.upperBound...]
     }
     guard rest.allSatisfy({ $0 == " " }) else { return nil }
@@ -156,6 +156,6 @@ extension Int64 {
   /// Division rounded down.
   fileprivate func dividedDown(by divisor: Int64) -> Int64 {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? quotient - 1 : quotient
+    return remainder < 0 ? quotient &- 1 : quotient
   }
 }

@@ -147,7 +147,7 @@ struct ReportTable {
 
   /// A time as an age: to the minute, hour or day; a date for what is older than a month or not yet over.
   func age(of time: Timestamp) -> String {
-    let seconds = now.seconds - time.seconds
+    let seconds = now.seconds.clampedSubtracting(time.seconds)
     func ago(_ count: Int64, _ unit: String) -> String { "\(count) \(unit) ago" }
     return switch seconds {
     case ..<(-60): String(time.second.dropLast(3))

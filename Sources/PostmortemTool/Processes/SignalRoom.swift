@@ -25,8 +25,8 @@ struct SignalRoom: ~Copyable {
   private static let entrySize = 24
   private static let smallStack: UInt64 = 28 << 10
   // As in ThreadRoom.
-  private static let entryNeed = ThreadSignals.frameSize + 128 + 1024
-  private static let handlerNeed = ThreadSignals.frameSize + 128 + 6144
+  private static let entryNeed = ThreadSignals.frameSize &+ 128 &+ 1024
+  private static let handlerNeed = ThreadSignals.frameSize &+ 128 &+ 6144
 
   private let processID: Int32
   private let memory: Int32

@@ -85,7 +85,8 @@ struct ReturnAddressMethod: UnwindMethod {
     let caller = process.snapshot.module(containing: target)
     guard let caller, let own = process.snapshot.module(containing: address) else { return nil }
     if caller.address != own.address { return 0 }
-    let distance = target > address ? target.value - address.value : address.value - target.value
+    let distance =
+      target > address ? target.value &- address.value : address.value &- target.value
     return state.isInSystemCall && distance > Self.wrapperSize ? 0 : nil
   }
 

@@ -56,7 +56,7 @@ enum LeafReturn {
     guard word >> 5 & 31 == 31 else { return nil }
     // LDP of 64-bit registers, general or vector, and LDR of one; post-indexed by a positive number.
     if word & 0xFFE0_0000 == 0xA8C0_0000 || word & 0xFFE0_0000 == 0x6CC0_0000 {
-      return UInt64(word >> 15 & 0x3F) * 8
+      return UInt64(word >> 15 & 0x3F) &* 8
     }
     if word & 0xFFF0_0C00 == 0xF840_0400 { return UInt64(word >> 12 & 0xFF) }
     return nil

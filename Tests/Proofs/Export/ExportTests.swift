@@ -28,7 +28,7 @@ struct ExportTests {
       count: count ?? 3000, hosts: 25)
     try fleet.make()
     let start = ContinuousClock.now
-    try await export(["fleet"], to: "crashes.ndjson", in: directory)
+    try await export(["./fleet"], to: "crashes.ndjson", in: directory)
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     print("export of \(fleet.count) reports: \(seconds) s")
     return Exported(directory: directory, fleet: fleet, seconds: seconds)
@@ -93,7 +93,7 @@ struct ExportTests {
   func openTelemetry() async throws {
     let exported = try await Self.shared.value
     let fleet = exported.fleet
-    try await Self.export(["fleet", "--format", "otlp"], to: "otlp.ndjson", in: exported.directory)
+    try await Self.export(["./fleet", "--format", "otlp"], to: "otlp.ndjson", in: exported.directory)
     let records = try JSONDecoder().decode(
       [LogRecord].self,
       from: try await QueryEngine.python(["otlp", "otlp.ndjson"], in: exported.directory))
@@ -129,7 +129,7 @@ struct ExportTests {
   func copies() async throws {
     let exported = try await Self.shared.value
     try await Self.export(
-      ["fleet", "fleet", "real"], to: "copies.ndjson", in: exported.directory)
+      ["./fleet", "./fleet", "./real"], to: "copies.ndjson", in: exported.directory)
     let text = String(decoding: exported.directory.bytes("copies.ndjson") ?? [], as: UTF8.self)
     #expect(text.split(separator: "\n").count == exported.fleet.count + exported.fleet.bodies.count)
   }
