@@ -93,7 +93,8 @@ struct ExportTests {
   func openTelemetry() async throws {
     let exported = try await Self.shared.value
     let fleet = exported.fleet
-    try await Self.export(["./fleet", "--format", "otlp"], to: "otlp.ndjson", in: exported.directory)
+    try await Self.export(
+      ["./fleet", "--format", "otlp"], to: "otlp.ndjson", in: exported.directory)
     let records = try JSONDecoder().decode(
       [LogRecord].self,
       from: try await QueryEngine.python(["otlp", "otlp.ndjson"], in: exported.directory))
