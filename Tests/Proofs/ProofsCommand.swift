@@ -140,9 +140,10 @@ struct ProofsCommand {
           "; --full: "
             + runs.map { "catalogue " + $0.joined(separator: " ") }.joined(separator: ", ")
         case nil: ""
-        } + (proof.isEveryday ? "" : "; runs by its name and with --full")
+        }
       print(
-        String(repeating: " ", count: width + 2) + proof.suites.joined(separator: " ") + full)
+        String(repeating: " ", count: width + 2) + proof.suites.joined(separator: " ") + full
+          + (proof.isEveryday ? "" : "; runs by its name and with --full"))
     }
   }
 
