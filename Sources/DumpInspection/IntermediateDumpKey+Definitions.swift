@@ -1,68 +1,6 @@
 package import IntermediateDump
 
 extension IntermediateDumpKey {
-  /// A row of the schema.
-  package struct Definition: Sendable {
-    package let kind: IntermediateDumpKeyKind
-    /// Bytes of the value as it is written, of which a reader takes 1, 2, 4 and 8; nil for any.
-    package let size: Int?
-    package let meaning: String
-    /// The words of its values, where these are numbers with a meaning each.
-    package let words: [String]
-    /// The way in which a report shows it; nil where it has a way of its own, or does not.
-    package private(set) var fact: ReportFact?
-
-    /// Has reports show the value as it is.
-    ///
-    /// - Parameters:
-    ///   - name: in JSON.
-    ///   - label: in text and page; nil where they have words of their own.
-    fileprivate func shown(
-      in place: ReportFact.Place, _ name: String, _ label: String? = nil,
-      unit: ReportFact.Unit = .plain
-    ) -> Self {
-      var row = self
-      row.fact = ReportFact(place: place, name: name, label: label, unit: unit)
-      return row
-    }
-
-    private init(
-      _ kind: IntermediateDumpKeyKind, _ size: Int?, _ meaning: String, words: [String] = []
-    ) {
-      (self.kind, self.size, self.meaning, self.words) = (kind, size, meaning, words)
-    }
-
-    /// A number that stands for a value of a type.
-    ///
-    /// - Parameters:
-    ///   - meaning: the values and their words follow.
-    ///   - remarks: further sentences.
-    fileprivate static func code<Code: DumpCode>(
-      _ type: Code.Type, _ meaning: String, _ remarks: String = ""
-    ) -> Self {
-      .init(
-        .unsigned, Code.RawValue.bitWidth / 8,
-        "\(meaning): \(type.list).\(remarks.isEmpty ? "" : " ")\(remarks)",
-        words: Code.allCases.map(\.word))
-    }
-
-    fileprivate static func map(_ meaning: String) -> Self { .init(.map, nil, meaning) }
-    fileprivate static func array(_ meaning: String) -> Self { .init(.array, nil, meaning) }
-    fileprivate static func text(_ meaning: String) -> Self { .init(.text, nil, meaning) }
-    fileprivate static func time(_ meaning: String) -> Self { .init(.time, 8, meaning) }
-    fileprivate static func address(_ meaning: String) -> Self { .init(.address, 8, meaning) }
-    fileprivate static func signed(_ size: Int, _ meaning: String) -> Self {
-      .init(.signed, size, meaning)
-    }
-    fileprivate static func unsigned(_ size: Int, _ meaning: String) -> Self {
-      .init(.unsigned, size, meaning)
-    }
-    fileprivate static func bytes(_ meaning: String) -> Self { .init(.bytes, nil, meaning) }
-    fileprivate static func bytes(_ size: Int, _ meaning: String) -> Self {
-      .init(.bytes, size, meaning)
-    }
-  }
-
   package var kind: IntermediateDumpKeyKind { definition.kind }
 
   // One row a key, which the formatter would spread over many lines.
@@ -610,12 +548,5 @@ extension IntermediateDumpKey {
       1 if no line stands for the code itself, and `sourceLine` is the last one in front of it.
       """)
     }
-  }
-}
-
-extension DumpCode {
-  /// The values in words, such as "1 crash, 2 stopped".
-  fileprivate static var list: String {
-    allCases.map { "\($0.rawValue) \($0.word)" }.joined(separator: ", ")
   }
 }

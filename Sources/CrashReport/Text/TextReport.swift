@@ -209,7 +209,7 @@ package struct TextReport: Sendable {
   }
 
   /// Breaks prose at blanks; a word that is too long stays whole, so that it can be copied.
-  private static func wrapped(_ text: String, width: Int) -> [String] {
+  package static func wrapped(_ text: String, width: Int) -> [String] {
     var lines: [String] = []
     var line = ""
     for word in text.split(separator: " ") {

@@ -1,3 +1,5 @@
+internal import CrashReport
+
 /// Help as a terminal of 80 columns shows it.
 enum HelpText {
   static let width = 80
@@ -11,7 +13,7 @@ enum HelpText {
     text.split(separator: "\n\n").map { paragraph in
       if paragraph.hasPrefix(" ") { return paragraph + "\n" }
       let words = paragraph.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-      return filled(words, width: width).joined(separator: "\n") + "\n"
+      return TextReport.wrapped(words, width: width).joined(separator: "\n") + "\n"
     }.joined(separator: "\n")
   }
 
@@ -26,7 +28,7 @@ enum HelpText {
     var text = ""
     for (number, line) in lines.enumerated() {
       let head = number == 0 ? "Usage: " : "       "
-      let pieces = filled(line, width: width - head.count - 4)
+      let pieces = TextReport.wrapped(line, width: width - head.count - 4)
       text += head + pieces[0] + "\n"
       for piece in pieces.dropFirst() { text += "           " + piece + "\n" }
     }
@@ -37,26 +39,11 @@ enum HelpText {
   static func table(_ options: [CommandOption]) -> String {
     options.map { option in
       let term = "  " + option.term
-      let lines = filled(option.text, width: width - indent)
+      let lines = TextReport.wrapped(option.text, width: width - indent)
       let margin = String(repeating: " ", count: indent)
       let isShort = term.count <= indent - 2
       let head = isShort ? term.padded(to: indent) + lines[0] : term + "\n" + margin + lines[0]
       return ([head] + lines.dropFirst().map { margin + $0 }).joined(separator: "\n") + "\n"
     }.joined()
-  }
-
-  /// Breaks a text at blanks; a word that is too long stays whole.
-  static func filled(_ text: String, width: Int) -> [String] {
-    var lines: [String] = []
-    var line = ""
-    for word in text.split(separator: " ") {
-      if !line.isEmpty, line.count + 1 + word.count > width {
-        lines.append(line)
-        line = ""
-      }
-      line += (line.isEmpty ? "" : " ") + word
-    }
-    lines.append(line)
-    return lines
   }
 }

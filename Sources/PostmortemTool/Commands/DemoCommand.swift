@@ -15,7 +15,7 @@ enum DemoCommand: Subcommand {
 
     Runs this program again as a victim that installs the handler, starts its threads and reads through a bad \
     pointer on a Dispatch worker. When it is dead, its dump is processed as the program's next start would do, and \
-    the report is shown. Takes a second or two and leaves nothing behind.
+    the report is shown. This takes a second or two. Afterwards the temporary files are removed.
     """
   static let options: [CommandOption] = [
     CommandOption("--keep", "keep the temporary database and say where it is"),
