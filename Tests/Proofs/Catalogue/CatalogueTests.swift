@@ -30,10 +30,12 @@ struct CatalogueTests {
     #expect(unknown == Self.elsewhere)
   }
 
-  /// Conditions of crash-lab with suites of their own: `CrampedThreadTests`, `ImageTests`, `TrappedCallTests`.
+  /// Conditions of crash-lab with suites of their own: `ClosedProcTests`, `CrampedThreadTests`, `ImageTests`,
+  /// `TrappedCallTests`.
   private static let elsewhere: Set = [
     "calls-dispatched", "calls-dispatched-but-libc", "calls-filtered", "cramped-threads",
-    "cramped-threads-before", "guarded-stack", "in-module", "moved-module",
+    "cramped-threads-before", "guarded-stack", "in-module", "moved-module", "opens-refused",
+    "proc-closed",
   ]
 
   @Test("A seed determines a soak")
