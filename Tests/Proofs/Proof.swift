@@ -27,6 +27,8 @@ struct Proof: Sendable {
   var full: Full?
   /// False for one that runs by its name and with `--full`.
   var isEveryday = true
+  /// True for one that measures processes that wait: other work on the machine would count for theirs.
+  var runsAlone = false
 }
 
 extension Proof {
@@ -80,7 +82,7 @@ extension Proof {
         "Sources/CrashReportUpload", "Sources/HangDetection", "Sources/CrashHandler/LiveDumps",
         "Sources/PostmortemTool/Commands/WatchCommand.swift",
         "Sources/PostmortemTool/Commands/RunCommand.swift",
-      ]),
+      ], runsAlone: true),
     Proof(
       name: "exits",
       summary: "a program that exits while it uploads ends as one that does not, and as soon",

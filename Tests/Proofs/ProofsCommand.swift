@@ -103,16 +103,25 @@ struct ProofsCommand {
   }
 
   /// Runs proofs, two at once but for full ones: many of their tests wait, and leave processors idle.
+  ///
+  /// Those that run alone come last.
   private static func records(of proofs: [Proof], isFull: Bool) async throws -> [ProofRecord] {
+    let others = proofs.indices.filter { !proofs[$0].runsAlone }
+    let alone = proofs.indices.filter { proofs[$0].runsAlone }
+    var records: [Int: ProofRecord] = [:]
     try await withThrowingTaskGroup(of: (Int, ProofRecord).self) { group in
-      var records: [(Int, ProofRecord)] = []
-      for (place, proof) in proofs.enumerated() {
-        if place >= (isFull ? 1 : 2), let record = try await group.next() { records.append(record) }
-        group.addTask { (place, try await ProofRun(proof, isFull: isFull).run()) }
+      for (count, place) in others.enumerated() {
+        if count >= (isFull ? 1 : 2), let (place, record) = try await group.next() {
+          records[place] = record
+        }
+        group.addTask { (place, try await ProofRun(proofs[place], isFull: isFull).run()) }
       }
-      while let record = try await group.next() { records.append(record) }
-      return records.sorted { $0.0 < $1.0 }.map(\.1)
+      while let (place, record) = try await group.next() { records[place] = record }
     }
+    for place in alone {
+      records[place] = try await ProofRun(proofs[place], isFull: isFull).run()
+    }
+    return proofs.indices.compactMap { records[$0] }
   }
 
   private static func printCommands(for paths: [String]) throws {
