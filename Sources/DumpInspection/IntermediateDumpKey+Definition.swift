@@ -66,7 +66,7 @@ extension IntermediateDumpKey {
 
 extension DumpCode {
   /// The values in words, such as "1 crash, 2 stopped".
-  fileprivate static var list: String {
+  static var list: String {
     allCases.map { "\($0.rawValue) \($0.word)" }.joined(separator: ", ")
   }
 }
