@@ -15,7 +15,7 @@ final class HangWatcher: Sendable {
 
   private static let shortestTurn: UInt64 = 20_000_000
   private static let longestTurn: UInt64 = 500_000_000
-  private static let heartbeatInterval: UInt64 = 1_000_000_000
+  private static let heartbeatInterval: UInt64 = 2_000_000_000
   private let state = Mutex(State())
 
   /// Adds a watch; the first one makes the thread.

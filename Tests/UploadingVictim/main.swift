@@ -1,7 +1,8 @@
 // A program that uploads while it waits or ends: `UploadingVictim DATABASE URL|none WAY MICROSECONDS`.
 //
-// `wait-with-all` has every option, monitors and heartbeats on; that and `wait` end with their input. The other ways are
-// those in which it ends that long after its uploader has started, or at SIGUSR1; their exit code is 7.
+// `wait-with-all` has every option, monitors and heartbeats on; `wait-with-nothing` has no handler, and has used
+// Dispatch's pool of threads. These and `wait` end with their input. The other ways are those in which it ends that long
+// after its uploader has started, or at SIGUSR1; their exit code is 7.
 @unsafe @preconcurrency internal import Dispatch
 @unsafe @preconcurrency internal import Glibc
 internal import Postmortem
@@ -12,6 +13,17 @@ func lastHandler() {
   let time = unsafe DispatchTime.now().uptimeNanoseconds - exitTime
   print("exit took \(time / 1_000_000) ms")
   unsafe fflush(stdout)
+}
+
+/// Serves the main queue, as a monitor of it needs, until standard input ends.
+func waitForInput() -> Never {
+  let input = DispatchSource.makeReadSource(fileDescriptor: 0, queue: .main)
+  input.setEventHandler {
+    var byte: UInt8 = 0
+    if unsafe read(0, &byte, 1) <= 0 { exit(7) }
+  }
+  input.activate()
+  dispatchMain()
 }
 
 guard CommandLine.arguments.count == 5, let delay = UInt32(CommandLine.arguments[4]) else {
@@ -25,6 +37,13 @@ atexit { lastHandler() }
 // A status that nothing else gives.
 let code: Int32 = 7
 
+if way == "wait-with-nothing" {
+  DispatchQueue.global().async {
+    print("ready")
+    unsafe fflush(stdout)
+  }
+  waitForInput()
+}
 var options = HandlerOptions()
 let hasAll = way == "wait-with-all"
 if hasAll {
@@ -72,11 +91,4 @@ guard way.hasPrefix("wait") else {
   // As a return from `main`: what follows the last statement of a program.
   exit(code)
 }
-// The main queue is served, as a monitor of it needs.
-let input = DispatchSource.makeReadSource(fileDescriptor: 0, queue: .main)
-input.setEventHandler {
-  var byte: UInt8 = 0
-  if unsafe read(0, &byte, 1) <= 0 { exit(7) }
-}
-input.activate()
-dispatchMain()
+waitForInput()

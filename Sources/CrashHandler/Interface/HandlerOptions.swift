@@ -83,7 +83,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// A heartbeat notes time, memory and the last breadcrumbs, so that the report of a run that was
   /// killed says when, to one interval, and what the program did last. Costs a thread, and for each
   /// heartbeat some 15 small files of /proc and one write of 2 KiB; nothing while it is nil. A
-  /// `HangMonitor` writes one each second by itself. Nothing without `reportsUncleanEnds`, and in
+  /// `HangMonitor` writes one every two seconds by itself. Nothing without `reportsUncleanEnds`, and in
   /// forked children.
   public var heartbeatInterval: Duration?
 

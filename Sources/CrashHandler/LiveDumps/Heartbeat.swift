@@ -6,14 +6,25 @@ internal import Synchronization
 
 /// The last heartbeat; held while one is written.
 private struct LastHeartbeat {
+  /// Asking each descriptor for its locks may take a millisecond.
+  private static let lockInterval: Int64 = 5_000_000_000
+
   /// The dump of a hang that lasts, as the hang monitors last said.
   var hang: ReportID?
   /// Nanoseconds after boot.
   var time: Int64 = 0
+  /// The files that were locked when they were last asked for, and when that was.
+  private var lockedFiles: [String] = []
+  private var lockTime: Int64?
 
   mutating func write() {
+    guard let capture = Capture.ofHandler, capture.followsRun else { return }
     time = SystemClock.sinceBoot
-    writeEvidence(hang)
+    if lockTime.map({ time &- $0 >= Self.lockInterval }) ?? true {
+      lockedFiles = LockedFiles.current()
+      lockTime = time
+    }
+    writeEvidence(of: capture, hang, lockedFiles)
   }
 }
 private let last = Mutex(LastHeartbeat())
@@ -54,14 +65,12 @@ func startHeartbeats(every interval: Duration) throws(CrashHandlerError) {
   }
 }
 
-private func writeEvidence(_ hangReport: ReportID?) {
-  guard let capture = Capture.ofHandler else { return }
-  guard capture.followsRun else { return }
+private func writeEvidence(of capture: Capture, _ hangReport: ReportID?, _ lockedFiles: [String]) {
   let cgroup = Cgroup.current()
   var evidence = RunEvidence.current(cgroup.memory)
   evidence.readMachineMemory()
   cgroup.close()
-  evidence.lockedFiles = LockedFiles.current()
+  evidence.lockedFiles = lockedFiles
   evidence.hangReport = hangReport
   if !capture.installed.isSanitized {
     evidence.breadcrumbs = ClientMemory.ofProcess.breadcrumbs.last(8)

@@ -50,8 +50,8 @@ package struct RunEvidence: Sendable {
 
   package init(time: Int64) { self.time = time }
 
-  /// Reads the state of the calling process now, but for the files that it has locked: reading
-  /// `/proc/locks` waits milliseconds for all processors, and only a heartbeat is asked for them.
+  /// Reads the state of the calling process now, but for the files that it has locked, which only a
+  /// heartbeat is asked for.
   ///
   /// - Parameters:
   ///   - isLaunch: true right after the cgroup's files were opened.

@@ -13,23 +13,32 @@ struct IdleTests {
     let kind: String
     let name: String
     let process: Racer
-    /// Milliseconds of processor time.
+    /// Milliseconds of processor time, and wake-ups, that the process may use.
     let time: Int
     let wakes: Int
+    /// True where Dispatch's pool of threads has run something: its own timer wakes the process each
+    /// second, with or without us.
+    var usesPool = true
   }
 
   private static let seconds = 20
+  /// The kind of the program whose use is taken off that of others.
+  private static let pool = "pool"
 
   /// A program with a handler and an uploader.
   private func uploader(_ name: String, _ uploads: UploadDatabase, url: String) throws -> Waiting {
     Waiting(
       kind: "uploader", name: name,
       process: try Racer("UploadingVictim", [uploads.database.path, url, "wait", "0"]),
-      time: 3, wakes: 20)
+      time: 3, wakes: 10)
   }
 
-  private func tool(_ name: String, _ words: [String]) throws -> Waiting {
-    Waiting(kind: name, name: name, process: try Racer("postmortem", words), time: 2, wakes: 10)
+  private func tool(
+    _ name: String, _ words: [String], usesPool: Bool = false
+  ) throws -> Waiting {
+    Waiting(
+      kind: name, name: name, process: try Racer("postmortem", words), time: 2, wakes: 10,
+      usesPool: usesPool)
   }
 
   /// Nanoseconds of processor time that a process has used, ended threads included.
@@ -64,13 +73,18 @@ struct IdleTests {
     for uploads in [waits, disabled, down, stalled, watched, portal] {
       for _ in 0..<3 { try uploads.addReport() }
     }
+    let poolAlone = try Racer(
+      "UploadingVictim", [handled.database.path, "none", "wait-with-nothing", "0"])
     let all = [
-      // The monitors look twice a second, and write a heartbeat once a second: the rest of the bound.
+      Waiting(
+        kind: Self.pool, name: "a program without us, whose pool has run something",
+        process: poolAlone, time: .max, wakes: .max, usesPool: false),
+      // The monitors look twice a second, and write a heartbeat every two seconds: the rest of the bound.
       Waiting(
         kind: "handler", name: "handler, with all options, monitors and heartbeats",
         process: try Racer(
-          "UploadingVictim", [handled.database.path, "none", "wait-with-all", "0"]), time: 18,
-        wakes: 300),
+          "UploadingVictim", [handled.database.path, "none", "wait-with-all", "0"]), time: 16,
+        wakes: 150, usesPool: false),
       try uploader("nothing to send", empty, url: server.url("ok")),
       try uploader(
         "a report that waits for its next attempt", waits, url: server.url("retry/429/900")),
@@ -81,7 +95,8 @@ struct IdleTests {
       // The handler's dump file is there, and its owner lives.
       try tool("watch", ["watch", handled.database.path]),
       try tool(
-        "watch --upload", ["watch", watched.database.path, "--upload", server.url("retry/429/900")]),
+        "watch --upload", ["watch", watched.database.path, "--upload", server.url("retry/429/900")],
+        usesPool: true),
       try tool("run", ["run", "--database", empty.database.path, "--", "/bin/cat"]),
     ]
     defer { for waiting in all { waiting.process.kill() } }
@@ -114,14 +129,25 @@ struct IdleTests {
     // Of the states of an uploader the dearest.
     var times: [String: Int] = [:]
     var excesses: [String] = []
+    var (poolTime, poolWakes) = (0, 0)
     for (waiting, before) in zip(all, before) {
       let process = pid_t(waiting.process.processID)
-      let time = try processorTime(of: process) - before.0
-      let wakes = try wakes(of: process) - before.1
-      times[waiting.kind] = max(times[waiting.kind] ?? 0, time)
+      var time = try processorTime(of: process) - before.0
+      var wakes = try wakes(of: process) - before.1
       let used = "\(waiting.name): \(time / 1000) µs, \(wakes) wake-ups"
       print(used)
-      if time > waiting.time * 1_000_000 || wakes > waiting.wakes {
+      if waiting.kind == pool {
+        (poolTime, poolWakes) = (time, wakes)
+        continue
+      }
+      // What libdispatch takes is taken off, measured in the same seconds. Two processes that wake at one
+      // moment do not wake at one price, nor alike often: half as many again are no excess.
+      if waiting.usesPool {
+        time -= poolTime
+        wakes -= poolWakes + poolWakes / 2
+      }
+      times[waiting.kind] = max(times[waiting.kind] ?? 0, time)
+      if time / 1_000_000 >= waiting.time || wakes > waiting.wakes {
         excesses.append("\(used), allowed \(waiting.time) ms and \(waiting.wakes)")
       }
     }
