@@ -120,6 +120,7 @@ extension CatalogueCase {
   /// A handler of the program's that asks for an alternate stack finds ours.
   fileprivate var hasSameOutput: Bool {
     guard case .crash(let crash) = death else { return true }
-    return !(crash.overflowsStack && condition.group == .handlers)
+    let hasHandler = condition.group == .handlers || condition.arguments.contains("handler-before")
+    return !(crash.overflowsStack && hasHandler)
   }
 }

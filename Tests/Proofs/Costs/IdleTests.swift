@@ -95,7 +95,8 @@ struct IdleTests {
       // The handler's dump file is there, and its owner lives.
       try tool("watch", ["watch", handled.database.path]),
       try tool(
-        "watch --upload", ["watch", watched.database.path, "--upload", server.url("retry/429/900")],
+        "watch --upload",
+        ["watch", watched.database.path, "--upload", server.url("retry/429/900")],
         usesPool: true),
       try tool("run", ["run", "--database", empty.database.path, "--", "/bin/cat"]),
     ]
