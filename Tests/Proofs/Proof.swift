@@ -247,7 +247,7 @@ extension Proof {
       full: .environment(name: "POSTMORTEM_STORMS", value: "1000")),
     Proof(
       name: "safety", summary: "crash code calls nothing unsafe: call graphs and poisoned runs",
-      suites: ["CallGraphTests", "PlantedProgramTests", "PoisonedRunTests"],
+      suites: ["CallGraphTests", "CrashDepthTests", "PlantedProgramTests", "PoisonedRunTests"],
       covers: [
         "Sources/CrashHandler/Signals", "Sources/CrashHandler/Stopping",
         "Sources/CrashHandler/System", "Sources/CrashHandler/State", "Sources/CrashHandler/Values",

@@ -49,6 +49,7 @@ struct StackTop {
     return written
   }
 
+  @inline(__always)
   private func writeInTwo(_ address: UInt64) -> AddressRange {
     let count = limit < StackTop.firstByteCount ? limit : StackTop.firstByteCount
     let first = write(address, limit: count)
