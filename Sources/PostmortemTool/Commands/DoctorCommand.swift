@@ -1,6 +1,7 @@
 /// The subcommand `postmortem doctor PID|PROGRAM`.
 enum DoctorCommand: Subcommand {
   static let name = "doctor"
+  static let aliases = ["status"]
   static let summary = "check whether a running process's crash would be captured"
   static let usage = ["[--json] [PID|PROGRAM]", "[--json] -d DIR"]
   static let discussion = """

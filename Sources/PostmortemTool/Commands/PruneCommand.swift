@@ -15,7 +15,7 @@ enum PruneCommand: Subcommand {
   static let options: [CommandOption] = [
     .database,
     CommandOption(
-      "--age", value: "AGE", completing: .words(["7d", "2weeks", "30d"]),
+      "--older-than, --age", value: "AGE", completing: .words(["7d", "2weeks", "30d"]),
       "keep reports for so long: 7d, 12h, 2weeks; a number without a unit is days; 365d if not given"
     ),
     CommandOption(
