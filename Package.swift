@@ -44,7 +44,7 @@ let package = Package(
         thread an alternate signal stack, so that its stack overflow can be captured; _exit, _Exit \
         and daemon, which note that the process called them, so that a run that was killed is known \
         by that; pthread_sigmask and sigprocmask, which leave the signals of crashes open, and \
-        posix_spawn, exec and abort because of it. Static executables then need a linker option: see Docs/Handler.md.
+        posix_spawn, exec and abort because of it. Static executables then need a linker option: see Docs/Reference/Handler.md.
         """),
     .default(enabledTraits: ["Interposition"]),
   ],

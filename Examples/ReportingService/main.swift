@@ -1,5 +1,5 @@
 // A service that tells its reports what it was doing, watches itself for hangs, and sends what an
-// earlier run left: `ReportingService DATABASE [URL]`. Docs/Upload.md names servers for the URL.
+// earlier run left: `ReportingService DATABASE [URL]`. Docs/Reference/Upload.md names servers for the URL.
 //
 // It takes its orders from standard input: a word of work, `dump`, `hang` or `crash`.
 import Foundation

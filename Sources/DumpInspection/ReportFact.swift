@@ -4,7 +4,7 @@ package import IntermediateDump
 ///
 /// JSON, its schema, text and page have such a fact by its row alone.
 package struct ReportFact: Sendable {
-  /// A part of a report; the raw value is its definition in `Docs/ReportSchema.json`.
+  /// A part of a report; the raw value is its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {
     case process, system, resources, thread
   }

@@ -1,7 +1,7 @@
 /// The constants of the intermediate dump: header, tokens and limits.
 ///
 /// A dump is a 32-byte header followed by tokens. All integers are little-endian and unaligned.
-/// `Docs/IntermediateDumpFormat.md` is the specification; a test checks it against bytes written
+/// `Docs/Internals/IntermediateDumpFormat.md` is the specification; a test checks it against bytes written
 /// by hand.
 public enum IntermediateDumpFormat {
   /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a transfer in text mode shows at

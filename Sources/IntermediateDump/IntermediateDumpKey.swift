@@ -5,7 +5,7 @@
 /// the next free number of its group, or any free one where the group is full, and a row in
 /// `DumpInspection/IntermediateDumpKey+Definitions.swift`, which says where it occurs; readers skip
 /// keys that they do not know. `FormatDocumentTests` writes the table of
-/// `Docs/IntermediateDumpFormat.md` from these rows.
+/// `Docs/Internals/IntermediateDumpFormat.md` from these rows.
 public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case process = 100
   case processID = 101

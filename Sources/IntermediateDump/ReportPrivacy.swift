@@ -1,6 +1,6 @@
 /// The secrets that dumps and reports may hold; an open set, each level stricter than the one before.
 ///
-/// `Docs/ThreatModel.md` lists what each level leaves out.
+/// `Docs/Reference/ThreatModel.md` lists what each level leaves out.
 public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
   /// The number on disk; a larger one leaves out more.
   public let rawValue: UInt8

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 /// The constants of the minidump format that both halves use.
 ///
 /// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for what
-/// is not Windows; Crashpad `minidump/minidump_extensions.h`. `Docs/Minidump.md` lists every
+/// is not Windows; Crashpad `minidump/minidump_extensions.h`. `Docs/Internals/Minidump.md` lists every
 /// stream.
 enum MinidumpFormat {
   /// `MDMP`.

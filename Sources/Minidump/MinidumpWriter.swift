@@ -16,7 +16,7 @@ public enum MinidumpWriter {
   ///     open, is not synced.
   /// - Throws: `MinidumpError` with `cannotWrite` and the system's error number, or `tooLarge`.
   ///
-  /// Source: Crashpad `minidump/minidump_file_writer.cc`; `Docs/Minidump.md`.
+  /// Source: Crashpad `minidump/minidump_file_writer.cc`; `Docs/Internals/Minidump.md`.
   public static func write(
     _ snapshot: ProcessSnapshot, to descriptor: Int32
   ) throws(MinidumpError) {

@@ -10,7 +10,7 @@ struct SectionTests {
   private static func document() throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let path = root.appending(path: "Docs/IntermediateDumpFormat.md")
+    let path = root.appending(path: "Docs/Internals/IntermediateDumpFormat.md")
     return try String(contentsOf: path, encoding: .utf8).split(separator: "\n")
       .joined(separator: " ")
   }

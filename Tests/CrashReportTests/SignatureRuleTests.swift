@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashReport
 
-/// The rules of Docs/Signatures.md one by one; that they hold for real crashes is tested end to end.
+/// The rules of Docs/Reference/Signatures.md one by one; that they hold for real crashes is tested end to end.
 @Suite struct SignatureRuleTests {
   private func frame(
     _ function: String?, isSystem: Bool = false, trust: FrameTrust = .framePointer,

@@ -103,7 +103,7 @@ struct DoorTests {
     let targets = try FileManager.default.contentsOfDirectory(atPath: House.root + "/Tests")
     let papers =
       ["README.md", "CONTRIBUTING.md"]
-      + (try FileManager.default.contentsOfDirectory(atPath: House.root + "/Docs"))
+      + (try FileManager.default.subpathsOfDirectory(atPath: House.root + "/Docs"))
       .filter { $0.hasSuffix(".md") }.map { "Docs/" + $0 }
     for paper in papers {
       let text = try House.text(paper)

@@ -39,7 +39,7 @@ struct PaperTests {
 
   @Test("Options.md has every option and every variable of the environment")
   func options() throws {
-    let document = try House.text("Docs/Options.md")
+    let document = try House.text("Docs/Reference/Options.md")
     let files = [
       "Sources/CrashHandler/Interface/HandlerOptions.swift",
       "Sources/CrashHandler/Interface/CaptureLimits.swift",
@@ -73,14 +73,28 @@ struct PaperTests {
       .filter { $0.hasSuffix(".md") }.map { "Docs/" + $0 }
     for paper in papers {
       let directory = URL(fileURLWithPath: House.root + "/" + paper).deletingLastPathComponent()
-      for match in try House.text(paper).matches(of: /\]\(([^)#]+)(?:#[^)]*)?\)/) {
+      for match in try House.text(paper).matches(of: /\]\(([^)#\s]*)(?:#([^)]*))?\)/) {
         let target = String(match.1)
         if target.hasPrefix("https://") { continue }
-        #expect(
-          FileManager.default.fileExists(atPath: directory.appendingPathComponent(target).path),
-          "\(paper) links to \(target)")
+        let path =
+          target.isEmpty
+          ? House.root + "/" + paper : directory.appendingPathComponent(target).path
+        #expect(FileManager.default.fileExists(atPath: path), "\(paper) links to \(target)")
+        guard let anchor = match.2, target.isEmpty || target.hasSuffix(".md") else { continue }
+        let isThere = try anchors(of: String(contentsOfFile: path, encoding: .utf8))
+          .contains(String(anchor))
+        #expect(isThere, "\(paper) links to \(target)#\(anchor)")
       }
     }
+  }
+
+  /// The anchors that GitHub gives to headings.
+  private func anchors(of text: String) -> Set<String> {
+    Set(
+      text.matches(of: /(?m)^#{1,6} (.+)$/).map { match in
+        String(match.1).lowercased().filter { $0.isLetter || $0.isNumber || " -_".contains($0) }
+          .replacing(" ", with: "-")
+      })
   }
 
   /// The names of public types that are not nested in another declaration.

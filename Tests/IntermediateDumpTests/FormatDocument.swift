@@ -2,7 +2,7 @@ import DumpInspection
 import Foundation
 import IntermediateDump
 
-/// `Docs/IntermediateDumpFormat.md`, as far as tests compare the code with it.
+/// `Docs/Internals/IntermediateDumpFormat.md`, as far as tests compare the code with it.
 struct FormatDocument {
   /// The rows of the table of keys.
   let rows: [String]
@@ -13,7 +13,7 @@ struct FormatDocument {
 
   private static let place = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
-    .appendingPathComponent("Docs/IntermediateDumpFormat.md")
+    .appendingPathComponent("Docs/Internals/IntermediateDumpFormat.md")
 
   init() throws {
     let text = try String(contentsOf: Self.place, encoding: .utf8)

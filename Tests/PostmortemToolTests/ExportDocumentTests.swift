@@ -4,9 +4,9 @@ import Testing
 
 @testable import PostmortemTool
 
-/// `Docs/Export.md` and the code have the columns from one table.
+/// `Docs/Reference/Export.md` and the code have the columns from one table.
 @Suite struct ExportDocumentTests {
-  private static let path = BuiltProducts.packageRoot + "/Docs/Export.md"
+  private static let path = BuiltProducts.packageRoot + "/Docs/Reference/Export.md"
 
   /// Beginnings of what the table writes in the document, and what ends it.
   private static var parts: [(start: String, end: String, text: String)] {

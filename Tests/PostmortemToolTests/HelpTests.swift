@@ -60,7 +60,7 @@ import Testing
 
   /// `UPDATE_DOCUMENTS=1 swift test --filter HelpTests` writes it.
   @Test func thePageOfTheCommandLineHasTheHelp() throws {
-    let path = BuiltProducts.packageRoot + "/Docs/CommandLine.md"
+    let path = BuiltProducts.packageRoot + "/Docs/Reference/CommandLine.md"
     var page = try String(contentsOfFile: path, encoding: .utf8)
     let start = try #require(page.range(of: "<!-- commands -->\n")).upperBound
     let end = try #require(page.range(of: "<!-- end -->", range: start..<page.endIndex)).lowerBound

@@ -56,7 +56,8 @@ import Testing
 
     // A file, an ID and standard input, a pipe or not, are one report, as the schema has it.
     let json = try await Self.run("show \(dump) --json", in: directory).standardOutput
-    let schema = try JSONSchema(path: BuiltProducts.packageRoot + "/Docs/ReportSchema.json")
+    let schema = try JSONSchema(
+      path: BuiltProducts.packageRoot + "/Docs/Reference/ReportSchema.json")
     #expect(try schema.errors(in: json) == [])
     for line in [
       "show - --no-symbols --json < '\(entry.path)'",

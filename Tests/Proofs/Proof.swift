@@ -8,7 +8,7 @@ struct Proof: Sendable {
     case catalogue([[String]])
   }
 
-  /// A part of the package, see Docs/Design.md.
+  /// A part of the package, see Docs/Internals/Design.md.
   enum Ring: Sendable {
     /// Handler, dump, conversion, report and database: CI checks it with every change.
     case core
@@ -126,11 +126,11 @@ extension Proof {
         "Sources/CrashHandler/Client",
       ], full: .environment(name: "POSTMORTEM_VERDICTS", value: "1000")),
     Proof(
-      name: "journeys", summary: "from crash to cause by the commands of Docs/Journeys.md",
+      name: "journeys", summary: "from crash to cause by the commands of Docs/Guide/Journeys.md",
       suites: ["JourneyTests"],
       covers: [
         "Sources/CrashReport", "Sources/PostmortemTool", "Sources/Stackwalk",
-        "Sources/CrashConverter", "Docs/Journeys.md",
+        "Sources/CrashConverter", "Docs/Guide/Journeys.md",
       ]),
     Proof(
       name: "documentation",
@@ -138,6 +138,7 @@ extension Proof {
       suites: ["DocumentationTests", "CodeBlockTests"],
       covers: [
         "Sources/Postmortem", "Sources/PostmortemHandler", "Sources/PostmortemUpload", "README.md",
+        "Docs",
       ]),
     Proof(
       name: "privacy", summary: "no form of a private report holds a planted secret; frames stay",
@@ -181,7 +182,10 @@ extension Proof {
       name: "release",
       summary: "the release script refuses what is not ready; a tag can be depended on",
       suites: ["ReleaseTests"],
-      covers: [".ci", "Package.swift", "CHANGELOG.md", "Docs/Versioning.md", "Docs/Export.md"],
+      covers: [
+        ".ci", "Package.swift", "CHANGELOG.md", "Docs/Reference/Versioning.md",
+        "Docs/Reference/Export.md",
+      ],
       full: .environment(name: "POSTMORTEM_PACKAGE_BUILD", value: "1")),
     Proof(
       name: "platforms",
@@ -208,7 +212,8 @@ extension Proof {
       summary: "databases and collectors read exports, and the documented queries are right",
       suites: ["ExportTests", "OddExportTests"],
       covers: [
-        "Sources/PostmortemTool/Export", "Sources/PostmortemTool/Overview", "Docs/Export.md",
+        "Sources/PostmortemTool/Export", "Sources/PostmortemTool/Overview",
+        "Docs/Reference/Export.md",
       ], ring: .outer,
       full: .environment(name: "POSTMORTEM_EXPORT_REPORTS", value: "200000")),
     Proof(

@@ -6,7 +6,7 @@ internal import Postmortem
 /// `Play` has the scenes.
 struct JavaMachine: Subcommand {
   private enum Order: String, CaseIterable {
-    /// As Docs/Handler.md says.
+    /// As Docs/Reference/Handler.md says.
     case machineFirst = "machine-first"
     /// The same, but nobody is asked before a crash is captured.
     case machineFirstUnasked = "machine-first-unasked"

@@ -12,9 +12,9 @@ internal import IntermediateDump
 /// `dumpRequest` and `survival` before the first section, and the end mark after `writeCapture`. A raw value is a place in this order and can
 /// change; dumps name a section by its `SectionRow.number`. Each has a file in `Capture/Sections`, with
 /// its row, its function and what it writes. `SectionTests` compares order, numbers and
-/// names with `Docs/IntermediateDumpFormat.md`.
+/// names with `Docs/Internals/IntermediateDumpFormat.md`.
 ///
-/// RUNS-DURING-CRASH: under the rules of `Docs/AsyncSignalSafety.md`. `@_noLocks` has the compiler
+/// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` has the compiler
 /// refuse allocations and locks; the audit of the linked program checks what it cannot see.
 package enum Section: UInt8, CaseIterable, Sendable {
   // Before the threads are stopped, which takes up to 250 ms: the process may be killed meanwhile.

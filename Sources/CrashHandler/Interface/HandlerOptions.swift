@@ -20,12 +20,12 @@ public struct HandlerOptions: Sendable, Equatable {
   public var capturesSurroundings = true
   /// The secrets that dumps and the reports made of them may hold.
   ///
-  /// Anything but `full` costs part of the time of a crash: `Docs/Benchmarks.md`. With `noMemory` a dump has
+  /// Anything but `full` costs part of the time of a crash: `Docs/Internals/Benchmarks.md`. With `noMemory` a dump has
   /// the addresses on its stacks until it is converted, for they are what frames are found by.
   public var privacy = ReportPrivacy.full
   /// System calls that a crash must not make, because a seccomp filter kills the process on them.
   ///
-  /// `Docs/SystemCalls.md` lists those that a crash makes.
+  /// `Docs/Internals/SystemCalls.md` lists those that a crash makes.
   public var forgoing: SystemCalls = []
 
   /// Whether a crash leaves a summary on standard error: signal, message, report ID and the
@@ -49,7 +49,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// `pthread_sigmask` and `sigprocmask` give the mask that was set, and programs that are started by
   /// `posix_spawn` or `exec` begin with it. One of these signals that somebody sends to a thread that
   /// blocks it goes on to `sigwait`, a signalfd or what is pending, and is blocked there from then on. Needs
-  /// the trait Interposition. `Docs/Handler.md` has what it does not reach.
+  /// the trait Interposition. `Docs/Reference/Handler.md` has what it does not reach.
   public var keepsCrashSignalsOpen = true
 
   /// Paths of files that are copied beside every report of this process, as by `addAttachment`.

@@ -1,7 +1,7 @@
 /// System calls that a crash makes and can do without.
 ///
 /// Forgo those on which a seccomp filter kills the process, so that it still dies of its crash. A
-/// filter that answers with an error needs none of this. `Docs/SystemCalls.md` lists the calls of each group.
+/// filter that answers with an error needs none of this. `Docs/Internals/SystemCalls.md` lists the calls of each group.
 ///
 /// Source: seccomp(2).
 public struct SystemCalls: OptionSet, Sendable {

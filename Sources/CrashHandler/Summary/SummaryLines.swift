@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The lines, one after another in the summary's memory; Docs/CrashSummary.md describes them.
+/// The lines, one after another in the summary's memory; Docs/Internals/CrashSummary.md describes them.
 ///
 /// Each line is whole or not there, and counted as soon as it is whole: a fault in the middle
 /// leaves those before it.

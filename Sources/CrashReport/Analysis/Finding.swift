@@ -182,7 +182,7 @@ package struct StackOverflow: Sendable, Equatable {
 }
 
 extension Finding {
-  /// The cause as a word of the table in `Docs/Reports.md`.
+  /// The cause as a word of the table in `Docs/Reference/Reports.md`.
   package var kind: String {
     switch cause {
     case .nullDereference: "null-dereference"

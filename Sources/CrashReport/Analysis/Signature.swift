@@ -7,7 +7,7 @@ internal import Stackwalk
 /// The signal, then the names of the innermost calls of the program's own code. No addresses, which
 /// change with every run; no lines, offsets and numbers of closures and awaits, which change with every
 /// build; nothing that differs between threads or with what was inlined. The rules, and what they
-/// cannot do, are in `Docs/Signatures.md`.
+/// cannot do, are in `Docs/Reference/Signatures.md`.
 package struct Signature: Sendable {
   private static let frameCount = 3
   /// Functions of a recursion that are named.

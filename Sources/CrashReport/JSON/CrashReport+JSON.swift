@@ -3,8 +3,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// The JSON of `postmortem show --json`: `Docs/ReportSchema.json` is its schema,
-// `Docs/ReportFields.md` says what each key means. No key is ever left out. Addresses, offsets and registers are strings,
+// The JSON of `postmortem show --json`: `Docs/Reference/ReportSchema.json` is its schema,
+// `Docs/Reference/ReportFields.md` says what each key means. No key is ever left out. Addresses, offsets and registers are strings,
 // because JSON readers lose bits of numbers above 2^53.
 
 extension CrashReport {

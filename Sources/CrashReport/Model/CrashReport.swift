@@ -19,7 +19,7 @@ package struct CrashReport: Sendable {
   package var otherMessages: [String]
   /// Nil where the dump shows no cause, and where nothing crashed.
   package var cause: Finding?
-  /// The same for crashes of the same cause; the rules are in `Docs/Signatures.md`.
+  /// The same for crashes of the same cause; the rules are in `Docs/Reference/Signatures.md`.
   package var signature: String?
   /// The innermost call of the program's own code on the crashing thread, with file and line as far as
   /// they are known; nil where none has a name.

@@ -5,7 +5,7 @@ package import Stackwalk
 ///
 /// Logs of version 1 begin it with `last-words`.
 ///
-/// Source: Docs/CrashSummary.md, which describes the lines.
+/// Source: Docs/Internals/CrashSummary.md, which describes the lines.
 package struct LoggedSummary: Equatable {
   package struct Module: Equatable {
     /// Lower case; empty where the image has none.

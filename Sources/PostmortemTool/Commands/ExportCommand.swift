@@ -11,7 +11,7 @@ enum ExportCommand: Subcommand {
   static let discussion = """
     Prints one line for each report of some databases, for queries with other programs.
 
-    Each line is a JSON object with all columns of Docs/Export.md: time, host, program, version, build ID, kind, \
+    Each line is a JSON object with all columns of Docs/Reference/Export.md: time, host, program, version, build ID, kind, \
     signal, code, cause, message, signature, own frames, annotations, memory, uptime and others; null for what is \
     not known. The lines are in no order. A report that two directories have is printed once.
 

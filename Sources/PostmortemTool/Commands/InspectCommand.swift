@@ -10,7 +10,7 @@ enum InspectCommand: Subcommand {
     Prints an intermediate dump as an indented tree with key names, offsets and sizes.
 
     Works for truncated dumps too: everything before the damage is printed, then where and why it ends. The format \
-    is in Docs/IntermediateDumpFormat.md.
+    is in Docs/Internals/IntermediateDumpFormat.md.
     """
   static let options: [CommandOption] = [
     .json(

@@ -20,7 +20,7 @@ enum ListCommand: Subcommand {
     what is not known. More lines count the dumps that wait to be processed (see postmortem process), and \
     those that could not be processed and lie in quarantine.
 
-    With --group, puts crashes of one program and one signature (Docs/Signatures.md) together, the most frequent \
+    With --group, puts crashes of one program and one signature (Docs/Reference/Signatures.md) together, the most frequent \
     first: how many, when first and last, in which versions.
 
     The facts of a report are found when it is made, and kept in the file reports.index of the database. A \

@@ -34,7 +34,7 @@ enum ShowCommand: Subcommand {
       "--full",
       "text with everything: addresses of all frames, bytes at registers, evidence that the head shows, build "
         + "IDs of system libraries, all breadcrumbs, long values whole"),
-    .json("print the report as JSON (schema: Docs/ReportSchema.json)"),
+    .json("print the report as JSON (schema: Docs/Reference/ReportSchema.json)"),
     CommandOption("--html", "print the report as one HTML page that needs nothing else"),
     .output, .color,
     CommandOption(

@@ -25,7 +25,7 @@ enum SymbolicateCommand: Subcommand {
   static let options: [CommandOption] = [
     .symbols, CommandOption("--no-symbols", "do not read the modules' files"),
     .json(
-      "print each as a JSON object on one line (schema: Docs/ReportSchema.json); what only a dump knows is null"
+      "print each as a JSON object on one line (schema: Docs/Reference/ReportSchema.json); what only a dump knows is null"
     ),
   ]
   static let operands = Operands(0...1, "FILE", completing: .file)

@@ -18,7 +18,7 @@ enum UploadCommand: Subcommand {
     an ID all that are pending are sent, if uploads are enabled in the database. Each is tried once, now; one that \
     fails stays pending, and one that the server refuses for good is skipped (see postmortem list). Proxies are \
     taken from http_proxy, https_proxy and no_proxy, certificates are checked, redirects are not followed. \
-    Docs/Upload.md names servers.
+    Docs/Reference/Upload.md names servers.
     """
   static let options: [CommandOption] = [
     .database,

@@ -2,7 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A column of `postmortem export`; a test writes `Docs/Export.md` from it.
+/// A column of `postmortem export`; a test writes `Docs/Reference/Export.md` from it.
 struct ExportColumn {
   /// The type of a column's values, by which the documents' tables are declared.
   enum Kind: String, CaseIterable {

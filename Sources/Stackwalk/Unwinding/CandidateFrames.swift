@@ -7,7 +7,7 @@ public import ProcessSnapshot
 /// say where the return address and the saved registers of a function lie, so they tell callers from
 /// what is left over of earlier calls.
 ///
-/// Source: Docs/CrashSummary.md; DWARF 5, 6.4.
+/// Source: Docs/Internals/CrashSummary.md; DWARF 5, 6.4.
 public struct CandidateFrames {
   /// One line of the summary.
   public struct Entry: Sendable, Equatable {

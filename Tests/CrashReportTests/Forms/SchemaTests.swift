@@ -8,10 +8,10 @@ import Testing
 @testable import CrashReport
 @testable import ProcessSnapshot
 
-/// Docs/ReportSchema.json against what reports are encoded as.
+/// Docs/Reference/ReportSchema.json against what reports are encoded as.
 @Suite struct SchemaTests {
   static func schema() throws -> JSONSchema {
-    try JSONSchema(path: BuiltProducts.packageRoot + "/Docs/ReportSchema.json")
+    try JSONSchema(path: BuiltProducts.packageRoot + "/Docs/Reference/ReportSchema.json")
   }
 
   @Test func describesEveryReport() throws {
@@ -79,7 +79,7 @@ import Testing
     #expect(schema.words("stackEnd", of: "thread") == ends)
   }
 
-  private static let path = BuiltProducts.packageRoot + "/Docs/ReportSchema.json"
+  private static let path = BuiltProducts.packageRoot + "/Docs/Reference/ReportSchema.json"
 
   /// Writes a fact into the definition of its place: among what is required, and as the first property.
   private static func add(_ fact: ReportFact, type: String) throws {
@@ -102,7 +102,8 @@ import Testing
     let schema = try Self.schema()
     let isWriting = ProcessInfo.processInfo.environment["UPDATE_DOCUMENTS"] != nil
     let fields = try String(
-      contentsOfFile: BuiltProducts.packageRoot + "/Docs/ReportFields.md", encoding: .utf8)
+      contentsOfFile: BuiltProducts.packageRoot + "/Docs/Reference/ReportFields.md", encoding: .utf8
+    )
     for place in ReportFact.Place.allCases {
       let facts = ReportFact.all(in: place)
       #expect(!facts.isEmpty)

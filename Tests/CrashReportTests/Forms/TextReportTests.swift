@@ -56,7 +56,7 @@ import Testing
     #expect(full.contains("  #1   0x000000400002 word + 12  word+0x2\n"))
   }
 
-  /// The order in which the one who is woken reads; as Docs/Reports.md has it.
+  /// The order in which the one who is woken reads; as Docs/Reference/Reports.md has it.
   @Test func whatThePersonInNeedReadsComesFirst() throws {
     var report = SampleReport.report(word: "word")
     report.message = "the message"

@@ -5,7 +5,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// A Java virtual machine in the process, installed and asked as Docs/Handler.md says.
+/// A Java virtual machine in the process, installed and asked as Docs/Reference/Handler.md says.
 ///
 /// The class `Play` is in Java/Play.java, the program in Examples/CrashLab/Subcommands/JavaMachine.swift.
 @Suite("A Java virtual machine in the process", .needs(.javac))

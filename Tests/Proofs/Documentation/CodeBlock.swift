@@ -14,15 +14,12 @@ struct CodeBlock: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { "\(document):\(line)" }
 
-  /// The README, the documents, and the articles of all catalogues.
+  /// The README and the documents; the articles of DocC are copies of some of them.
   static let documents: [String] = {
     let root = BuiltProducts.packageRoot
-    let sources = (try? FileManager.default.subpathsOfDirectory(atPath: root + "/Sources")) ?? []
-    let papers = (try? FileManager.default.contentsOfDirectory(atPath: root + "/Docs")) ?? []
+    let papers = (try? FileManager.default.subpathsOfDirectory(atPath: root + "/Docs")) ?? []
     return ["README.md"]
       + papers.filter { $0.hasSuffix(".md") }.sorted().map { "Docs/" + $0 }
-      + sources.filter { $0.contains(".docc/") && $0.hasSuffix(".md") }.sorted()
-      .map { "Sources/" + $0 }
   }()
 
   static let all: [CodeBlock] = documents.flatMap { document in

@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The compiler takes every block of Swift in the README, the documents and the articles.
+/// The compiler takes every block of Swift in the README and the documents.
 @Suite("Blocks of code")
 struct CodeBlockTests {
   @Test("Each compiles", arguments: CodeBlock.all)
@@ -20,7 +20,7 @@ struct CodeBlockTests {
       let count = text.components(separatedBy: "\n").count { $0.contains("```swift") }
       #expect(CodeBlock.all.count { $0.document == document } == count, "\(document)")
     }
-    #expect(CodeBlock.documents.contains("Docs/Upload.md"))
+    #expect(CodeBlock.documents.contains("Docs/Reference/Upload.md"))
     #expect(CodeBlock.all.count > 50)
     #expect(CodeBlock.all.count(where: \.isManifest) >= 2)
   }

@@ -1,7 +1,7 @@
 import CrashTestSupport
 import Foundation
 
-/// The statements of `Docs/Export.md`.
+/// The statements of `Docs/Reference/Export.md`.
 struct ExportDocument {
   /// A block behind a comment `<!-- sql: ENGINE [NAME] -->`.
   struct Statement: Sendable {
@@ -15,7 +15,7 @@ struct ExportDocument {
   let statements: [Statement]
 
   init() throws {
-    let path = BuiltProducts.packageRoot + "/Docs/Export.md"
+    let path = BuiltProducts.packageRoot + "/Docs/Reference/Export.md"
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let form = #/<!-- sql: (\w+) ?([\w-]+)? -->\n```sql\n(.*?)```/#.dotMatchesNewlines()
     statements = text.matches(of: form).map { match in

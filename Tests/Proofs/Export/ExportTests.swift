@@ -4,7 +4,7 @@ import Foundation
 import IntermediateDump
 import Testing
 
-/// Databases and collectors read what `postmortem export` prints, and the questions of `Docs/Export.md` have
+/// Databases and collectors read what `postmortem export` prints, and the questions of `Docs/Reference/Export.md` have
 /// the right answers.
 @Suite("Export")
 struct ExportTests {

@@ -28,7 +28,7 @@ enum AnswerCell: Decodable, Equatable {
   init(_ number: Int) { self = .number(Double(number)) }
 }
 
-/// The answers to the questions of `Docs/Export.md` for a database that was made, counted here.
+/// The answers to the questions of `Docs/Reference/Export.md` for a database that was made, counted here.
 struct KnownAnswers {
   private struct Row {
     let program, version, signature, host: String

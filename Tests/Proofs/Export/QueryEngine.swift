@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// A database that runs inside a process of Python; the raw value is its word in `Docs/Export.md`.
+/// A database that runs inside a process of Python; the raw value is its word in `Docs/Reference/Export.md`.
 enum QueryEngine: String, Sendable, CaseIterable {
   case duckDB = "duckdb"
   case clickHouse = "clickhouse"

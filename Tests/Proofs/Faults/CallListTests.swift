@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 #if arch(x86_64)
-  /// `Docs/SystemCalls.md` lists exactly the system calls that a crash makes.
+  /// `Docs/Internals/SystemCalls.md` lists exactly the system calls that a crash makes.
   @Suite("The list of system calls")
   struct CallListTests {
     /// What brings out the calls that a crash in good order does not make.
@@ -59,7 +59,8 @@ import Testing
     /// The names in the first column of the table.
     private static func listed() throws -> Set<String> {
       let text = try String(
-        contentsOfFile: BuiltProducts.packageRoot + "/Docs/SystemCalls.md", encoding: .utf8)
+        contentsOfFile: BuiltProducts.packageRoot + "/Docs/Internals/SystemCalls.md",
+        encoding: .utf8)
       let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }
       #expect(rows.count > 20)
       return Set(

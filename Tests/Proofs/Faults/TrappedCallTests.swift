@@ -7,9 +7,9 @@ import Testing
 /// Filters that answer one system call of the handler, and syscall user dispatch, under which no call of the thread is made.
 @Suite("Answers of filters to the handler's own calls")
 struct TrappedCallTests {
-  /// Those of Docs/SystemCalls.md.
+  /// Those of Docs/Internals/SystemCalls.md.
   private static let calls: [(name: String, number: Int)] = {
-    let path = BuiltProducts.packageRoot + "/Docs/SystemCalls.md"
+    let path = BuiltProducts.packageRoot + "/Docs/Internals/SystemCalls.md"
     let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
     let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }
     let names = rows.flatMap { row in

@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Docs/Fleet.md: what a fleet in a crash loop sends to one slow receiver.
+/// Docs/Guide/Fleet.md: what a fleet in a crash loop sends to one slow receiver.
 @Suite("A fleet in a crash loop", .serialized)
 struct FleetTests {
   private static let hosts =

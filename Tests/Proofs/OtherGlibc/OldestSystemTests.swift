@@ -7,7 +7,7 @@
   /// What the handler asks of glibc and of the kernel, by the linked program and by the sources: no more than the documents say.
   @Suite("The oldest systems")
   struct OldestSystemTests {
-    /// Docs/SystemCalls.md, "Older systems".
+    /// Docs/Internals/SystemCalls.md, "Older systems".
     private static let glibc = [2, 34]
     /// The last system call of Linux 4.18, rseq.
     private static let lastCall = 334
@@ -56,7 +56,8 @@
         }
       }
       #expect(count > 50)
-      let document = try String(contentsOfFile: root + "/Docs/SystemCalls.md", encoding: .utf8)
+      let document = try String(
+        contentsOfFile: root + "/Docs/Internals/SystemCalls.md", encoding: .utf8)
       let table = try #require(document.split(separator: "## Older systems").last)
       #expect(!later.isEmpty)
       for name in later { #expect(table.contains("`\(name)`"), "\(name)") }

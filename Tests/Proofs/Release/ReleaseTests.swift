@@ -74,13 +74,15 @@ struct ReleaseTests {
     try await prepare("9.2.0")
     _ = try await check("9.2.0", isReady: true)
     try await run("git", "-C", clone, "tag", "9.2.0")
-    try edit("Docs/ReportSchema.json") { $0.replacing("\"storedAtConversion\"", with: "\"kept\"") }
+    try edit("Docs/Reference/ReportSchema.json") {
+      $0.replacing("\"storedAtConversion\"", with: "\"kept\"")
+    }
     try await prepare("9.3.0")
     #expect(try await check("9.3.0", isReady: false).contains("needs a major version"))
     try await prepare("10.0.0")
     _ = try await check("10.0.0", isReady: true)
     // A key keeps its number, whatever the version.
-    try edit("Docs/IntermediateDumpFormat.md") {
+    try edit("Docs/Internals/IntermediateDumpFormat.md") {
       $0.replacing("| 105 | `version`", with: "| 105 | `release`")
     }
     try await prepare("11.0.0")

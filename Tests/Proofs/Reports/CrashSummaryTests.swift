@@ -334,7 +334,8 @@ struct CrashSummaryTests {
   @Test("The sample in the paper is what is printed")
   func sample() async throws {
     let paper = try String(
-      contentsOfFile: BuiltProducts.packageRoot + "/Docs/CrashSummary.md", encoding: .utf8)
+      contentsOfFile: BuiltProducts.packageRoot + "/Docs/Internals/CrashSummary.md", encoding: .utf8
+    )
     let block = try #require(paper.components(separatedBy: "```").dropFirst().first)
     let sample = Self.block(in: block, processID: 4711)
     #expect(sample.count > 12)

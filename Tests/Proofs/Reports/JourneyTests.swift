@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Docs/Journeys.md: its commands, run as they stand there, print the lines below them.
+/// Docs/Guide/Journeys.md: its commands, run as they stand there, print the lines below them.
 @Suite("Journeys", .serialized, .needs(.objcopy))
 struct JourneyTests {
   /// A command of a page, and lines of its output in their order.
@@ -19,7 +19,7 @@ struct JourneyTests {
   /// The sections of the page that have commands.
   static func journeys() throws -> [Journey] {
     let page = try String(
-      contentsOfFile: BuiltProducts.packageRoot + "/Docs/Journeys.md", encoding: .utf8)
+      contentsOfFile: BuiltProducts.packageRoot + "/Docs/Guide/Journeys.md", encoding: .utf8)
     var journeys: [Journey] = []
     var isConsole = false
     for line in page.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {

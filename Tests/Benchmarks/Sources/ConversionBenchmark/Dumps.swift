@@ -50,7 +50,7 @@ struct Dumps {
     return bytes
   }
 
-  /// The sample with regions of a MiB of memory before its end mark (Docs/IntermediateDumpFormat.md).
+  /// The sample with regions of a MiB of memory before its end mark (Docs/Internals/IntermediateDumpFormat.md).
   private func writeMemory(_ mebibytes: Int, to handle: FileHandle) throws {
     func integer(_ value: some FixedWidthInteger) -> Data {
       withUnsafeBytes(of: value.littleEndian) { Data($0) }

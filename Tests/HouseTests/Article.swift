@@ -1,0 +1,48 @@
+import Foundation
+
+/// A page of `Docs/Guide` as an article of DocC.
+///
+/// GitHub shows the page itself; DocC shows a copy in `Postmortem.docc`, which differs in links alone.
+struct Article {
+  static let source = "Docs/Guide"
+  static let copies = "Sources/Postmortem/Postmortem.docc"
+
+  /// The page's file name.
+  let name: String
+  let text: String
+
+  /// The copy.
+  ///
+  /// A link to a page of the guide becomes DocC's own, without its anchor: DocC spells anchors in
+  /// another way. Every other file is only in the repository, so its path follows the words.
+  var copy: String {
+    // Every second part is a block of code.
+    let parts = text.components(separatedBy: "```").enumerated().map { index, part in
+      index.isMultiple(of: 2) ? Self.linked(part) : part
+    }
+    return parts.joined(separator: "```")
+      + "\n<!-- A copy of \(Self.source)/\(name), by UPDATE_DOCUMENTS=1 swift test --filter ArticleTests -->\n"
+  }
+
+  private static func linked(_ text: String) -> String {
+    text.replacing(/\[([^\]]+)\]\(([^)#\s]*)(#[^)]*)?\)/) { match in
+      let (words, target) = (String(match.1), String(match.2))
+      if target.hasPrefix("https://") || target.hasPrefix("http://") { return String(match.0) }
+      if target.isEmpty { return words }
+      guard target.contains("/") || !target.hasSuffix(".md") else {
+        return "[\(words)](doc:\(target.dropLast(3)))"
+      }
+      let path = Self.path(of: target)
+      return words == path ? "`\(path)`" : "\(words) (`\(path)`)"
+    }
+  }
+
+  /// A target of a link in the guide, from the repository's root.
+  private static func path(of target: String) -> String {
+    var parts = source.split(separator: "/").map(String.init)
+    for part in target.split(separator: "/") {
+      if part == ".." { _ = parts.popLast() } else { parts.append(String(part)) }
+    }
+    return parts.joined(separator: "/")
+  }
+}
