@@ -1,6 +1,6 @@
 // Defines _exit and _Exit in the program, which the dynamic linker finds before libc's: nothing else tells a process that
 // called them from one that was killed. Defines daemon(3) too, because libc's calls its own _exit in the process that it
-// leaves. See Docs/Internals/Decisions/21-runs-without-a-dump.md.
+// leaves. See Docs/Decisions/21-runs-without-a-dump.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // Defines abort in the program: since 2.41 glibc's no longer opens its signal first, and where that is blocked the kernel ends
 // the process without a dump. Serves threads whose mask libc or the kernel has set; a call inside libc does not come here.
-// See Docs/Internals/Decisions/10-signal-masks.md.
+// See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

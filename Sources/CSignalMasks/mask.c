@@ -1,6 +1,6 @@
 // Defines pthread_sigmask and sigprocmask in the program, which the dynamic linker finds before libc's: signals of crashes stay
 // open in the kernel, where a blocked one ends the process without any handler. A program reads back the mask that it has set.
-// See Docs/Internals/Decisions/10-signal-masks.md.
+// See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // Defines the older functions that change a thread's mask, which libc's make without a call of sigprocmask that could be
-// followed: by ours, so that signals of crashes stay open. See Docs/Internals/Decisions/10-signal-masks.md.
+// followed: by ours, so that signals of crashes stay open. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

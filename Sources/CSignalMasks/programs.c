@@ -1,5 +1,5 @@
 // Defines posix_spawn and the functions of exec in the program: another program begins with the mask that the calling thread
-// has asked for. See Docs/Internals/Decisions/10-signal-masks.md.
+// has asked for. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // Defines pthread_create in the program, which libdispatch, Swift concurrency, C and C++ libraries find before libc's. Without
-// this target startHandler serves only the threads that exist. See Docs/Internals/Decisions/11-alternate-stacks.md.
+// this target startHandler serves only the threads that exist. See Docs/Decisions/11-alternate-stacks.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -38,7 +38,7 @@ public struct CatalogueTable {
       a process that dies without a handler and one that dies with it. A run is good if both end by the same wait status and print
       the same, if the second leaves the stated number of complete reports and nothing else, and if each report has the signal,
       its code and address, the explanation, the message and, where the thread's own act is the crash, the function that the kind
-      must have. [Decision 30](Internals/Decisions/30-testing.md) says which part of this runs with every change.
+      must have. [Decision 30](Decisions/30-testing.md) says which part of this runs with every change.
       """
   }
 

@@ -62,7 +62,7 @@ struct FolderTests {
 
   @Test("Design.md has the folders in this order")
   func document() throws {
-    let text = try House.text("Docs/Internals/Design.md")
+    let text = try House.text("Docs/Design.md")
     let picture = text.matches(of: #/(?m)^CrashHandler\/(\w*) +\S/#).map { String($0.1) }
     #expect(picture == Self.order)
   }

@@ -83,11 +83,11 @@ struct LayerTests {
   }
 
   /// The document leaves out an arrow that follows from others.
-  @Test("The modules and arrows of Docs/Internals/Design.md are the manifest's")
+  @Test("The modules and arrows of Docs/Design.md are the manifest's")
   func document() async throws {
     let layers = try await PackageManifest.ofPackage()
     var below: [String: Set<String>] = [:]
-    for line in try House.text("Docs/Internals/Design.md").split(separator: "\n") {
+    for line in try House.text("Docs/Design.md").split(separator: "\n") {
       guard let row = line.firstMatch(of: #/^\| `(\w+)` \| ([\w`, ]*)\| /#) else { continue }
       below[String(row.1)] = Set(row.2.matches(of: #/\w+/#).map { String($0.0) })
     }

@@ -8,7 +8,7 @@ struct Proof: Sendable {
     case catalogue([[String]])
   }
 
-  /// A part of the package, see Docs/Internals/Design.md.
+  /// A part of the package, see Docs/Design.md.
   enum Ring: Sendable {
     /// Handler, dump, conversion, report and database: CI checks it with every change.
     case core

@@ -1,5 +1,5 @@
 // The signals of crashes that stay open in threads that have asked to block them: kept by the target CSignalMasks, read where
-// such a signal arrives. See Docs/Internals/Decisions/10-signal-masks.md.
+// such a signal arrives. See Docs/Decisions/10-signal-masks.md.
 #ifndef PM_SIGNAL_MASKS_H
 #define PM_SIGNAL_MASKS_H
 

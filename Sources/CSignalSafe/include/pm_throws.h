@@ -1,5 +1,5 @@
 // The last places at which each thread threw a Swift error, by a hook of the Swift runtime. See
-// Docs/Internals/Decisions/26-swift-facts.md.
+// Docs/Decisions/26-swift-facts.md.
 #ifndef PM_THROWS_H
 #define PM_THROWS_H
 

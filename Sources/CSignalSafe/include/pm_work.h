@@ -1,5 +1,5 @@
 // The context of work: one value of our own in Swift's task-local storage, which the runtime copies or links into tasks that a
-// task makes. See Docs/Internals/Decisions/17-what-the-program-tells.md.
+// task makes. See Docs/Decisions/17-what-the-program-tells.md.
 #ifndef PM_WORK_H
 #define PM_WORK_H
 

@@ -22,7 +22,7 @@ struct AlternateStack {
   /// Bytes that signals can use.
   ///
   /// The kernel's signal frame (11 KiB with AMX) four times, since a handler of the program, a stop
-  /// signal and a crash may be on it at once. The need was measured: Docs/Internals/Decisions/11-alternate-stacks.md.
+  /// signal and a crash may be on it at once. The need was measured: Docs/Decisions/11-alternate-stacks.md.
   static let size: Int = {
     let frame = Int(pm_minimum_signal_stack_size())
     return (max(isLimited ? 40 << 10 : 64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize

@@ -8,7 +8,7 @@ struct MemoryRoom {
   /// Bytes that a thread takes: its signal frame and handler on a stack that was not used yet, the tables
   /// of that, and its part of the dump.
   ///
-  /// Measured: Docs/Internals/Decisions/16-reading-memory.md.
+  /// Measured: Docs/Decisions/16-reading-memory.md.
   private static var perThread: UInt64 { 24 &<< 10 }
   /// Bytes that a dump of one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PendingDumps
 
-// The rules by which a command line names its database. Docs/Internals/Decisions/28-command-line.md has the reasons.
+// The rules by which a command line names its database. Docs/Decisions/28-command-line.md has the reasons.
 
 extension String {
   /// True for a word that is a path and nothing else: it has a slash, or is `.` or `..`.
