@@ -238,7 +238,8 @@ let package = Package(
       ], path: "Tests/Proofs",
       exclude: [
         "ARM64/init.sh", "ARM64/Packages.txt", "ARM64/prepare.sh", "Deaths/Java",
-        "Export/Queries.py", "OtherGlibc/Packages.txt", "Platforms/ARM64",
+        "Export/Queries.py", "OtherGlibc/OldKernel.py", "OtherGlibc/Packages.txt",
+        "OtherGlibc/old_auxv.c", "Platforms/ARM64",
         "Safety/AllowedCalls.txt", "Safety/Poison",
         "Sentry/normalize.py", "Sentry/receiver.py", "Servers/SystemServiceFilter.py",
       ]),
