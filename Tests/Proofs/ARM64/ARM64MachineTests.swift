@@ -20,8 +20,9 @@
       var configuration = "debug"
       var kernel = ARM64System.Kernel.pages4K
       var processor = "cortex-a76"
+      var countsCalls = false
 
-      static let everyday = [Machine(testDescription: "Cortex-A76")]
+      static let everyday = [Machine(testDescription: "Cortex-A76", countsCalls: true)]
       static let all =
         everyday + [
           Machine(testDescription: "release", configuration: "release"),
@@ -50,10 +51,10 @@
       "Crashes end as alone, leave what they must, and are what gdb sees", arguments: Machine.some)
     func catalogue(_ machine: Machine) async throws {
       let directory = try TemporaryDirectory()
-      let programs = try await programs(machine)
+      let (programs, kernel) = try await system(machine)
       let emulated = ARM64Machine(
-        programs: programs, kernel: try await ARM64System.shared.kernel(machine.kernel),
-        processor: machine.processor)
+        programs: programs, kernel: kernel, processor: machine.processor,
+        counts: machine.countsCalls ? [0, 15, 79] : [])
       let cases = machine.cases
       try #require(cases.count > 80)
       let results = try await emulated.run(cases, in: directory.path)
@@ -73,11 +74,12 @@
           result, programs, in: directory.subdirectory("gdb-\(result.directory.hashValue)"))
       }
       try handlerOnly(directory.path + "/results/handler-only")
+      if machine.countsCalls { try await counted(directory.path + "/results/counted") }
     }
 
     @Test("The crash path of the arm64 program calls nothing that is not ours or allowed")
     func callGraph() async throws {
-      let programs = try await programs(Machine.everyday[0])
+      let (programs, _) = try await system(Machine.everyday[0])
       let disassembly = try Disassembly(of: programs.crashLab)
       var audit = CallGraphAudit(disassembly, allowed: try .keptForARM64())
       let roots = CallGraphTests.roots(in: disassembly)
@@ -157,6 +159,30 @@
       #expect(snapshots.first?.system.processorModel?.isEmpty == false)
     }
 
+    /// The system calls of a crash are as many as on x86_64, where `SystemCallTests` bounds them.
+    private func counted(_ directory: String) async throws {
+      func calls(_ count: Int) throws -> CountedCrash {
+        let place = "\(directory)/\(count)"
+        let report = try ReportDirectory(place + "/database")
+        #expect(report.hasOneCompleteReport, "\(report.processed)")
+        return CountedCrash(trace: ARM64Machine.Result.text(place + "/trace"))
+      }
+      let few = try calls(15)
+      let many = try calls(79)
+      let fewHere = try await CountedCrash(sleepers: 15)
+      let manyHere = try await CountedCrash(sleepers: 79)
+      let perThread = Double(many.total - few.total) / 64
+      let perThreadHere = Double(manyHere.total - fewHere.total) / 64
+      let alone = try calls(0)
+      let aloneHere = try await CountedCrash()
+      print(
+        "system calls per thread: \(perThread) on arm64, \(perThreadHere) here; fixed: \(alone.total) and \(aloneHere.total)"
+      )
+      #expect(abs(perThread - perThreadHere) < 0.5, "\(many.calls) \(manyHere.calls)")
+      // /proc has more or fewer mappings to read.
+      #expect(abs(alone.total - aloneHere.total) <= 10, "\(alone.calls) \(aloneHere.calls)")
+    }
+
     private static func snapshots(in database: String) throws -> [ProcessSnapshot] {
       try CrashReportDatabase(path: database).reports().map { report in
         let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))
@@ -164,9 +190,13 @@
       }
     }
 
-    private func programs(_ machine: Machine) async throws -> ARM64System.Programs {
+    /// The programs and the kernel of a machine.
+    private func system(_ machine: Machine) async throws -> (ARM64System.Programs, String) {
       do {
-        return try await ARM64System.shared.programs(machine.configuration)
+        return (
+          try await ARM64System.shared.programs(machine.configuration),
+          try await ARM64System.shared.kernel(machine.kernel)
+        )
       } catch let gone as DebianPackage.Gone {
         try Test.cancel("\(gone.package) is no longer at the mirror: renew Packages.txt")
       }

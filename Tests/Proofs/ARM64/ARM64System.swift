@@ -16,9 +16,8 @@ actor ARM64System {
     var crashLab: String { tree + "/prog/crash-lab" }
   }
 
-  enum Kernel: String, Sendable {
-    case pages4K = "root"
-    case pages16K = "16k"
+  enum Kernel: Sendable {
+    case pages4K, pages16K
   }
 
   private static let place = BuiltProducts.packageRoot + "/.build/arm64"
@@ -42,25 +41,29 @@ actor ARM64System {
   }
 
   /// The file of a kernel.
+  ///
+  /// - Throws: `DebianPackage.Gone`.
   func kernel(_ kernel: Kernel) async throws -> String {
     let root = try await programs("debug").root
-    if kernel == .pages4K { return try Self.kernel(in: root) }
-    let packages = try DebianPackage.all(of: kernel.rawValue, in: "ARM64/Packages.txt")
-    let directory = "\(Self.place)/kernel-\(DebianPackage.mark(of: packages))"
-    if !FileManager.default.fileExists(atPath: directory) {
-      let unfinished = directory + ".unfinished"
-      try? FileManager.default.removeItem(atPath: unfinished)
-      try FileManager.default.createDirectory(
-        atPath: unfinished, withIntermediateDirectories: true)
-      for package in packages {
-        let file = Self.place + "/" + package.name
-        try await package.download(to: file, in: Self.place)
-        try await Self.run("/usr/bin/dpkg-deb", ["-x", file, unfinished])
-        try FileManager.default.removeItem(atPath: file)
-      }
-      try FileManager.default.moveItem(atPath: unfinished, toPath: directory)
+    return try Self.kernel(in: kernel == .pages4K ? root : try await Self.unpacked("16k"))
+  }
+
+  /// Downloads and unpacks packages that are no part of the root, once.
+  private static func unpacked(_ name: String) async throws -> String {
+    let packages = try DebianPackage.all(of: name, in: "ARM64/Packages.txt")
+    let directory = "\(place)/\(name)-\(DebianPackage.mark(of: packages))"
+    if FileManager.default.fileExists(atPath: directory) { return directory }
+    let unfinished = directory + ".unfinished"
+    try? FileManager.default.removeItem(atPath: unfinished)
+    try FileManager.default.createDirectory(atPath: unfinished, withIntermediateDirectories: true)
+    for package in packages {
+      let file = place + "/" + package.name
+      try await package.download(to: file, in: place)
+      try await run("/usr/bin/dpkg-deb", ["-x", file, unfinished])
+      try FileManager.default.removeItem(atPath: file)
     }
-    return try Self.kernel(in: directory)
+    try FileManager.default.moveItem(atPath: unfinished, toPath: directory)
+    return directory
   }
 
   private static func kernel(in root: String) throws -> String {
@@ -158,6 +161,7 @@ actor ARM64System {
     var files = [
       ("\(built)/crash-lab", "prog"), ("\(built)/HandlerOnly", "prog"),
       ("\(root)/usr/bin/busybox", "usr/bin"),
+      ("\(try await unpacked("strace"))/usr/bin/strace", "usr/bin"),
     ]
     for name in [
       "ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6",

@@ -36,5 +36,11 @@ run 0 | run 1
 mkdir -p handler-only/database
 printf '1\nboom\n' | HandlerOnly /tmp/out/handler-only/database > handler-only/out 2> handler-only/err
 echo $? > handler-only/end
+# Crashes whose system calls are counted, by their numbers of threads.
+for count in $(cat /counts); do
+  mkdir -p "counted/$count"
+  (cd "counted/$count" && timeout -s KILL 240 strace -f -qq -s 0 -o trace \
+    crash-lab null-read --threads $count --database "/tmp/out/counted/$count/database" > out 2> err < /dev/null)
+done
 tar -cf - . > /dev/vport0p1
 poweroff -f

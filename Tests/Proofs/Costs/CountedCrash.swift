@@ -45,6 +45,9 @@ struct CountedCrash {
     #expect(threads.allSatisfy { $0.context != nil && !$0.stack.isEmpty })
   }
 
+  /// Counts those of a trace.
+  init(trace: String) { calls = Self.count(trace) }
+
   /// Leaves out what depends on how long the crash takes, which under strace is a hundred times as
   /// long: the ticks of the handler's timer, and looks at threads that have not answered for 10 ms.
   private static func count(_ trace: String) -> [String: Int] {
