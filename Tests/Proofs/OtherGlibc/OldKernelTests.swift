@@ -17,7 +17,7 @@
       var hasProcessDescriptors = true
       var wipesCopies = true
 
-      /// Rows of the table in Docs/SystemCalls.md, one at a time.
+      /// Rows of the table in Docs/Internals/SystemCalls.md, one at a time.
       static let features = [
         Kernel(
           testDescription: "without MADV_WIPEONFORK", rules: ["28:2:18:19"], hidesVector: false,
