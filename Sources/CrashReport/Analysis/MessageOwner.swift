@@ -33,7 +33,10 @@ struct MessageOwner {
     for frame in frames.prefix(Self.depth) {
       guard let function = frame.function else {
         guard isInLibrary(frame) else { return .unknown }
-        if !isInLibrary(frame, "libc.so") { isSure = false }
+        // A stripped library of C or C++, such as libstdc++, writes no message of Swift's.
+        if snapshot.modules.module(of: frame).map({ RuntimeCode.isSwiftLibrary($0.name) }) ?? true {
+          isSure = false
+        }
         continue
       }
       // A check without a message.

@@ -18,6 +18,11 @@ enum RuntimeCode {
     return libraries.contains(String(base)) || base.hasPrefix("ld-") || name == "linux-vdso.so.1"
   }
 
+  /// True for one of those that are Swift's, and may write a message of its runtime.
+  static func isSwiftLibrary(_ name: String) -> Bool {
+    isLibrary(name) && ["libswift", "lib_", "libFoundation"].contains(where: name.hasPrefix)
+  }
+
   /// Source: usr/lib/swift/linux of the toolchain; glibc; GCC's libraries.
   private static let libraries = set(
     """
