@@ -69,7 +69,7 @@ static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (before) swift_unownedRelease((void *)before);
 }
 
-// The record that is written over: that of an error which nobody has any more, else of the one thrown the longest ago.
+// The record to overwrite: that of an error that was released, else the oldest.
 static int place_to_use(const struct pm_thrower *thrower) {
   int oldest = 0, unused = -1;
   for (int place = 0; place < PM_THROW_COUNT; place++) {

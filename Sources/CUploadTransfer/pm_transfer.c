@@ -192,7 +192,7 @@ struct pm_transfer {
   _Atomic int is_cancelled;
   // Signals that its thread leaves to the program's; bit n - 1 stands for signal n.
   uint64_t blocked;
-  // Of the transfers that run; guarded by the list's lock.
+  // The running transfers; guarded by the list's lock.
   pm_transfer *previous, *next;
   // Guards `multi` against its end.
   pthread_mutex_t lock;

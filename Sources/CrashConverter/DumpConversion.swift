@@ -38,7 +38,7 @@ struct DumpConversion: ~Copyable {
     let damage: IntermediateDumpDocument.Damage?
     /// Nil if the report was there already.
     let summary: ProcessedDump.Summary?
-    /// False if somebody has written to the dump since it was read: there is more to be read.
+    /// False if the dump was written to after it was read: there is more to read.
     let isWhole: Bool
   }
 
@@ -160,8 +160,8 @@ struct DumpConversion: ~Copyable {
     throw Failure(reason: "16 other reports have the IDs that it could have", isOfDump: true)
   }
 
-  /// Makes a report of a run that left no dump of its end, durably; it is never uploaded unless
-  /// somebody asks for it.
+  /// Makes a report of a run that left no dump of its end, durably; it is uploaded only on
+  /// request.
   ///
   /// - Returns: nil where nothing is to be said, because a dump of this ID has told of the end.
   func convert(

@@ -19,7 +19,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       public static let failed = Kind(rawValue: "failed")
       /// The dump failed for the last time and lies in the database's quarantine directory.
       public static let quarantined = Kind(rawValue: "quarantined")
-      /// The dump is left for another call: somebody else may need it, or is at work on it.
+      /// The dump is left for another call: its owner may still write to it, or another converter works on it.
       public static let left = Kind(rawValue: "left")
     }
 

@@ -8,7 +8,7 @@ internal import CSignalSafe
 /// `thrd_create`, SIGEV_THREAD, `aio_read`), of one that blocked all signals during `startHandler`,
 /// or of any if `HandlerOptions.alternateStacksOnAllThreads` is off or the package was built
 /// without its trait Interposition. Before `startHandler` it is allowed, and costs the memory.
-/// A thread that has a stack of sufficient size keeps it, whoever made it. Else it is freed when
+/// A thread that has an alternate stack of sufficient size keeps it. Else it is freed when
 /// the thread ends. Never call it from a signal handler.
 ///
 /// - Returns: true if the thread has an alternate stack now; false if the kernel refuses the

@@ -144,7 +144,7 @@ extension Handler {
 /// Source: strerror(3).
 func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror(errno)) }
 
-/// Tells whether whoever started the process wants no handler.
+/// True if the environment disables the handler.
 private func isDisabled() -> Bool {
   guard pm_is_secure() == 0, let value = unsafe getenv("POSTMORTEM_DISABLE") else { return false }
   let text = unsafe String(cString: value)

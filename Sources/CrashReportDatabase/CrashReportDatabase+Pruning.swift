@@ -156,7 +156,7 @@ extension CrashReportDatabase {
         else { continue }
         switch status.kind {
         case .regular: try directory.remove(name)
-        // Of an uploader that was killed as it made its claim's directory.
+        // Left by an uploader that was killed while it created its claim's directory.
         case .directory: try directory.removeDirectory(name)
         default: continue
         }

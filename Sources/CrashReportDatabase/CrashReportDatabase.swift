@@ -68,7 +68,7 @@ public struct CrashReportDatabase: Sendable {
     try DatabasePath.open(path)
   }
 
-  /// Starts a report, which nobody else sees until it is finished.
+  /// Starts a report, which is invisible to others until it is finished.
   ///
   /// - Parameter id: the report's ID; the same for each conversion of a dump.
   /// - Returns: the report, with an empty file to write the minidump to.

@@ -131,7 +131,7 @@ extension CrashReportDatabase {
 
   /// Enables or disables uploads for every process that shares the database, at once and durably.
   ///
-  /// Of two processes at the same moment one wins. Nothing else enables uploads, or writes the settings
+  /// If two processes do this at the same moment, one wins. Nothing else enables uploads, or writes the settings
   /// in a way that undoes this.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are as they were.

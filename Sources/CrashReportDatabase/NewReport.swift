@@ -1,7 +1,7 @@
 internal import Glibc
 package import IntermediateDump
 
-/// A report that is being written: nobody sees it before `finish()`, and without it it is removed.
+/// A report that is being written: it is invisible before `finish()`, and removed without that call.
 ///
 /// A process that dies meanwhile leaves a file in `new/`, which is never read; the first `prune` after
 /// three days removes it.

@@ -24,7 +24,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let upload: ReportUpload
   /// The minidump's last change, in nanoseconds since 1970.
   let modificationTime: Int64
-  /// Of the minidump's status, in nanoseconds since 1970.
+  /// The minidump's status change time, in nanoseconds since 1970.
   let changeTime: Int64
   let directory: String
 

@@ -13,7 +13,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
   /// Stands for "no report".
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
 
-  /// The name while nobody has the right: process 0, as in a dump that was given back.
+  /// The name while no uploader has the right: process 0, as in a dump that was given back.
   private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
 
   private let directory: Directory
@@ -38,7 +38,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
       return nil
     }
     let host = HostIdentity.current()
-    // Its age begins when somebody wants the right.
+    // Its age begins when an uploader wants the right.
     if date(of: status) == nil { FileDate.renew(current.description, in: directory.descriptor) }
     guard verdict(current, status, host).isDead,
       let mine = PendingDumpName(
@@ -48,7 +48,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
           attempt: UInt32.random(in: 1 ... .max), processID: host.processID,
           startTime: host.startTime ?? 0, place: host.place))
     else { return nil }
-    // Of two processes, the second finds the old name gone.
+    // The second of two processes does not find the old name.
     guard
       try directory.rename(current.description, to: directory, mine.description, replacing: true)
         == .done

@@ -4,8 +4,8 @@ internal import Synchronization
 /// Uploads the pending reports of a database, and each later one.
 ///
 /// Nothing is sent before uploads are enabled in the database's settings
-/// (`CrashReportDatabase.setUploadsEnabled`), but for reports of `requestUpload`. Of all uploaders of
-/// one database, in any process, one at a time sends; the others take over.
+/// (`CrashReportDatabase.setUploadsEnabled`), but for reports of `requestUpload`. Only one
+/// uploader per database, in any process, sends at a time; the others take over.
 ///
 /// `run()` is the form for structured concurrency, a service group for example. `start()` does the
 /// same in the background.
@@ -114,7 +114,7 @@ public final class ReportUploader: Sendable {
   /// Stops, and returns when nothing is sent any more.
   ///
   /// Takes milliseconds, whatever the server does: an upload under way is broken off, and the next
-  /// uploader sends it again. Of an uploader that was not started nothing is stopped.
+  /// uploader sends it again. Does nothing if the uploader was not started.
   public func stop() async {
     guard let task = work.withLock({ $0 }) else { return }
     task.cancel()

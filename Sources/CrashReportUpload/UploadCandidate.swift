@@ -39,7 +39,7 @@ public struct UploadDecision: Sendable, Equatable {
     UploadDecision(kind: .send(fields))
   }
 
-  /// Keeps the report on this machine, until somebody asks for its upload; it is reviewed again then.
+  /// Keeps the report on this machine until its upload is requested; it is then reviewed again.
   ///
   /// - Parameter reason: for people, in the report's note.
   public static func hold(because reason: String) -> UploadDecision {

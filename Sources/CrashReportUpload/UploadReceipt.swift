@@ -96,7 +96,7 @@ enum UploadReceipt: Sendable, Equatable {
     let text = text(of: body)
     if text.isEmpty { return "" }
     guard text.hasPrefix("<") else {
-      // Of JSON the first line may be a bracket.
+      // The first line of JSON may be a bracket.
       let isJSON = text.hasPrefix("{") || text.hasPrefix("[")
       let line = isJSON ? text : String(text.prefix { !$0.isNewline })
       return ": " + printable(line, limit: 256)
@@ -169,7 +169,7 @@ private struct JSONAnswer {
 
   /// By names in lower case without the signs between their words; nil for JSON that is no object.
   private let members: [String: Value]?
-  /// Of JSON that is one text or number.
+  /// For JSON that is a single text or number.
   private let scalar: String?
 
   /// Nil for a text that is no JSON.

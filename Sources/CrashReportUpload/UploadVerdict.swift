@@ -81,7 +81,7 @@ enum UploadVerdict: Sendable, Equatable {
     }
   }
 
-  /// Of a 429 that names no time, in seconds.
+  /// The wait after a 429 that names no time, in seconds.
   private static let defaultWait: Int64 = 60
 
   /// The farthest date that is taken for one, in seconds.

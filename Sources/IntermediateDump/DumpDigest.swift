@@ -4,7 +4,7 @@
 ///
 /// Source: RFC 9923, "The FNV Non-Cryptographic Hash Algorithm"; `ofWords` takes words in place of its bytes.
 package struct DumpDigest {
-  /// Of the bytes so far.
+  /// The digest of the bytes so far.
   package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
   private static let prime: UInt64 = 0x100_0000_01B3

@@ -21,7 +21,7 @@ package enum SignalTable {
     case endRequest = 0x65  // e
     /// An event that a program may handle, and that a thread of ours leaves to the program's threads.
     case programEvent = 0x70  // p
-    /// Stops a process and lets it go on.
+    /// Stops a process and continues it.
     case jobControl = 0x6A  // j
 
     package var letter: UInt8 { @_noLocks get { rawValue } }

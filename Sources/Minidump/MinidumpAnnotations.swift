@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
-/// For whoever passes a minidump on, however large it is. Annotations of modules are not among it.
+/// For readers that pass a minidump on, however large it is. Annotations of modules are not among it.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {

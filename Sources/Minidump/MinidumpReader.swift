@@ -50,7 +50,7 @@ struct MinidumpDecoder {
 
   /// Reads our own stream: the whole snapshot as an intermediate dump, without memory.
   ///
-  /// - Returns: nil for a minidump of somebody else, and where the stream is damaged, which is noted.
+  /// - Returns: nil for a foreign minidump, and where the stream is damaged, which is noted.
   private mutating func decodePostmortemDump() -> ProcessSnapshot? {
     guard let bytes = file.copy(.postmortemDump) else { return nil }
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else {

@@ -10,8 +10,8 @@ package enum MinidumpSummary {
   /// Finds the stream by three small reads.
   ///
   /// - Parameter read: reads that many bytes at an offset, fewer where the file ends.
-  /// - Returns: the stream as far as it was read, hence torn where it is longer; nil for a minidump
-  ///   of somebody else, and for what is none.
+  /// - Returns: the stream as far as it was read, hence torn where it is longer; nil for a
+  ///   foreign minidump, and for what is none.
   package static func document<Failure: Error>(
     read: (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]
   ) throws(Failure) -> IntermediateDumpDocument? {

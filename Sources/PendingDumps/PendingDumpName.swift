@@ -6,8 +6,8 @@ package import IntermediateDump
 /// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
 /// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>-<tid>.claimed`
 /// while a converter works on it (without the last three where it has no FIFO);
-/// `<identifier>@<uuid>.hang` while a hang lasts. Beside a locked file lie its owner's run record
-/// (`.run`) and FIFO (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
+/// `<identifier>@<uuid>.hang` while a hang lasts. A locked file has its owner's run record
+/// (`.run`) and FIFO (`.fifo`) next to it. The suffix is the whole lock: no kernel lock is ever held.
 package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The directory below the database that holds pending dumps.
   package static let directory = "pending-serialized-dumps"

@@ -12,7 +12,7 @@ internal import Stackwalk
 /// dump, as any other. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES",
 /// "CACHE".
 struct DebugFileServers {
-  /// Of one report: more than that are not asked for.
+  /// The most files that are requested for one report.
   private static let maximumModules = 32
   /// Seconds for which the answer that there is no such file is believed.
   private static let believed: Int64 = 600

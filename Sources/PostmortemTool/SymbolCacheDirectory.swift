@@ -51,7 +51,7 @@ final class SymbolCacheDirectory: SymbolStore {
     return isOwn(descriptor, mask: 0o022)
   }
 
-  /// True if this user owns a directory, and nobody else has the rights of a mask.
+  /// True if this user owns a directory, and no other user has the rights in a mask.
   private static func isOwn(_ descriptor: Int32, mask: UInt32) -> Bool {
     var status = stat()
     return unsafe fstat(descriptor, &status) == 0 && status.st_uid == geteuid()

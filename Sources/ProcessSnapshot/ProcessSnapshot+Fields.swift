@@ -37,7 +37,7 @@ extension ProcessSnapshot {
         ]),
     ]
 
-  /// Of two of one name the first counts.
+  /// If two have one name, the first counts.
   private static func annotations(
     _ path: Field<ProcessSnapshot>.Path<[String: String]>
   ) -> Field<ProcessSnapshot> {

@@ -13,7 +13,7 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
     public static let notELF = Code(text: "is not a 64-bit ELF file that can be read")
     /// Its build ID is another than the dump's.
     public static let notTheSameBuild = Code(text: "is not the same build as in the dump")
-    /// Without a build ID nobody finds a file that belongs to it.
+    /// Without a build ID, no file that belongs to it can be found.
     public static let noBuildID = Code(
       text: "has no build ID: have the linker make one (-Xlinker --build-id)")
     /// Neither a symbol table nor debug information.

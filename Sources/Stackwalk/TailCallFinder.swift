@@ -4,8 +4,8 @@ internal import ProcessSnapshot
 ///
 /// If a call leads to one function and the frame below is in another, the first jumped on, in place of
 /// a call and a return. Looks for the jumps from one to the other in the code of the module's file:
-/// Swift writes no entries for them into debug information, as C compilers do. Of several chains of
-/// jumps only the parts that all have in common are told.
+/// Swift writes no entries for them into debug information, as C compilers do. If there are
+/// several chains of jumps, only their common parts are shown.
 ///
 /// Source: GDB manual, "Tail Call Frames"; gdb/dwarf2/loc.c, call_site_find_chain.
 final class TailCallFinder {

@@ -11,7 +11,7 @@
 #define PM_THROW_COUNT 4
 #define PM_THROW_ADDRESS_COUNT 8
 
-// One throw. A copy is whole if `check` fits the rest: nobody stops the thread that writes it.
+// One throw. A copy is whole if `check` fits the rest. The thread that writes it is not stopped.
 struct pm_throw {
   uint64_t check;
   // CLOCK_BOOTTIME in nanoseconds.
@@ -65,7 +65,7 @@ PM_INLINE uint64_t pm_throw_address(const struct pm_throw *_Nonnull record, int 
 
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
-// Has the runtime tell of each throw from now on, and whoever it told before. The end of the main thread's stack, or 0, bounds
+// Makes the runtime call us for each throw from now on, and the previous hook too. The end of the main thread's stack, or 0, bounds
 // the walk there. Does nothing where the runtime has no such hook.
 void pm_record_throws(uint64_t main_stack_end);
 

@@ -24,8 +24,8 @@ struct pm_told_stack {
   _Bool is_handlers;
 };
 
-// Tells that of the calling thread. Of a thread without a place nothing is known: where all that it may have are taken by threads
-// that live.
+// Tells that of the calling thread. Nothing is known of a thread without a place: all places that
+// it may have are taken by living threads.
 PM_CRASH_TIME void pm_tell_stack(int thread, struct pm_told_stack stack);
 
 // Tells it as the kernel has it.

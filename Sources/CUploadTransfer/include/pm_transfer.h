@@ -29,7 +29,7 @@ typedef struct pm_transfer pm_transfer;
 typedef struct pm_transfer_answer {
   pm_transfer_result result;
   int status;
-  // Of the last answer, from its first line on, cut at its bound.
+  // The last answer's headers from its first line on, cut at their bound.
   const uint8_t *_Nonnull headers;
   size_t headers_size;
   const uint8_t *_Nonnull body;

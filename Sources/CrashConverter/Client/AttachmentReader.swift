@@ -4,8 +4,8 @@ internal import ProcessSnapshot
 
 /// The user with whose rights the files are opened that a dump names.
 ///
-/// A dump is its owner's to write, so it must not have another user read files for it: of a dump that
-/// belongs to another user than the converter nothing is copied. Root's own dumps may come from a program
+/// A dump is its owner's to write, so it must not have another user read files for it: nothing is
+/// copied for a dump that belongs to another user. Root's own dumps may come from a program
 /// that gave up root's rights after `startHandler`; those files are opened as the user that it had become.
 struct AttachmentReader {
   /// Nil for the converter's own; the failure says why no file is opened.

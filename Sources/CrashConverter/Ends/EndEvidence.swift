@@ -26,7 +26,7 @@ struct EndEvidence: Sendable {
   var bootTime: Int64?
   /// The same counters, as this process sees them now.
   var machineKills: UInt64?
-  /// Of the run's cgroup, if it is still there.
+  /// The counts of the run's cgroup, if it still exists.
   var groupKills: UInt64?
   /// True if the kernel's log names the process as killed for want of memory.
   var isInKernelLog = false
@@ -41,7 +41,7 @@ struct EndEvidence: Sendable {
   /// The end of the run; nil where it ended by its own will, as it was asked to, or where nothing
   /// shows that it did not.
   var verdict: RunEnd? {
-    // Without its boot nobody can say which of the machine's counts are of its time.
+    // Without its boot, it is unknown which of the machine's counts are from its time.
     guard let course = record.course, course.notes.end == nil, !record.bootID.isEmpty else {
       return nil
     }
@@ -57,7 +57,7 @@ struct EndEvidence: Sendable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // The rest could as well be an _exit that nobody saw.
+    // The others may be an `_exit` that was not noted.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course)

@@ -5,7 +5,7 @@ internal import IntermediateDump
 /// Against accidents, not against those who make dumps on purpose: these may write to the database.
 struct DumpIdentity {
   private let bytes: DumpBytes
-  /// Of all bytes, eight at a time, since a large dump is read twice as fast then.
+  /// Covers all bytes, eight at a time, which reads a large dump twice as fast.
   let digest: UInt64
 
   init(of bytes: DumpBytes) {

@@ -247,7 +247,7 @@ struct PendingDirectory: ~Copyable {
     var dead: [PendingDumpName] = []
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
-      // One that is gone counts as one that nobody holds.
+      // A deleted one counts as not held.
       if ClaimWitness.isLeft(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue

@@ -49,7 +49,7 @@ enum ReportedDump {
     return try summary(of: database.openReport(report))?.root.map(.runEnd) == nil
   }
 
-  /// This package's copy of the dump in a report; nil in somebody else's minidump, or a damaged one.
+  /// This package's copy of the dump in a report; nil in a foreign or damaged minidump.
   static func summary(
     of file: borrowing OpenFile
   ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {

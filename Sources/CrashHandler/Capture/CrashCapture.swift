@@ -26,7 +26,7 @@ extension Capture {
     let fileSize = FileSizeLimit(isRaised: mayMake(CallBit.files))
     writeDump()
     fileSize.restore()
-    // Of hangs that this crash has overtaken.
+    // The dumps of hangs that this crash supersedes.
     if session.result.isComplete && mayMake(CallBit.files) { run(.removeHangDumps) }
     writeSummary(milliseconds: summaryTime)
     closeResidentPages()
@@ -75,7 +75,7 @@ extension Capture {
 @c(pm_write_summary_lines) @_noLocks
 private func pm_write_summary_lines(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // Closed, or another file by now: there is nobody to put them together for.
+  // The descriptor is closed or another file by now: no lines are needed.
   guard capture.isSame(capture.installed.summary.standardError) else { return }
   capture.run(.writeSummary)
   capture.run(.writeStandardError)

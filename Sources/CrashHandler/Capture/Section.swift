@@ -28,7 +28,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   case writeTasks, writeThreads
   // Needed for few crashes: memory that the program named, resource counts, the linker's list.
   case writeExtraMemory, writeResources, writeLinkMap
-  // Behind all else: a call for each descriptor.
+  // After everything else, because it makes a call for each descriptor.
   case writeSurroundings
   // Has time of its own, and names the sections that ran out of time.
   case writeCapture

@@ -31,7 +31,7 @@ struct AlternateStack {
   /// 1 MiB, and not more than the program will miss.
   private static let share: UInt64 = 20
   private static let count = Atomic<Int>(0)
-  /// One that somebody else has made is left in place from this size on.
+  /// A stack of at least this size that the program made stays in place.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
   private static var mappingSize: Int { pageSize + size + guardAbove }
@@ -81,7 +81,7 @@ struct AlternateStack {
 
   // MARK: - The calling thread
 
-  /// Bytes of the calling thread's, whoever made it; 0 if it has none.
+  /// Bytes of the calling thread's alternate stack, ours or not; 0 if it has none.
   static var currentSize: Int {
     var current = unsafe stack_t()
     guard unsafe sigaltstack(nil, &current) == 0,

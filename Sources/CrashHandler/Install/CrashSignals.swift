@@ -6,7 +6,7 @@ internal import PendingDumps
 struct CrashSignals {
   /// Bit n - 1 stands for signal n.
   let mask: UInt64
-  /// The highest real-time signal that nobody uses; 0 if all are taken.
+  /// The highest unused real-time signal; 0 if all are taken.
   let stopSignal: Int32
   /// The next one below it, for the bound on our own time; 0 if there is none.
   let watchdogSignal: Int32
@@ -70,7 +70,7 @@ struct CrashSignals {
     return action
   }
 
-  /// True for a signal that nobody handled or ignored before, and that is not captured.
+  /// True for a signal that was neither handled nor ignored before, and that is not captured.
   func isDefault(_ signal: Int32) -> Bool {
     !SignalMask.has(mask, signal) && Self.action(of: signal, present)?.handler == 0
   }

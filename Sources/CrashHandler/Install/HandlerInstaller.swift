@@ -62,7 +62,7 @@ enum HandlerInstaller {
       OpenSignals.keep(signals.mask, in: capture.shared.process.id)
     }
     if options.alternateStacksOnAllThreads {
-      // First those to come, so that nobody is missed between the two.
+      // New threads first, so that none is missed between the two.
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }

@@ -29,7 +29,7 @@ extension HandlerMemory {
     let (textCapacity, capacity) = (8 << 20, 65536)
     let text = unsafe try pages(textCapacity)
     let entries = unsafe try pages(capacity * MappingTable.stride)
-    // Of a thousand mappings.
+    // Enough for a thousand mappings.
     unsafe hold(text, 96 << 10)
     unsafe hold(entries, 24 << 10)
     return unsafe MappingTable(

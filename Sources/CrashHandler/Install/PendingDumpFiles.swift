@@ -24,7 +24,7 @@ struct PendingDumpFiles: ~Copyable {
 
   /// The pending directory, for names relative to it.
   private var directory: Directory
-  /// The FIFO's read end: while somebody has it open, the owner lives; nil where the file system has none.
+  /// The FIFO's read end: while a process has it open, the owner lives; nil where the file system has none.
   private var fifo: OpenFile?
   /// The run record, open for writing notes into it.
   private var record: OpenFile?

@@ -58,7 +58,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether the next start says how this run ended, where it ends without a dump and not by its own
   /// will: out of memory, killed, and so on.
   ///
-  /// Such a report is never uploaded unless somebody asks for it. TERM, INT, HUP and PIPE get a handler
+  /// Such a report is uploaded only on request. TERM, INT, HUP and PIPE get a handler
   /// where their action is the default, which follows then as ever. Not where `forgoing` has
   /// `.files`.
   public var reportsUncleanEnds = true
@@ -73,7 +73,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether the report of an error that leaves `main`, or that `try!` meets, says where it was thrown.
   ///
   /// The handler has the Swift runtime's hook for throws note the last 4 of each thread, of 256 threads, and
-  /// goes on to whoever had the hook before. Costs each `throw` some tens of nanoseconds, and 90 KiB of
+  /// calls the previous hook. Costs each `throw` some tens of nanoseconds, and 90 KiB of
   /// memory once errors are thrown; errors that are passed on cost nothing. Callers are found by frame
   /// pointers, so that those of functions without one are missing, and on the threads' own stacks only.
   public var recordsThrowSites = false

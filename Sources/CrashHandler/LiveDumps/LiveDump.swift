@@ -156,7 +156,7 @@ struct LiveDump: ~Copyable {
     }
   }
 
-  /// Makes sure that nobody else stops threads: a crash, or another dump.
+  /// Makes sure that neither a crash nor another dump stops threads.
   private func becomeCapturing() throws(CrashHandlerError) {
     let thread = UInt32(bitPattern: threadID)
     let deadline = pm_monotonic_clock() + Self.patience

@@ -5,7 +5,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: glibc stdlib/abort.c, nptl/pthread_kill.c.
 extension Capture {
-  /// True only if it is certain: not where nobody tells where abort() lies.
+  /// True only if it is certain: false if the address of abort() is unknown.
   @_noLocks
   func isAborting(_ signal: DeliveredSignal) -> Bool {
     guard isAbortSignal(signal), let context = signal.context else { return false }
@@ -35,7 +35,7 @@ extension Capture {
   private func isAbortSignal(_ signal: DeliveredSignal) -> Bool {
     guard signal.number == SIGABRT, let information = signal.information else { return false }
     let (code, sender) = (information.code, information.sender)
-    // Or SI_USER of nobody: with RLIMIT_SIGPENDING used up the kernel drops what tgkill said.
+    // Or SI_USER without a sender: if RLIMIT_SIGPENDING is used up, the kernel drops the siginfo of tgkill.
     // Source: Linux kernel/signal.c, collect_signal.
     return code == SI_TKILL && sender == shared.process.id || code == SI_USER && sender == 0
   }

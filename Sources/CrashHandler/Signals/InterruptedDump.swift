@@ -72,7 +72,7 @@ extension Capture {
   /// another number once the end is under way: the process would end by a signal that its report
   /// does not name.
   ///
-  /// Of the same number it may be the crash again: `passOn` sends it in its sender's name.
+  /// With the same number, it may be the crash again: `passOn` sends it in its sender's name.
   private func isForeign(_ signal: DeliveredSignal) -> Bool {
     guard signal.isForeign(to: shared.process.id) else { return false }
     return shared.ending.value == 0

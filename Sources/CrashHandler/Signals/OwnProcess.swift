@@ -14,8 +14,8 @@ internal import CSignalSafe
 extension Capture {
   /// Makes a copy its own; true in the process that the state then speaks of.
   ///
-  /// False in a process that runs in another one's memory. Of several threads of a copy one does
-  /// the work and the others wait, ten seconds at most.
+  /// False in a process that runs in another one's memory. If several threads of a copy crash,
+  /// one does the work and the others wait, at most ten seconds.
   @_noLocks
   func becomeOwnProcess() -> Bool {
     let mark = shared.copyMark
@@ -30,7 +30,7 @@ extension Capture {
         return true
       }
       if found == Shared.CopyMark.whole { return shared.isOwnProcess }
-      // A fault in that work comes back to the thread that does it.
+      // A fault in that work returns to the thread that does it.
       if found == worker { return false }
       mark.wait(while: found, milliseconds: 100)
       rounds &+= 1
@@ -50,7 +50,7 @@ extension Capture {
   /// A crash makes files of its own. Under the rules of crash code also at a fork, because a child of
   /// a process with threads may do no more.
   private func leaveParent() {
-    // Not if the program had closed them: the numbers may be somebody else's.
+    // Not if the program had closed them: the numbers may belong to other files.
     closeDumpFile()
     if isSame(session.files.fifo) {
       _ = pm_close(session.files.fifo.descriptor)

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// Makes the handler ready for another crash after a dump, because this one may be survived.
 ///
-/// All of it before a previous handler is called: one that leaves by siglongjmp never comes back.
+/// All of it happens before a previous handler is called: one that leaves by siglongjmp never returns.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -32,7 +32,7 @@ extension Capture {
     guard session.exception.outcomeOffset > 0 else { return }
     shared.survived.count &+= 1
     shared.survived.outcomeOffset = session.exception.outcomeOffset
-    // Of a signal that the kernel discards it is known from the start that the process goes on.
+    // If the kernel discards the signal, it is known from the start that the process continues.
     if case .discarded = session.exception.outcome {
       shared.survived.isOpen = false
     } else {

@@ -7,7 +7,7 @@ internal import CSignalSafe
 /// that is the end. Meanwhile it stops all threads by signals, and waits two seconds, up to sixteen
 /// times, for those that do not answer. A second thread that crashes into it, or that captures
 /// meanwhile, makes a second backtrace of a process that ends in the middle of it: a report that is
-/// torn, and a `swift-backtrace` that reads from nobody for ever.
+/// torn, and a `swift-backtrace` that waits forever for input.
 ///
 /// So it runs alone, while its crash still holds the handler: all others stay where they stand or
 /// wait, where it finds them as if they ran (`standIn`).

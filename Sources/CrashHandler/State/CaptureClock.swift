@@ -19,7 +19,7 @@ struct CaptureClock {
   /// The rest of the time, and whether the timer runs.
   var left = WatchdogTime()
   var isTicking = false
-  /// True while the signal is blocked because somebody else has sent it: until the next section.
+  /// True while the signal is blocked because another process sent it: until the next section.
   var isMuted = false
   /// The timer that sends the watchdog's signal; -1 if there is none.
   var timer: Int32 = -1

@@ -29,8 +29,8 @@ struct CrashSummary {
     }
   }
 
-  /// Writes the lines to descriptor 2, which may be anything: a file, a terminal, a pipe that nobody
-  /// reads, a socket whose other end is gone.
+  /// Writes the lines to descriptor 2, which may be anything: a file, a terminal, a pipe without
+  /// a reader, a socket whose peer has closed it.
   ///
   /// Nothing is written unless the kernel says that there is room, for a pipe a whole page. If that does
   /// not hold (another writer was faster, a terminal was stopped), the watchdog ends the wait.

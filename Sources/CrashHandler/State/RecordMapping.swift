@@ -4,8 +4,8 @@ internal import CSignalSafe
 /// process lives: neither close_range(2) nor a loop of close(2) takes it away, only the end of the
 /// process and exec do.
 ///
-/// The mapping keeps the file open for writing in the kernel's count of writers, so that nobody gets
-/// a read lease on it; across PID namespaces, and without a lock. Children do not inherit it. On
+/// The mapping keeps the file open for writing in the kernel's count of writers, so that a read
+/// lease on it is refused; across PID namespaces, and without a lock. Children do not inherit it. On
 /// overlayfs the mapping belongs to the file below and does not show: so `startHandler` asks first.
 ///
 /// RUNS-DURING-CRASH. Source: mmap(2), "closing the file descriptor does not unmap the region";

@@ -48,7 +48,7 @@ struct Shared: ~Copyable {
   var isOwnProcess: Bool {
     @_noLocks get {
       guard copyMark.value == CopyMark.whole else { return false }
-      // Under a filter that refuses the call nobody can be told apart.
+      // Under a filter that refuses the call, processes cannot be distinguished.
       let processID = pm_getpid()
       return processID < 0 || processID == process.id
     }
@@ -102,7 +102,7 @@ struct Shared: ~Copyable {
     let target: FutexWord
     /// The number of the last stop.
     var number: UInt32 = 0
-    /// Of SIGPROF and SIGSETXID, which stop threads in a crash.
+    /// The previous actions of SIGPROF and SIGSETXID, which stop threads in a crash.
     var profile = TakenAction()
     var library = TakenAction()
 

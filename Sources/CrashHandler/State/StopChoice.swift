@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 enum StopChoice {
-  /// None: a program that goes on must not see EINTR that nobody asked for.
+  /// None: a program that continues must not get an unexpected EINTR.
   case none
   case all
   /// The thread that hangs, if it runs: it then is in no call that the signal could end, and the

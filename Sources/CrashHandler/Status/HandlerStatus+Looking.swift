@@ -74,11 +74,10 @@ extension Handler {
     return HandlerStatus(findings: findings)
   }
 
-  /// Puts the handler back for signals that others have taken since `startHandler`.
+  /// Installs the handler again for signals that other libraries took after `startHandler`.
   ///
-  /// Whoever took a signal is not called by it any more: it may call this handler itself, as the one
-  /// that it found. Handlers from before `startHandler` run after the dump as ever. The signals that stop threads and
-  /// bound the time of a crash are left to whoever has taken them. Any thread; never in a signal handler.
+  /// The library that took a signal is no longer called for it. Handlers installed before `startHandler` still run after the dump. The
+  /// signals that stop threads and bound the time of a crash are not taken back. Any thread; never in a signal handler.
   ///
   /// - Returns: the numbers of the signals that were put back, ascending; empty if all were in place
   ///   or this process has no handler.

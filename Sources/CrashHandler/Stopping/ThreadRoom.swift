@@ -43,7 +43,7 @@ struct ThreadRoom {
       return stackPointer == 0 || isMapped(below: stackPointer, handlerNeed)
     }
     guard stackPointer != 0 else {
-      // Of a thread that may be in a handler on it.
+      // For a thread that may be running a handler on it.
       return size >= UInt64(PM_SMALL_STACK) && size >= frameSize &+ handlerNeed
         && isMapped(below: base &+ size, handlerNeed)
     }

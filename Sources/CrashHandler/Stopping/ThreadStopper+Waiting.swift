@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension ThreadStopper {
-  /// Waits for those that were asked; gives up once nobody has stopped for a while.
+  /// Waits for the signaled threads; gives up when none has stopped for a while.
   @_noLocks
   func waitUntilStopped() {
     // 25 rounds of 10 ms without a thread that stops. A processor that is busy for longer than that

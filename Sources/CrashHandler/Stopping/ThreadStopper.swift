@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Finds every thread, stops it, and lets it go again.
+/// Finds every thread, stops it, and resumes it.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: proc(5), tgkill(2).
 @safe

@@ -68,7 +68,7 @@ struct Bytes {
   func prefixOfCharacters(_ limit: Int) -> Bytes {
     guard count > limit else { return self }
     var length = limit
-    // Behind the cut is the rest of a character, of four bytes at most.
+    // After the cut comes the rest of a character, at most four bytes.
     while length > 0, limit &- length < 3, self[length] & 0xC0 == 0x80 { length &-= 1 }
     return self[length] & 0xC0 == 0x80 ? prefix(limit) : prefix(length)
   }

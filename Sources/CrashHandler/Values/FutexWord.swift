@@ -33,7 +33,7 @@ struct FutexWord {
     unsafe pm_atomic_compare_exchange(address, expected, desired)
   }
 
-  /// Waits until somebody wakes the word, it holds something else, or the time is over.
+  /// Waits until the word is woken, it holds another value, or the time is over.
   ///
   /// May return early (EINTR); the caller looks at the value again.
   ///

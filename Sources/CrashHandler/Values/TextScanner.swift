@@ -54,7 +54,7 @@ struct TextScanner {
     while !isAtEnd, current != 0x20, current != 0x09, current != 0x0A { position &+= 1 }
   }
 
-  /// Goes behind words, to the next one; not beyond the line.
+  /// Moves past words to the next one, not beyond the line.
   @_noLocks
   mutating func skipWords(_ count: Int) {
     var skipped = 0

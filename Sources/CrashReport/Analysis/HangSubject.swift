@@ -29,7 +29,7 @@ package struct HangSubject: Sendable, Equatable {
       }
       return
     }
-    // Of a queue or an executor, a thread that runs one of its jobs.
+    // For a queue or an executor, a thread that runs one of its jobs.
     let running = others.compactMap { thread in
       Self.callInJob(of: thread.frames, ownCode).map {
         (id: thread.id, place: ownCode.line(of: $0))

@@ -207,7 +207,7 @@ struct MemoryFault {
   /// It happens between the instruction that moves the stack pointer and the one that would fault.
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {
-    // Of a dump that does not say which trap it was, a fault is more likely.
+    // If the dump does not say which trap it was, a fault is more likely.
     guard
       snapshot.architecture != .x86_64
         || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,
@@ -226,7 +226,7 @@ struct MemoryFault {
   ) -> StackOverflow {
     StackOverflow(
       fault: fault, stack: stack, stackPointer: stackPointer, depth: depth,
-      // Of another thread the mapping is the limit.
+      // For another thread, the mapping is the limit.
       limit: exception.threadID == snapshot.process.processID
         ? snapshot.process.limits?.stackSize?.soft : nil,
       recursion: commonFunction)

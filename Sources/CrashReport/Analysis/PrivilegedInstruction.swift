@@ -5,11 +5,11 @@
 ///
 /// Source: Intel SDM volume 2, the instructions that raise #GP(0) at a privilege level of 3.
 enum PrivilegedInstruction {
-  /// Of one byte: ins, outs, in, out, int, hlt, cli and sti.
+  /// One byte: ins, outs, in, out, int, hlt, cli and sti.
   private static let opcodes: Set<UInt8> = [
     0x6C, 0x6D, 0x6E, 0x6F, 0xE4, 0xE5, 0xE6, 0xE7, 0xEC, 0xED, 0xEE, 0xEF, 0xCD, 0xF4, 0xFA, 0xFB,
   ]
-  /// Behind 0F: clts, sysret, invd, wbinvd, moves of control and debug registers, wrmsr, rdmsr, rdpmc
+  /// After 0F: clts, sysret, invd, wbinvd, moves of control and debug registers, wrmsr, rdmsr, rdpmc
   /// and sysexit.
   private static let longOpcodes: Set<UInt8> = [
     0x06, 0x07, 0x08, 0x09, 0x20, 0x21, 0x22, 0x23, 0x30, 0x32, 0x33, 0x35,

@@ -26,9 +26,9 @@ package struct CrashReport: Sendable {
   package var place: String?
   /// The thread that hangs; nil for a report that is not of a hang.
   package var hang: HangSubject?
-  /// The throw of the Swift error that nobody caught; nil for another cause, and where throws are not recorded.
+  /// The throw of the uncaught Swift error; nil for another cause, and where throws are not recorded.
   package var thrown: Thrown?
-  /// Lines of source around places of the crashing thread, where somebody has read them.
+  /// Lines of source around places of the crashing thread, if they were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
   /// The log's line on the dump, of a crash that only a log tells of; nil for the report of a dump.
@@ -175,7 +175,7 @@ package struct CrashReport: Sendable {
 }
 
 extension CrashReport {
-  /// Nanoseconds from a breadcrumb to the crash, by a clock that nobody sets.
+  /// Nanoseconds from a breadcrumb to the crash, by CLOCK_BOOTTIME.
   package func age(of breadcrumb: ClientInformation.Breadcrumb) -> UInt64? {
     breadcrumb.uptime.flatMap(age(since:))
   }

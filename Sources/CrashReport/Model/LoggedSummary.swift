@@ -40,9 +40,9 @@ package struct LoggedSummary: Equatable {
   package var version: String?
   /// As in its line: number, name, code and address.
   package var signal: [String] = []
-  /// Of Swift's runtime.
+  /// Messages of Swift's runtime.
   package var messages: [String] = []
-  /// Of the C library.
+  /// The C library's message.
   package var abortMessage: String?
   package var threadID = ""
   package var threadName: String?

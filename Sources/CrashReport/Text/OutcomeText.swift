@@ -98,7 +98,7 @@ extension Survival {
   ///
   /// - Parameter module: the file name of the module that the previous handler lies in.
   func outcomeText(handlerIn module: String?) -> String? {
-    // Of a handler that ran before the process ended it is known that it is Swift's: it returns. In a
+    // A handler that ran before the process ended is known to be Swift's: it returns. In a
     // program with Swift's libraries inside it lies in the program.
     let isSwifts =
       previousHandlerIsBacktracer || module == "libswiftCore.so"

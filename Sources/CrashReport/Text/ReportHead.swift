@@ -13,7 +13,7 @@ extension CrashReport {
     var sentence: String
     /// The place of the crash, such as "in App.run() at main.swift:28".
     ///
-    /// Of a run that left no dump, the program and how long it ran. Nil where nothing is known, and for a
+    /// For a run that left no dump: the program, and how long it ran. Nil where nothing is known, and for a
     /// hang without a place.
     var place: String?
     /// The contexts around what crashed, such as the request's ID.

@@ -21,7 +21,7 @@ struct StackListing {
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls
     if trace.frames.isEmpty { items.append(.elision("no stack")) }
     let folded = FoldedRecursion(trace)
-    // Behind a gap no frame's number is known.
+    // After a gap, frame numbers are unknown.
     var isCounted = true
     var isFolding = false
     var depth = 0
@@ -140,7 +140,7 @@ struct FoldedRecursion {
     let listedBefore =
       trace.omittedCount > 0 ? frames.count { $0.offset < trace.omittedAfter } : frames.count
     let margin = recursion.period * Self.shownRounds
-    // Of a log nothing of the recursion is listed behind what it folds.
+    // For a log, no frame of the recursion is listed after the folded ones.
     let isOpen = recursion.first + recursion.count == listedBefore + trace.omittedCount
     let end = recursion.first + recursion.count - (isOpen && trace.omittedCount > 0 ? 0 : margin)
     guard recursion.first <= listedBefore - recursion.period, recursion.first + margin < end else {

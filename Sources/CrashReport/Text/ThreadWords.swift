@@ -29,7 +29,7 @@ extension CrashReport {
     guard !isFull else {
       let facts = ThreadSnapshot.mapFields.labeledFacts(of: known, in: .thread)
         .map { "\($0.name) \($0.value)" }
-      // Of a requested dump the first thread has the method of a crash, too.
+      // In a requested dump, the first thread has the method of a crash too.
       let how = known.captureMethod == .crashed ? nil : known.captureMethod?.word
       return [how, known.state.map { "state \($0)" }, call, policy, nice].compactMap(\.self)
         + facts

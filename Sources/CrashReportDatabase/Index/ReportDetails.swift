@@ -39,7 +39,7 @@ package struct ReportDetails: Sendable, Equatable {
     /// Such as "production".
     case environment
     case executable
-    /// Of the executable, in hexadecimal.
+    /// The executable's build ID, in hexadecimal.
     case buildID
     case architecture
     case distribution

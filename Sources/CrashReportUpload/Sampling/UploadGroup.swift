@@ -92,7 +92,7 @@ extension UploadEngine {
     guard !counted.isEmpty else { return }
     let others = Dictionary(reports.map { ($0.id, $0) }) { first, _ in first }
     for report in counted {
-      // Of one that cannot be read it is not known whether it was sent.
+      // If a report cannot be read, it is unknown whether it was sent.
       guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
       // Deleted before it was sent.

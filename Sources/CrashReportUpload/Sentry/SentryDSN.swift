@@ -7,7 +7,7 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
   package let scheme: String
   /// Names the sender to the server; no secret, but in no message either.
   package let publicKey: String
-  /// Of old servers; nil for others.
+  /// The secret key, used by old servers; nil otherwise.
   package let secretKey: String?
   package let host: String
   package let port: Int?

@@ -13,7 +13,7 @@ struct SentryEvent: Sendable {
   static let version = PackageVersion.version
 
   let report: CrashReport
-  /// Of the stored report: that of the file decides, as in forms.
+  /// The stored report's ID: that of the file counts, as in forms.
   let reportID: ReportID
   /// The fields of a form, which are tags here.
   var fields: [String: String]

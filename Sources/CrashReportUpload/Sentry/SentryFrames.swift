@@ -45,7 +45,7 @@ struct SentryFrames {
     var calls = thread.frames
     var omitted = thread.trace.omittedCount > 0 ? thread.trace.omittedAfter : nil
     if let task = thread.task, !task.frames.isEmpty {
-      // Behind the awaited function come the functions that wait for it, then those of the executor.
+      // The functions that wait follow the awaited function, then those of the executor.
       let callee = min((task.calls.calleeIndex ?? calls.count - 1) + 1, calls.count)
       calls.insert(contentsOf: task.frames, at: max(callee, 0))
       if let place = omitted, place >= callee { omitted = place + task.frames.count }

@@ -7,9 +7,9 @@ internal import IntermediateDump
 enum SentryLimits {
   // Bytes.
   static let eventSize = 1_000_000
-  /// Of a request as it is sent, compressed or not.
+  /// Bytes of a request as it is sent, compressed or not.
   static let requestSize: Int64 = 20_000_000
-  /// Of all attachments together, before compression.
+  /// Bytes of all attachments together, before compression.
   static let attachmentSize: Int64 = 100_000_000
 
   // Characters.
@@ -24,7 +24,7 @@ enum SentryLimits {
   static let environment = 64
   static let dist = 64
   static let tag = 200
-  /// Of other texts; small enough that a context as a whole is within its bound.
+  /// Bytes of other texts; small enough to keep a whole context within its bound.
   static let text = 1024
 
   static let contextCount = 32

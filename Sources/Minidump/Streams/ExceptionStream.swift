@@ -59,7 +59,7 @@ extension MinidumpDecoder {
       return
     }
     var exception = ExceptionSnapshot(threadID: UInt32(truncatingIfNeeded: id))
-    // Of which kind is for our own stream to say.
+    // Our own stream says of which kind.
     if isLinux, number == UInt64(UInt32.max) { snapshot.request = DumpRequest() }
     if isLinux {
       takeSignal(number, code: UInt32(truncatingIfNeeded: code), address: address, to: &exception)

@@ -257,7 +257,7 @@ package enum DatabaseDirectory {
           + (remedy() ?? "chmod 700 \(path)")
           + ", or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
     }
-    // Root may read anybody's database, but follows nobody else's links to it.
+    // Root may read any user's database, but follows no other user's links to it.
     guard !isTrusted(status), !isShared(status), geteuid() != 0 else { return }
     var above = stat()
     if let database, unsafe fstat(database, &above) == 0, above.st_uid == status.st_uid { return }
@@ -328,7 +328,7 @@ package enum DatabaseDirectory {
     guard let shared = lastGroup, !isShared(status), status.st_uid == pm_file_user(),
       status.st_mode & others == 0
     else { return }
-    // The group first: with the old one nobody else may write. A change of it takes setgid away.
+    // The group first: with the old mode, no other user may write. A change of it takes setgid away.
     guard fchown(descriptor, .max, shared) == 0 else { return }
     _ = fchmod(descriptor, 0o2770)
     _ = unsafe fstat(descriptor, &status)

@@ -8,7 +8,7 @@ internal import IntermediateDump
 /// later changes nothing.
 package struct Directory: ~Copyable, Sendable {
   private var file: OpenFile
-  /// Of this directory, when it was opened.
+  /// Device and inode of this directory when it was opened.
   package let status: FileStatus
   /// The mode of new files in it, which a group may share.
   package let fileMode: UInt32

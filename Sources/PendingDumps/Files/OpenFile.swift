@@ -6,7 +6,7 @@ package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
   /// For messages.
   package let path: String
-  /// Of a file that was just made or opened by a `Directory`.
+  /// For a file that a `Directory` just created or opened.
   package internal(set) var firstStatus: FileStatus?
   private var isKept = false
 

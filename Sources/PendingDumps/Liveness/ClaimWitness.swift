@@ -75,7 +75,7 @@ package final class ClaimWitness {
     FIFOProbe.look(at: name(number), in: directory)
   }
 
-  /// True for the name of a witness that nobody holds.
+  /// True for the name of a witness without a holder.
   package static func isLeft(_ name: PendingDumpName, in directory: Int32) -> Bool {
     guard name.role == .fifo, name.identifier == identifier,
       name.reportID.bytes.suffix(8) == Self.tail[...]

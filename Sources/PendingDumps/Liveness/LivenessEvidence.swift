@@ -7,7 +7,7 @@
 /// 2. A FIFO with a reader, or a mapped run record: alive. A restored process has another start time, and
 ///    a boot ID can be mounted over.
 /// 3. Start time and start of stack, in its own boot and PID namespace.
-/// 4. In the same boot: dead if nobody holds the FIFO and nobody maps the run record. The program may
+/// 4. In the same boot: dead if no process holds the FIFO and none maps the run record. The program may
 ///    have closed the one, and an overlay hides the other.
 /// 5. Another boot: dead on a file system that no other machine writes to.
 /// 6. Age.

@@ -11,7 +11,7 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var startTime: UInt64
   /// The start of the main stack, another one after exec; 0 where the kernel does not tell.
   package var stackStart: UInt64
-  /// The wait status of a process that nobody has waited for yet; 0 also where the kernel keeps it
+  /// The wait status of a process that its parent has not waited for yet; 0 also where the kernel keeps it
   /// from this user.
   package var waitStatus: Int32?
   /// Facts that a process asks of itself.
@@ -50,7 +50,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     var own = Own()
     own.processID = Self.number(text.prefix { $0 != UInt8(ascii: " ") }) ?? 0
     var (index, start) = (0, nameEnd + 1)
-    // Behind the last field there is a line feed.
+    // A line feed follows the last field.
     while index <= 49, start < text.count {
       var end = start
       while end < text.count, text[end] > UInt8(ascii: " ") { end += 1 }

@@ -59,7 +59,7 @@ extension RunRecord {
 
 extension LivenessEvidence {
   private static let hour: Int64 = 3_600_000_000_000
-  /// Of the files of the program that asks, and of others.
+  /// For files of the asking program, and for others.
   static let ownAgeLimit = 24 &* hour
   static let foreignAgeLimit = 60 &* 24 &* hour
 }

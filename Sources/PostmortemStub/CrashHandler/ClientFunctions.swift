@@ -37,7 +37,7 @@ public func withContext<Result: ~Copyable, Failure: Error>(
   try operation()
 }
 
-/// A context that nobody reads.
+/// A context without readers.
 package struct ContextScope {
   package init(_ name: StaticString, _ value: String) {}
   package func end() {}

@@ -84,7 +84,7 @@ enum DemoCommand: Subcommand {
 /// The process that `postmortem demo` crashes: this program, started again with a hidden word.
 enum DemoVictim {
   static let name = "demo-victim"
-  /// Beside the main thread, a Dispatch worker, and threads that Dispatch makes for itself.
+  /// In addition to the main thread, a Dispatch worker, and threads that Dispatch creates.
   private static let idleThreadCount = 6
 
   static func run(_ words: [String]) throws {

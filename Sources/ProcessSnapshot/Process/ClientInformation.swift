@@ -31,7 +31,7 @@ public struct ClientInformation: Sendable, Equatable {
   public var memoryBytesOmitted: UInt64?
   /// All that were ever left, those included that newer ones took the place of.
   public var breadcrumbsLeft: UInt64?
-  /// Of the last 128 those that are missing, because they were being written when the process
+  /// Breadcrumbs missing from the last 128, because they were being written when the process
   /// crashed.
   public var breadcrumbsOmitted: UInt64?
 

@@ -137,7 +137,7 @@ public struct ProcessDescription: Sendable, Equatable {
     return overflow ? nil : start
   }
 
-  /// Nanoseconds from the handler's start to the crash by a clock that nobody sets.
+  /// Nanoseconds from the handler's start to the crash by CLOCK_BOOTTIME.
   public var uptime: UInt64? {
     guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
     return crashUptime &- launchUptime
@@ -146,9 +146,9 @@ public struct ProcessDescription: Sendable, Equatable {
 
 /// The numbers of a process's user or group.
 public struct UserIDs: Sendable, Equatable {
-  /// Of whoever started the process.
+  /// The IDs of the user who started the process.
   public var real: UInt32
-  /// By which its rights are judged.
+  /// The IDs that permissions are checked against.
   public var effective: UInt32
 
   public init(real: UInt32, effective: UInt32) {

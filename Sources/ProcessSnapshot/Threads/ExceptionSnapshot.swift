@@ -136,7 +136,7 @@ extension ExceptionSnapshot {
 
 /// The C++ exception that the crashing thread had caught last when the process aborted.
 ///
-/// One that nobody catches counts as caught by std::terminate().
+/// An uncaught one counts as caught by std::terminate().
 public struct CxxException: Sendable, Equatable {
   /// The linkage name of its type, such as "St13runtime_error"; nil where it was lost.
   public var typeName: String?

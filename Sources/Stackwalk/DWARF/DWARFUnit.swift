@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 ///
 /// Source: DWARF 5, 7.5.1 and 3.1; DWARF 4, 7.5.1.
 final class DWARFUnit {
-  /// Of the header, from the start of `.debug_info`.
+  /// The header's offset from the start of `.debug_info`.
   let offset: UInt64
   /// The offset behind the unit.
   let end: UInt64
@@ -12,7 +12,7 @@ final class DWARFUnit {
   let format: DWARFValue.Format
   let abbreviationOffset: UInt64
 
-  // Of the first entry.
+  // Attributes of the first entry.
   var lineOffset: UInt64?
   var stringOffsetsBase: UInt64
   var addressBase: UInt64

@@ -252,7 +252,7 @@ struct AddressMap<Payload> {
   init(_ unsorted: consuming [Entry]) {
     var entries = unsorted
     entries.removeAll { $0.range.isEmpty }
-    // Of two with one start the shorter comes last, and is found first.
+    // If two have one start, the shorter comes last, and is found first.
     entries.sort { ($0.range.start, $1.range.byteCount) < ($1.range.start, $0.range.byteCount) }
     var highest: Address = 0
     furthest = entries.map { entry in

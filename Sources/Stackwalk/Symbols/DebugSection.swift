@@ -27,7 +27,7 @@ final class DebugSection {
   private let storedSize: UInt64
   private enum Compression { case none, header, zdebug }
   private let compression: Compression
-  /// Of a compressed section that was read.
+  /// The bytes of a compressed section that was read.
   private var result: Result<[UInt8], Obstacle>?
   /// The piece that was last read for a small value; the next one mostly lies in it.
   private var window: [UInt8] = []

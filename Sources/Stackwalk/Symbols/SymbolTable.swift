@@ -195,7 +195,7 @@ package struct SymbolTable {
     for candidate in [entry] + (aliases[entry.address] ?? []) {
       guard let name = ownName(of: candidate, in: elf) else { continue }
       let order = Self.order(name, candidate)
-      // Of equals, such as a C++ constructor's two names, debuggers show the last.
+      // Of several names for one function, such as a C++ constructor's two, debuggers show the last.
       if best.map({ order <= $0.order }) ?? true { best = (name, order) }
     }
     // Without the version, as in "memcpy@@GLIBC_2.14".

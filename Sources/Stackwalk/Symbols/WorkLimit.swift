@@ -74,7 +74,7 @@ package final class WorkLimit {
     return wasLate
   }
 
-  /// Says that names may be missing for want of work or memory; nil where none are.
+  /// A note that names may be missing because the limit of work or memory was reached; nil if none are.
   var note: String? {
     if stepsLeft <= 0 { return "not all of its names were read: they take too much work" }
     return isShortOfMemory ? "not all of its names were read: they take too much memory" : nil

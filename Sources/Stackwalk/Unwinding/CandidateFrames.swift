@@ -23,7 +23,7 @@ public struct CandidateFrames {
 
     /// The place where an entry was found.
     public enum Place: Sendable, Equatable {
-      /// In the program counter; or of a version of the lines that does not say.
+      /// Found in the program counter, or printed by a version whose lines do not say.
       case unknown
       /// Bytes above the stack pointer of the crash.
       case stack(UInt64)
@@ -64,7 +64,7 @@ public struct CandidateFrames {
   private let entries: [Entry]
   private let registers: RegisterMap
 
-  // Of the frame, in bytes above the stack pointer of the crash, where they are known.
+  // The frame's stack and frame pointer, in bytes above the stack pointer of the crash, if known.
   private var stackPointer: UInt64? = 0
   private var framePointer: UInt64?
 

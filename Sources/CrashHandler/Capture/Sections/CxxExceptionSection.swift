@@ -73,7 +73,7 @@ private struct ThrownException {
       return memory.word(object)
     }
     guard let offset = offsetOfStandardError(in: type) else { return nil }
-    // Behind the pointer to its functions the pointer to its text.
+    // The pointer to its text follows the pointer to its functions.
     return memory.word(object &+ offset &+ 8)
   }
 

@@ -40,7 +40,7 @@ extension Capture {
   /// On x86_64 the registers have it.
   private func writeFaultSyndrome() {
     #if arch(arm64)
-      // Of a signal that was sent, the kernel leaves that of an earlier fault.
+      // For a signal that was sent, the kernel leaves the syndrome of an earlier fault.
       let signal = session.exception.signal
       guard signal.isFault, let context = signal.context else { return }
       let syndrome = context.faultSyndrome

@@ -15,7 +15,7 @@ func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard !capture.installed.isSanitized else { return }
   let (table, scratch) = (ClientMemory.ofProcess.memoryRanges, capture.session.scratch)
-  // Of all ranges together.
+  // The bytes of all ranges together.
   let limit = capture.installed.limits.extraMemory
   var left = limit > 0 ? UInt64(truncatingIfNeeded: limit) : 0
   var omitted: UInt64 = 0

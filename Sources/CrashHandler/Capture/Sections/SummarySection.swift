@@ -27,7 +27,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
     appendWork(capture, to: &lines)
     return unsafe lines.appendCommands(result, names, in: directory, isAlone: true)
   }
-  // Without a dump nobody has read them yet, or not for this crash.
+  // Without a dump, they were not read yet, or not for this crash.
   if !result.hasFile || capture.session.mappings.count == 0 { unsafe pm_read_mappings(argument) }
   let (memory, scratch) = (capture.memory, capture.session.scratch)
   lines.appendHead()
@@ -37,7 +37,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
     let runtime = capture.installed.runtime
     lines.appendMessage(
       "message ", at: runtime.fatalMessageBuffer, skipping: 0, memory: memory, scratch: scratch)
-    // Behind its size, see pm_abort_message_pointer.
+    // It follows its size, see pm_abort_message_pointer.
     lines.appendMessage(
       "abort-message ", at: runtime.abortMessagePointer, skipping: 4, memory: memory,
       scratch: scratch)

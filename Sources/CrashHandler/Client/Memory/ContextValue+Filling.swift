@@ -80,7 +80,7 @@ extension ContextValue {
     set(expectedSeal, at: 0)
   }
 
-  /// Makes it invalid, so that nobody takes what is left of it for a value.
+  /// Makes it invalid, so that its remains are not read as a value.
   @_noLocks
   func breakSeal() { set(0 as UInt64, at: 0) }
 

@@ -5,7 +5,7 @@ extension ValueCell {
   /// Replaces the value.
   ///
   /// - Parameter version: the version that may be replaced; nil for any.
-  /// - Returns: whether it was; not where somebody else was faster, or the buffers are all taken.
+  /// - Returns: whether it was set; false if another thread was faster, or all buffers are taken.
   @_noLocks
   func set(
     key: UnsafeRawPointer?, keyCount: Int, value: UnsafeRawPointer?, valueCount: Int,
@@ -31,7 +31,7 @@ extension ValueCell {
     return show(index, replacing: version)
   }
 
-  /// Takes a buffer that nobody reads or writes; -1 and why if there is none.
+  /// Takes a buffer that is neither read nor written; -1 and the reason if there is none.
   @_noLocks
   func take(_ version: UInt64?) -> (index: Int, failure: CellResult) {
     while true {
@@ -85,9 +85,9 @@ extension ValueCell {
 }
 
 extension CellState {
-  /// A buffer that nobody writes and that is not the value's; -1 if there is none.
+  /// A buffer that is not being written and does not hold the value; -1 if there is none.
   ///
-  /// The value's last one is kept even where the value was cleared: somebody may be copying it.
+  /// The value's last one is kept even where the value was cleared: a reader may be copying it.
   var freeBuffer: Int {
     @_noLocks get {
       var index = 0

@@ -18,7 +18,7 @@ enum WorkKey {
 ///
 /// A work's key chooses a bucket of eight rings. A work that has none takes the one of the bucket
 /// that was used the longest ago; one whose work has ended counts as never used. A slot says whose it
-/// is, so that a ring that changes hands in the middle shows nobody what is another's.
+/// is, so that a ring that is reassigned meanwhile does not show another work's breadcrumbs.
 ///
 /// Lies in memory of its own. RUNS-DURING-CRASH; filled by the program.
 @safe

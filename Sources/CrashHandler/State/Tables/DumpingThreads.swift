@@ -10,7 +10,7 @@ struct DumpingThreads {
   static var capacity: Int { @_noLocks get { 64 } }
   @safe
   private struct Entry {
-    /// 0 if nobody has it.
+    /// 0 if it is free.
     let threadID: UInt32
     /// The argument of the `Capture`.
     var dump: UnsafeMutableRawPointer?

@@ -5,7 +5,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 struct Image {
   let source: ModuleSource
-  /// The file is gone, or there was none: nobody can read it after the crash.
+  /// The file was deleted, or there was none: it cannot be read after the crash.
   var isLost = false
   /// Bytes of the program headers; 0 until they are known.
   var headersSize: UInt32 = 0
@@ -15,7 +15,7 @@ struct Image {
   /// As `ModuleImage`; the end is 0 for an image that was not found where it should be.
   var start: UInt64 = 0
   var end: UInt64 = 0
-  /// Of the linker's list: the address of the dynamic section, and that of the name.
+  /// From the linker's list: the addresses of the dynamic section and of the name.
   var dynamicSection: UInt64 = 0
   var name: UInt64 = 0
 

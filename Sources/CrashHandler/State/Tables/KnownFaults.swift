@@ -15,7 +15,7 @@ struct KnownFaults {
   /// Bytes of the table.
   ///
   /// Of an entry: the fault (32), and at 40 a word, twice its number, and one more once its handler
-  /// has returned; 0 for none. Behind all entries the number of the fault that came last.
+  /// has returned; 0 for none. The number of the last fault follows all entries.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer
@@ -41,7 +41,7 @@ struct KnownFaults {
     guard !fault.isNone else { return 0 }
     let last = unsafe FutexWord(
       (base + KnownFaults.capacity &* KnownFaults.stride).assumingMemoryBound(to: UInt32.self))
-    // Of 31 bits, since the word has one for the return.
+    // 31 bits, since the word has one for the return.
     let number = last.value >= UInt32.max / 2 ? 1 : last.value &+ 1
     last.store(number)
     var index = index(of: fault)

@@ -87,7 +87,7 @@ struct ResidentPages {
     let size = ResidentPages.window &* 8
     let result = unsafe pm_pread(
       file.descriptor, entries.address, size, Int64(truncatingIfNeeded: number &* UInt64(size)))
-    // Of no window, if a fault or the time ends this.
+    // No window counts, if a fault or the time limit ends this.
     memory.setWord(offset, 0)
     var (page, bits) = (0, UInt64(0))
     while page < ResidentPages.window {

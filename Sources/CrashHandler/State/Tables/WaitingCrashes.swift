@@ -100,7 +100,7 @@ struct WaitingCrashes {
     return unsafe entry(index).pointee.crash
   }
 
-  /// The thread of an entry; 0 if nobody has it.
+  /// The thread of an entry; 0 if the entry is free.
   @_noLocks
   func threadID(at index: Int) -> Int32 {
     let value = word(index).value

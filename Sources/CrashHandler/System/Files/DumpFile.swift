@@ -52,7 +52,7 @@ extension Capture {
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
-    // Taken away: whoever did it may have reported that this run has ended, under the old ID.
+    // It was removed: another process may have reported the end of this run under the old ID.
     return makeNewDumpFile() || makeNewDumpFile() || isOpen
   }
 
@@ -155,7 +155,7 @@ extension Capture {
     }
   }
 
-  /// Closes the file, unless its number is somebody else's by now.
+  /// Closes the file, unless its number belongs to another file by now.
   @_noLocks
   func closeDumpFile() {
     if mayMake(CallBit.files)

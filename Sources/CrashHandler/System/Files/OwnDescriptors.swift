@@ -49,7 +49,7 @@ extension Capture {
   /// - Parameter kept: sections that write nothing, by bits.
   func beginDumpAgain(keeping kept: UInt64) -> Bool {
     guard session.progress.hasLostFile else { return false }
-    // The number is somebody else's.
+    // The number belongs to another file.
     session.files.dump.descriptor = -1
     session.result.hasFile = false
     session.result.failure = EBADF

@@ -33,7 +33,7 @@ struct OwnWriting {
   @_noLocks
   func finish(hasFailed: Bool) {
     limit.restore()
-    // The kernel sends it to the thread that wrote, so nobody else's is taken.
+    // The kernel sends it to the writing thread, so no other signal is removed.
     if hasFailed && !wasPending { SignalMask.take(OwnWriting.signal) }
     SignalMask.set(previousMask)
   }

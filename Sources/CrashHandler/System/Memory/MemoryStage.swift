@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Ranges of the program's memory that one system call has read, for whoever wants many.
+/// Ranges of the program's memory, read by one system call.
 ///
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe

@@ -186,7 +186,7 @@ struct ModuleImage {
       let description = 12 &+ (nameSize &+ 3) & ~3
       let end = description &+ (descriptionSize &+ 3) & ~3
       guard end > 0, end <= readable &- offset else { break }
-      // Of the owner "GNU\0".
+      // The note's owner is "GNU\0".
       if type == UInt32(NT_GNU_BUILD_ID), nameSize == 4, descriptionSize <= 64,
         unsafe note.loadUnaligned(fromByteOffset: 12, as: UInt32.self) == 0x0055_4E47
       {
