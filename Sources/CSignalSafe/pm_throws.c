@@ -13,7 +13,7 @@ typedef void (*value_hook)(void *value, const void *type, const void *conformanc
 extern error_hook _swift_willThrow __attribute__((weak));
 extern value_hook _swift_willThrowTypedImpl __attribute__((weak));
 
-// An unowned reference keeps an object's memory and lets the object go. Source: swift stdlib/public/SwiftShims/RefCount.h.
+// An unowned reference keeps an object's memory, not the object. Source: swift stdlib/public/SwiftShims/RefCount.h.
 extern void *swift_unownedRetain(void *object) __attribute__((weak));
 extern void swift_unownedRelease(void *object) __attribute__((weak));
 extern _Bool swift_isDeallocating(void *object) __attribute__((weak));

@@ -4,7 +4,7 @@ internal import Synchronization
 /// Uploads the pending reports of a database, and each later one.
 ///
 /// Nothing is sent before uploads are enabled in the database's settings
-/// (`CrashReportDatabase.setUploadsEnabled`), but for reports of `requestUpload`. Only one
+/// (`CrashReportDatabase.setUploadsEnabled`), except for reports of `requestUpload`. Only one
 /// uploader per database, in any process, sends at a time; the others take over.
 ///
 /// `run()` is the form for structured concurrency, a service group for example. `start()` does the

@@ -179,7 +179,7 @@ private struct JSONAnswer {
       let named = members.map { name, value in
         (name.lowercased().filter { $0 != "_" && $0 != "-" }, value)
       }
-      // Of two names that differ in their signs alone either will do.
+      // If two names differ only in their signs, either will do.
       self.members = Dictionary(named) { first, _ in first }
       scalar = nil
     } else if let value = try? JSONDecoder().decode(Value.self, from: bytes) {

@@ -81,7 +81,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     case .address where isInteger: return "0x" + unsigned.hexadecimal()
     case .time where bytes.count == 8: return "\(TimeText.utc(nanoseconds: signed)) (\(signed))"
     case .text: return text(bytes)
-    // Of a kind of another version, or of a size that its kind cannot have.
+    // A value of a kind from another version, or with a size that its kind cannot have.
     case .unsigned, .signed, .address, .time, .bytes, .map, .array, nil: return preview(bytes)
     }
   }

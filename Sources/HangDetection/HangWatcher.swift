@@ -72,7 +72,7 @@ final class HangWatcher: Sendable {
 
 /// Counts only the time in which the watching thread ran on time.
 ///
-/// In a process that stands still (stopped, in a paused container, on a suspended machine) nothing
+/// In a process that is stopped (stopped, in a paused container, on a suspended machine) nothing
 /// can answer. A turn of more than twice its time therefore counts for nothing, which delays the
 /// report of a real hang.
 struct HangClock {

@@ -10,8 +10,9 @@ public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
   public static let full = ReportPrivacy(rawValue: 0)
   /// No memory but stacks, and in registers and on stacks addresses and numbers below 4,096 only.
   ///
-  /// No vector registers, arguments, annotations, breadcrumbs, thread names and attachments; of messages
-  /// those of the Swift runtime and the C library that are known to hold no value.
+  /// No vector registers, arguments, annotations, breadcrumbs, thread names and attachments; the
+  /// only messages are those of the Swift runtime and the C library that are known to contain no
+  /// values.
   public static let sanitized = ReportPrivacy(rawValue: 1)
   /// As `sanitized`, without any memory; each thread keeps the frames that were found in it.
   public static let noMemory = ReportPrivacy(rawValue: 2)

@@ -19,7 +19,7 @@ extension ProcessSnapshot {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
     capture.isComplete = true
-    // Of what was known at launch and again in the crash, the later knows better.
+    // Facts of the crash replace those of the launch.
     Self.mapFields.read(root, into: &self)
     system.processorModel = system.processorModel ?? system.processorText.flatMap(ProcessorName.of)
     readMappings(root)

@@ -6,10 +6,10 @@ extension ProcessSnapshot {
   /// Bytes of the maps file in one property.
   private static var chunkSize: Int { 1 << 20 }
 
-  /// The whole snapshot as an intermediate dump, additions of the converter included, but for the bytes
+  /// The whole snapshot as an intermediate dump, additions of the converter included, except for the bytes
   /// of memory.
   ///
-  /// A snapshot read back with the same memory is equal, but for streams of the converter's own,
+  /// A snapshot read back with the same memory is equal, except for streams of the converter's own,
   /// annotations of modules that are not the program's, and XSAVE areas past 8 MiB.
   ///
   /// - Returns: nil if it came to more than 256 MiB.

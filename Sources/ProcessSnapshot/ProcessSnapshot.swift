@@ -14,8 +14,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   public var architecture: Architecture
   public var reportID: ReportID?
-  /// Of the intermediate dump that the report was made of, as `DumpDigest` has it; nil where there was none, or where it
-  /// is not known.
+  /// The digest of the intermediate dump that the report was made from (`DumpDigest`); nil if
+  /// there was none, or it is not known.
   package var dumpDigest: UInt64?
   public var clientID: ReportID?
   public var process = ProcessDescription()

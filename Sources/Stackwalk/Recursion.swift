@@ -127,7 +127,7 @@ struct RecursionFinder {
       remainder >= bytes &- remainder ? 1 : 0)
     guard !overflow else { return }
     self.run?.inGap = Int(clamping: max(1, count) &- 1)
-    // Pretend that the frames of the last round have come in the order in which this one follows.
+    // Treats the frames of the last round as if they had come in the order in which this one follows.
     let round = (1...period).map(frame)
     let turned = Array(round[turn...]) + round[..<turn]
     for (index, frame) in turned.enumerated() {

@@ -28,7 +28,7 @@ struct EndEvidence: Sendable {
   var machineKills: UInt64?
   /// The counts of the run's cgroup, if it still exists.
   var groupKills: UInt64?
-  /// True if the kernel's log names the process as killed for want of memory.
+  /// True if the kernel's log names the process as killed because memory ran out.
   var isInKernelLog = false
   /// True if a later run of the same process is known.
   var hasLaterRun = false

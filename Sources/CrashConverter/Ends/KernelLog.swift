@@ -19,7 +19,7 @@ enum KernelLog {
       let launch = record.course?.launch?.uptime,
       let name = record.course?.executablePath?.split(separator: "/").last
     else { return false }
-    // The log's clock stands still while the machine sleeps; the launch's does not.
+    // The log's clock stops while the machine sleeps; the launch's does not.
     let asleep = SystemClock.sinceBoot &- SystemClock.awakeSinceBoot
     let victim = "Killed process \(record.processID) (\(String(name.utf8.prefix(15)) ?? ""))"
     for (time, text) in messages() where text.contains(victim) {

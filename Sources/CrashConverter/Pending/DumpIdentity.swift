@@ -31,7 +31,7 @@ private struct WordDigest {
   private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   private var count: UInt64 = 0
 
-  /// - Parameter bytes: a multiple of eight, but for the last ones.
+  /// - Parameter bytes: a multiple of eight, except for the last ones.
   mutating func add(_ bytes: ArraySlice<UInt8>) {
     unsafe bytes.withUnsafeBytes { bytes in
       var hash = hash

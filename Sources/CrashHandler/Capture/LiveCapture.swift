@@ -23,7 +23,7 @@ extension Capture {
       session.hasFaultStack = true
     }
     session.time.division = CaptureTime(limit: installed.timeLimit)
-    // Threads that stand still must not do so for longer than in a crash; without them there is no
+    // Threads that are stopped must not do so for longer than in a crash; without them there is no
     // timer.
     armTimer(milliseconds: session.time.division.sections)
     writeDump()

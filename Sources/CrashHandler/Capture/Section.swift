@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// The process may be killed during any of them. So first comes the crash itself, then the crashing thread, with the
 /// mappings and modules that its frames are read by, then the rest of the process; the comments
 /// below give other reasons. A fault in a section ends that section and no other (`Capture.run`).
-/// The end of the time ends the one that runs; those that follow are left out, but for `writeCapture`.
+/// The end of the time ends the one that runs; those that follow are left out, except for `writeCapture`.
 ///
 /// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply,
 /// `dumpRequest` and `survival` before the first section, and the end mark after `writeCapture`. A raw value is a place in this order and can

@@ -106,7 +106,7 @@ struct CrashSignals {
   }
 
   /// Installs the stop handler, and returns its action: everything but faults is blocked while a
-  /// thread stands still.
+  /// thread is stopped.
   func stopAction() -> pm_signal_action {
     guard stopSignal != 0 else { return pm_signal_action() }
     let handler: pm_signal_handler = unsafe pm_handle_stop

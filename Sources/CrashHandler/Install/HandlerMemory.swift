@@ -3,7 +3,7 @@ internal import Glibc
 
 /// One piece of anonymous memory that everything the handler needs in a crash is cut from.
 ///
-/// Touched only in a crash, so that it costs address space, not memory; but for 300 KiB in a process whose
+/// Touched only in a crash, so that it costs address space, not memory; except for 300 KiB in a process whose
 /// memory is limited, since the kernel may have none to give then. Kept out of core files:
 /// nothing of the program is in it. Never freed once the handler is installed. Between two zones
 /// that cannot be touched: the kernel may put it right below a thread's stack, and an overflow by

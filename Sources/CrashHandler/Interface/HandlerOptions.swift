@@ -16,7 +16,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// directory, paths of open descriptors, user and group numbers, time zone.
   ///
   /// Off, the kinds of descriptors stay. The path of the executable and the memory of the process may
-  /// tell of them too. Any `privacy` but `full` leaves out the same, but for the container.
+  /// tell of them too. Any `privacy` but `full` leaves out the same, except for the container.
   public var capturesSurroundings = true
   /// The secrets that dumps and the reports made of them may hold.
   ///

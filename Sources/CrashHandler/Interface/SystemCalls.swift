@@ -5,7 +5,7 @@
 ///
 /// Source: seccomp(2).
 public struct SystemCalls: OptionSet, Sendable {
-  /// One bit for each group, but for `files`, which has two.
+  /// One bit for each group, except for `files`, which has two.
   public let rawValue: UInt32
 
   /// Any bits; unknown ones mean nothing.

@@ -5,8 +5,8 @@ internal import PendingDumps
 
 /// One dump without a crash: a session, memory and a file of its own beside the handler's.
 ///
-/// Ordinary code, but for `take`, which calls crash code and makes no other calls while threads
-/// stand still. Dropping it unmaps the memory and closes what it opened.
+/// Ordinary code, except for `take`, which calls crash code and makes no other calls while threads
+/// are stopped. Dropping it unmaps the memory and closes what it opened.
 @safe
 struct LiveDump: ~Copyable {
   /// Nanoseconds that a dump which stops threads waits for others that do.
@@ -116,7 +116,7 @@ struct LiveDump: ~Copyable {
 
   /// Takes the dump.
   ///
-  /// The calling thread's signals wait meanwhile, but for faults and those of the handler: a signal
+  /// The calling thread's signals wait meanwhile, except for faults and those of the handler: a signal
   /// handler of the program that leaves by siglongjmp would leave other threads stopped, and the
   /// kernel's XFSZ must not end a process that did not crash.
   ///

@@ -16,7 +16,7 @@ extension Capture {
       isAskedToBeBlocked(number, context), !mayBeAborting(signal)
     else { return false }
     context.block(number)
-    // Our handlers leave faults open, and it would come back at once.
+    // Our handlers leave faults open, and it would recur at once.
     SignalMask.block(SignalMask.bit(number))
     let process = shared.process.id
     if information.code == SI_TKILL {

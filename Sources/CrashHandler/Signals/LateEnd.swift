@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// Ends a process that lives on after its end: the faulting instruction ran again and its fault did
 /// not come again, because another thread has changed a mapping meanwhile.
 ///
-/// All other threads stand still then; without this the process would stand for ever, or go on with
+/// All other threads are stopped then; without this the process would stand for ever, or go on with
 /// one thread where the kernel would have ended it. Seen with 64 threads that map, unmap and read
 /// pages at once.
 ///

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// A thread that stands still in our handler, and that Swift's backtracer shall find as if it ran.
+/// A thread that is stopped in our handler, and that Swift's backtracer shall find as if it ran.
 ///
 /// The backtracer sends each thread a signal that it does not block, and its handler takes the
 /// context of that signal for the thread's: here that would be one of ours. So the thread takes the
@@ -50,7 +50,7 @@ extension Capture {
   /// - Parameter context: where the thread is to be found.
   @_noLocks
   func standIn(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // Every signal that a thread in our handler has open, but for faults.
+    // Every signal that a thread in our handler has open, except for faults.
     let mask = SignalMask.block(
       SignalMask.bit(SIGPROF) | SignalMask.bit(installed.signals.stop)
         | SignalMask.bit(installed.signals.watchdog))

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The handler of the stop signals: publishes where this thread stands, then stands still.
+/// The handler of the stop signals: publishes where this thread is, then waits.
 ///
 /// Waits on a futex, never polls: a thousand parked threads that poll take all processors from the
 /// one that captures. Every SIGPROF parks a known thread while a stop runs, whoever sent it, because a
@@ -26,7 +26,7 @@ func pm_handle_stop(
     return
   }
   let threadID = pm_gettid()
-  // One that is not known yet goes on until it is: once it stands still it could not be asked any more.
+  // One that is not known yet goes on until it is: once it is stopped it could not be asked any more.
   guard let record = capture.shared.threads.find(threadID) else { return }
   // The process that sent the signal to a thread which it knows is this one.
   guard

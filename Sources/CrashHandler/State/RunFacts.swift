@@ -1,4 +1,4 @@
-/// The process's identity in a run record; known at install, but for a forked child.
+/// The process's identity in a run record; known at install, except for a forked child.
 @safe
 struct RunFacts {
   var startTime: UInt64

@@ -31,7 +31,7 @@ struct Session: ~Copyable {
   let threads: ThreadTable
   let mappings: MappingTable
   let scratch: Scratch
-  /// Filled once the threads stand still.
+  /// Filled once the threads are stopped.
   let pages: PageCache
   var resident: ResidentPages
 

@@ -106,7 +106,7 @@ struct Shared: ~Copyable {
     var profile = TakenAction()
     var library = TakenAction()
 
-    /// Tells the stopping thread, on another one, that this stands still now.
+    /// Tells the stopping thread, on another one, that this one is stopped now.
     ///
     /// Only the last one wakes it: a thousand wake-ups would cost more than the stops.
     @_noLocks

@@ -4,7 +4,7 @@
 /// paused container) or its machine's processor is given to others, and the dump would be
 /// over when the process goes on. However long that was, one tick comes of it. A thread that gets
 /// too little of the processor sees fewer ticks, so the clock counts as well, with ten times the
-/// time: each gap between two ticks, but for those of more than a second, which are taken for a
+/// time: each gap between two ticks, except for those of more than a second, which are taken for a
 /// standstill. So a thread that runs less than once a second has no bound by the clock.
 ///
 /// RUNS-DURING-CRASH.
@@ -37,7 +37,7 @@ struct WatchdogTime {
     ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
     clockLeft = nanoseconds &* WatchdogTime.clockFactor
     lastTick = clock
-    // The timer's first signal comes no earlier, but for the clocks' resolution.
+    // The timer's first signal comes no earlier, except for the clocks' resolution.
     end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 

@@ -3,8 +3,8 @@ internal import CSignalSafe
 /// Tells whether a signal's frame finds room on another thread.
 ///
 /// If it does not, the kernel ends the process by SIGSEGV, whatever handlers there are. A thread with
-/// an alternate stack of ours has room. Of another one /proc tells the stack pointer while it is in a
-/// system call, and the thread itself has told its alternate stack (`pm_told_stack`), on which the
+/// an alternate stack of ours has room. For another thread, /proc has the stack pointer while it
+/// is in a system call, and the thread itself has noted its alternate stack (`pm_told_stack`), on which the
 /// frame comes unless the thread has none.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_syscall(5); Linux arch/x86/kernel/signal.c, get_sigframe.

@@ -39,7 +39,7 @@ struct ThreadStopper {
       capture.shared.stops.number >= UInt32.max &- 1
       ? 2 : capture.shared.stops.number &+ 2
     capture.shared.stops.parking.store(capture.shared.stops.number)
-    // A thread goes on making threads until it stands still, so that a list is whole if all of its
+    // A thread goes on making threads until it is stopped, so that a list is whole if all of its
     // threads do and the kernel counts no more, or if the next one has nobody new.
     var pass = 0
     while pass < 8 {
@@ -55,8 +55,8 @@ struct ThreadStopper {
 
   /// Adds each thread that is not in the table yet, and asks it to stop.
   ///
-  /// - Parameter waiting: whether to wait until those that are new stand still.
-  /// - Returns: true if every thread of the process stands still, but for the calling one.
+  /// - Parameter waiting: whether to wait until those that are new are stopped.
+  /// - Returns: true if every thread of the process is stopped, except for the calling one.
   private func lookAtThreads(waiting: Bool) -> Bool {
     capture.session.counts.threadsOmitted = 0
     let directory = capture.proc.open(named: "self/task", directory: true)
@@ -74,7 +74,7 @@ struct ThreadStopper {
     return areAllStill
   }
 
-  /// Whether all known threads stand still and are as many as the kernel counts beside this one: none can
+  /// Whether all known threads are stopped and are as many as the kernel counts beside this one: none can
   /// have made another then.
   ///
   /// A list of 4,000 threads takes the kernel 9 milliseconds, this one call.
@@ -175,7 +175,7 @@ struct ThreadStopper {
     }
   }
 
-  /// True if a signal is known not to end the process for want of room for its frame.
+  /// True if a signal is known not to end the process for lack of room for its frame.
   private func hasRoom(_ record: ThreadRecord) -> Bool {
     if ThreadRoom.isSure(of: record.threadID) { return true }
     if record.systemCall.count == 0 { status.readSystemCall(record) }

@@ -31,7 +31,7 @@ struct DeliveredSignal {
 
   /// True for a signal that a process or the kernel sent: no instruction raised it.
   ///
-  /// Of XCPU, XFSZ, PIPE and QUIT this holds whatever the code says; a report asks by the code alone
+  /// For XCPU, XFSZ, PIPE and QUIT this holds for every code; a report uses the code alone
   /// (`ExceptionSnapshot.wasSent`) who sent a signal.
   var isAsynchronous: Bool {
     @_noLocks get {

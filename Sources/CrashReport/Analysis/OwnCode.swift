@@ -5,9 +5,9 @@ internal import Synchronization
 /// Tells the program's own code from its dependencies, the system's and Swift's libraries, and what
 /// compilers make.
 ///
-/// The source file of a frame decides before names are asked: debug information knows it. Of modules
-/// the executable is own, and what lies beside it; of other libraries that are not the toolchain's
-/// their Swift code, wherever they are installed.
+/// The source file of a frame decides before names are asked: debug information knows it. The
+/// program's own modules are the executable and the libraries next to it; other libraries, except
+/// the toolchain's, count with their Swift code, wherever they are installed.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// By the module's index.

@@ -1,7 +1,7 @@
 /// Finds summaries among the lines of a log, each of which may begin with anything: a time, a host, a
 /// container's name.
 ///
-/// Lines belong together that have the same process ID and, but for times, the same text in front: of two
+/// Lines belong together that have the same process ID and, except for times, the same text in front: of two
 /// containers each first process is process 1. Skips every other line; lines and open summaries of a
 /// process are bounded.
 package struct LoggedSummaryReader {

@@ -84,7 +84,7 @@ package struct ReportDetails: Sendable, Equatable {
   private var numbers = [UInt64?](repeating: nil, count: Number.allCases.count)
   /// False for a dump that was cut off.
   package var isComplete = true
-  /// True if a text was cut, or fields left out, for want of room.
+  /// True if a text was cut, or fields left out, for lack of room.
   package var isCut = false
   /// The innermost calls of the program's own code.
   package var ownFrames: [String] = []

@@ -1,6 +1,6 @@
 /// The end of a run that left no dump of it; the values of the key `runEndKind`.
 public enum RunEndKind: UInt8, DumpCode {
-  /// The kernel killed it for want of memory.
+  /// The kernel killed it because memory ran out.
   case outOfMemory = 1
   /// A signal had asked it to end, and it did not in time.
   case stopTimeout = 2

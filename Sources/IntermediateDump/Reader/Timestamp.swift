@@ -69,7 +69,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
       let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
       guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
     }
-    // So few digits that nothing below can overflow, but for what the last step says.
+    // So few digits that only the last step below can overflow.
     func number(_ range: Range<Int>) -> Int {
       bytes[range].reduce(0) { $0 * 10 + Int($1 & 0x0F) }
     }
@@ -115,7 +115,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// Days since 1970 of a date; a year starts in March, so that a leap day ends it.
   private static func days(year: Int, month: Int, day: Int) -> Int {
     let shiftedYear = month <= 2 ? year - 1 : year
-    // The year has four digits, so that it is never negative but for the months before March of 0.
+    // The year has four digits, so that it is never negative except for the months before March of 0.
     let era = (shiftedYear + 400) / 400 - 1
     let yearOfEra = shiftedYear - era * 400
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

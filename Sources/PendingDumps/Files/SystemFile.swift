@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// Reads the files of the system (/proc, /sys, /etc) in ordinary code; crash code has `ProcReader`.
 ///
-/// Of this process by `/proc/thread-self`: once the first thread has ended, `/proc/self` shows neither
+/// This process's files are read by `/proc/thread-self`: once the first thread has ended, `/proc/self` shows neither
 /// memory nor descriptors nor namespaces. But its start time is that of `/proc/self/stat`.
 ///
 /// Most have no size and are read to their end.

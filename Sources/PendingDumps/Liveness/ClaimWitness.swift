@@ -12,7 +12,7 @@ package final class ClaimWitness {
   static let identifier = "converter"
 
   private var number: UInt64?
-  /// Of the directory and of the FIFO.
+  /// The status of the directory and of the FIFO.
   private var directoryDescriptor: Int32 = -1
   private var descriptor: Int32 = -1
 

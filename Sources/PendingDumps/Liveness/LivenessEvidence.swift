@@ -31,7 +31,7 @@ package struct LivenessEvidence: Sendable {
   package var subject: Subject
   package var processID: UInt32
   package var place: Place
-  /// Of the process ID; only looked at in its own place.
+  /// The evidence of the process ID; only used in its own PID namespace and boot.
   package var process: ProcessProbe
   /// Nil where it is not known, or of another time namespace.
   package var startTime: UInt64?

@@ -5,7 +5,7 @@ internal import IntermediateDump
 /// The lower half is a number by which the sender finds the dump: the last four bytes of its report
 /// ID. Source: sigqueue(3), si_value.
 package struct CaptureRequest: Sendable, Equatable {
-  /// The upper half but for its last bit: "PMc" and 0.
+  /// The upper half except for its last bit: "PMc" and 0.
   private static var magic: UInt64 { @_noLocks get { 0x504D_6300 &>> 1 } }
 
   package let value: UInt64

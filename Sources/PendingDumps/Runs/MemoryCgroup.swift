@@ -71,7 +71,7 @@ package struct MemoryCgroupFiles {
   }
 }
 
-/// The numbers of this process's memory cgroup that tell of a kill for want of memory.
+/// The numbers of this process's memory cgroup that tell of a kill when memory runs out.
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst, memory.events;
 /// Documentation/admin-guide/cgroup-v1/memory.rst, memory.oom_control.
@@ -123,7 +123,7 @@ package struct MemoryCgroup {
 
 /// The machine's own counters.
 package enum MachineCounts {
-  /// Processes killed for want of memory since boot.
+  /// Processes killed because memory ran out since boot.
   package static var kills: UInt64? {
     SystemFile.number("oom_kill", inFile: "/proc/vmstat")
   }

@@ -14,7 +14,7 @@ package struct RunEvidence: Sendable {
   package var time: Int64
   /// Nanoseconds since boot, time asleep included.
   package var uptime: UInt64?
-  /// Processes that the kernel killed for want of memory since boot, on the whole machine.
+  /// Processes that the kernel killed because memory ran out since boot, on the whole machine.
   package var machineKills: UInt64?
   /// The same of the process's memory cgroup, and the number of its processes.
   package var groupKills: UInt64?
@@ -50,7 +50,7 @@ package struct RunEvidence: Sendable {
 
   package init(time: Int64) { self.time = time }
 
-  /// Reads the state of the calling process now, but for the files that it has locked, which only a
+  /// Reads the state of the calling process now, except for the files that it has locked, which only a
   /// heartbeat is asked for.
   ///
   /// - Parameters:

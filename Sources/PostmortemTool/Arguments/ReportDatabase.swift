@@ -85,7 +85,7 @@ enum ReportDatabase {
     return place
   }
 
-  /// Of a directory that has nothing of a database.
+  /// The error for a directory without a database.
   static let notOne =
     "not a crash database: it has neither dumps nor reports; give the directory that was given to "
     + "startHandler(database:)"

@@ -7,7 +7,7 @@ struct ExportedReport {
   let state: StoredReport.State
   /// The minidump's path.
   let path: String
-  /// Of the crash; of the minidump's last change where that is not known.
+  /// The time of the crash; the minidump's last change if that is not known.
   let time: Timestamp
   let isTimeKnown: Bool
   /// Empty for a report that cannot be read.

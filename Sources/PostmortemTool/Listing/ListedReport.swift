@@ -19,7 +19,7 @@ struct ListedReport {
     if !keepsDetails { self.facts?.details = nil }
   }
 
-  /// Of the crash; of the report where that is not known.
+  /// The time of the crash; that of the report if it is not known.
   var time: Timestamp { facts?.time ?? stored.creationTime }
 
   /// The kind of event that the report tells of; where its facts are not known, by the beginning of its

@@ -10,7 +10,7 @@ struct ReportGroup: Codable {
   /// The times of the first and the last crash.
   var first: Timestamp
   var last: Timestamp
-  /// Of the program, in the order of their first crashes.
+  /// Versions of the program, in the order of their first crashes.
   var versions: [String] = []
   /// IDs, oldest crash first.
   var reportIDs: [String] = []

@@ -12,7 +12,7 @@ struct ReportSelection {
     let id: ReportID
     let path: String
     let time: Timestamp
-    /// Of a report that the index lacks it is read from the minidump.
+    /// For a report that the index lacks, it is read from the minidump.
     let kind: () -> ReportDetails.Kind
     var program: String?
     var executable: String?

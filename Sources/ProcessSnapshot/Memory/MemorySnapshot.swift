@@ -55,7 +55,7 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   /// Joins any regions into one image; where two overlap, the one that starts lower counts.
   ///
-  /// Linear but for the sort. A region that is empty or reaches past the end of the address space
+  /// Linear except for the sort. A region that is empty or reaches past the end of the address space
   /// is left out.
   public init(joining regions: [MemoryRegion]) {
     let valid = regions.enumerated().filter { _, region in

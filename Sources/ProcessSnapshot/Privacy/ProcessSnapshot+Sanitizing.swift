@@ -210,7 +210,7 @@ extension ThrowSnapshot {
 }
 
 extension CPUContext {
-  /// Replaces registers, but for stack and instruction pointer and flags, and leaves vector registers out.
+  /// Replaces registers, except for stack and instruction pointer and flags, and leaves vector registers out.
   ///
   /// The frame pointer's too, where it is none: code without one has any value there.
   fileprivate mutating func sanitize(_ filter: WordFilter) {

@@ -70,7 +70,7 @@ final class LineTable {
     while address < end, let sequence = sequences.innermost(containing: address),
       var index = index(at: address)?.index, limit.spend(1)
     {
-      // Rows at one address: the last counts, but for a line the ones before it do too.
+      // Rows at one address: the last counts, except for a line the ones before it do too.
       while last == nil, index > sequence.payload.lowerBound,
         rows[index - 1].address >= range.start
       {

@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// A split debug file: symbols and debug information of a binary, without its code and data.
 ///
 /// Has the binary's headers, so that addresses and the build ID are the same. Sections that are loaded
-/// take no room (SHT_NOBITS), but for notes; all others are copied.
+/// take no room (SHT_NOBITS), except for notes; all others are copied.
 ///
 /// Source: GDB manual, "Separate Debug Files"; System V ABI, chapter 4.
 package struct DebugFile {

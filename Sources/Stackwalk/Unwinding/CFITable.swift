@@ -49,8 +49,8 @@ final class CFITable {
   /// Finds the FDE that covers an address of the file's own numbering.
   func fde(at address: Address) -> FDE? {
     // A function without code, such as one of `__builtin_unreachable()` alone, has an empty description
-    // that may start where the next function does. Of several at one place lld keeps one in the table:
-    // an entry that does not cover the address is no answer.
+    // that may start where the next function does. If several entries start at one address, lld
+    // keeps one in the table: an entry that does not cover the address is no answer.
     for entry in header.entries(upTo: address).reversed().prefix(Self.emptyCount) {
       guard let found = fde(.ehFrame, entry.fde) else { continue }
       if found.range.contains(address) { return found }

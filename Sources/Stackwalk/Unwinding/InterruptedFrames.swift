@@ -68,7 +68,7 @@ struct ReturnAddressMethod: UnwindMethod {
   /// Bytes of code that no function with a system call in it has before or behind that.
   private static let wrapperSize: UInt64 = 4096
 
-  /// Of an arm64 function about which only its code tells: the bytes that it has on the stack, if the link register
+  /// For an arm64 function that is known only by its code: the bytes that it has on the stack, if the link register
   /// holds its caller's address; nil if that is not known.
   ///
   /// After a call the register holds an address of the function's own. So one in another module is the caller's, and

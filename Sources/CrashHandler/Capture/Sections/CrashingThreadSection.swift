@@ -17,7 +17,7 @@ extension SectionRow {
 }
 
 /// Writes the registers and the top of the stack of the thread that crashed; a hung thread is
-/// written once it stands still.
+/// written once it is stopped.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread_top) @_noLocks

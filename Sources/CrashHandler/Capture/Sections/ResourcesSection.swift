@@ -103,7 +103,7 @@ extension Capture {
     if processors != 0 { writer.unsigned(.processorCount, processors, width: 4) }
   }
 
-  /// Writes how willing the kernel is to kill this process for want of memory.
+  /// Writes how willing the kernel is to kill this process when memory runs out.
   fileprivate func writeOOMScoreAdjustment() {
     let scratch = session.scratch
     let count = unsafe proc.read(

@@ -140,7 +140,7 @@ struct StackWriter {
     capture.writer.end()
   }
 
-  /// Writes a range but for what is written already.
+  /// Writes a range except for what is written already.
   private func writeMemory(from start: UInt64, to end: UInt64, except written: WrittenStack) {
     var place = start
     while place < end {

@@ -14,7 +14,7 @@ struct KnownFaults {
   private static var stride: Int { 48 }
   /// Bytes of the table.
   ///
-  /// Of an entry: the fault (32), and at 40 a word, twice its number, and one more once its handler
+  /// An entry has the fault (32), and at 40 a word, twice its number, and one more once its handler
   /// has returned; 0 for none. The number of the last fault follows all entries.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 

@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// Lists, chains of frames and headers are read in words that lie close together: one call for each
 /// page in place of one for each word, and one call for many pages whose addresses are known. A page
-/// is what it was when it was read first, so only a dump whose threads stand still, or that would not
+/// is what it was when it was read first, so only a dump whose threads are stopped, or that would not
 /// mind, reads through it. Entries are taken in turn.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Threads that crashed while another one was already capturing, with their contexts.
 ///
-/// They are not asked to stop: they stand still as it is, and on a small alternate stack the kernel
+/// They are not asked to stop: they are stopped as it is, and on a small alternate stack the kernel
 /// would find no room for a second signal. So the stop signals are blocked while a thread waits, and
 /// the table has what the stop handler would have read. It is as long as that of the threads.
 ///

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Reads pages that are not in memory, but for those that somebody else would have to bring.
+/// Reads pages that are not in memory, except for those that somebody else would have to bring.
 ///
 /// Pages that were never touched, and those of files that the kernel reads itself. Through
 /// `/proc/thread-self/mem`: the kernel waits for no userfaultfd there, and fails. It would wait for a server of

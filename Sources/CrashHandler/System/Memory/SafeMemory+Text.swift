@@ -17,7 +17,7 @@ extension SafeMemory {
     atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int
   ) -> Int {
     let memory = uncached
-    // More than threads abort within the microseconds of a reading.
+    // More than the number of threads that abort while the text is read.
     var attempts = 64
     guard pointer != 0, var buffer = memory.word(pointer) else { return 0 }
     while buffer != 0 {
