@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// Finds the callers that a tail call took off the stack.
+/// Finds the callers that a tail call removed from the stack.
 ///
 /// If a call leads to one function and the frame below is in another, the first jumped on, in place of
 /// a call and a return. Looks for the jumps from one to the other in the code of the module's file:

@@ -31,7 +31,7 @@ struct ThreadStopper {
       return
     }
     capture.shared.stops.stopped.store(0)
-    // Out of reach until it is known how many are waited for.
+    // Higher than any count until the number of awaited threads is known.
     capture.shared.stops.target.store(UInt32.max)
     // A number that no thread can still be waiting on since an earlier crash; its lowest bit is for
     // `callStandIns`.

@@ -14,7 +14,7 @@ extension MapFields {
     }
   }
 
-  /// The same under their labels, those that are known and have one.
+  /// The known facts that have a label, under it.
   func labeledFacts(of value: Value, in place: ReportFact.Place) -> [ReportField] {
     facts(of: value, in: place).compactMap { fact, value in
       guard let label = fact.label, let value else { return nil }

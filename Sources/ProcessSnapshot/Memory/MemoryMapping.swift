@@ -55,8 +55,8 @@ extension MemoryMapping {
   /// Parses the text of `/proc/<pid>/maps`.
   ///
   /// Total on any bytes: a line that is not one of the kernel's is left out, and so is the last one
-  /// if no newline ends it, for a torn dump may have cut it in the middle of its path. The text of
-  /// a process that runs on is not one moment's: where two lines overlap, the one that starts lower
+  /// if no newline ends it, for a torn dump may have cut it in the middle of its path. The text
+  /// of a running process can mix two moments: if two lines overlap, the one that starts lower
   /// counts. Source: proc_pid_maps(5).
   ///
   /// - Parameter text: whole lines, each ended by a newline.
