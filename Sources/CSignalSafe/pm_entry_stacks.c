@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
   }
   uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
   if (end - interrupted < stack_size) {
-    // A fault on this very stack: go on below it. The kernel has started again at the alternate stack's top.
+    // A fault on this very stack: continue below it. The kernel has started again at the alternate stack's top.
     top = (interrupted - 256) & ~UINT64_C(15);
   } else if ((uint64_t)__builtin_frame_address(0) < left) {
     // Inside a call made there that has not returned.
@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
 
 #if defined(__x86_64__)
 // Leaves a handler that can make no call, at its first one, in the handler of that call's SIGSYS: all signals are blocked, and
-// the kernel ends the process at the next fault, by its signal. So what the first handler was called for goes on or comes again.
+// the kernel ends the process at the next fault, by its signal. So what the first handler was called for continues or comes again.
 // Returns for a call that is not the first.
 // Source: Linux kernel/signal.c, force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {

@@ -105,7 +105,7 @@ static int64_t milliseconds(void) {
 
 // MARK: The end of the process
 //
-// `exit` runs the handlers and destructors of libraries while other threads go on. A transfer that is inside OpenSSL
+// `exit` runs the handlers and destructors of libraries while other threads continue. A transfer that is inside OpenSSL
 // when that cleans itself up reads freed memory. Two things prevent it: OpenSSL is told not to clean up, which it obeys
 // if no one has initialized it before; and the handler below, which runs before any handler of OpenSSL's, ends the
 // transfers and waits for their threads to leave libcurl. It waits with a bound: a thread may be stopped, and must be

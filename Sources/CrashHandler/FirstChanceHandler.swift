@@ -10,7 +10,7 @@ public typealias FirstChanceHandler =
 ///
 /// For runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a
 /// collector's write barriers. If it returns true, nothing is written, no thread is stopped, and
-/// the program goes on at the context it was given, which the function may have changed. If it
+/// the program continues at the context it was given, which the function may have changed. If it
 /// returns false, the crash is captured as without it. It may also leave by `siglongjmp`.
 ///
 /// It runs in a signal handler, on the thread of the fault and on its alternate stack, with all

@@ -37,7 +37,7 @@ private struct Started {
 /// - Returns: the handler. It need not be kept: `Handler.current` is the same.
 /// - Throws: `CrashHandlerError` where the directory cannot be used, a handler with another database
 ///   runs, the kernel refuses, the program is built with ThreadSanitizer, or the environment disables it.
-///   The process is as it was before; a server on a read-only disk should log the error and go on.
+///   The process is as it was before; a server on a read-only disk should log the error and continue.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult
@@ -120,7 +120,7 @@ public func startHandler(
         database: files.placeInMountPoint ?? database, identifier: identifier,
         reportID: files.reportID)
       files.keep()
-      // Without a thread the run goes on without heartbeats, as `postmortem doctor` shows.
+      // Without a thread the run continues without heartbeats, as `postmortem doctor` shows.
       if let interval = options.heartbeatInterval, record.course != nil {
         try? startHeartbeats(every: interval)
       }

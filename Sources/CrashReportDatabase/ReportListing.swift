@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The reports of a database, and why some are missing.
 ///
-/// A list, a removal or an upload goes on with the others where the system does not give one report's
+/// A list, a removal or an upload continues with the others where the system does not give one report's
 /// file; whoever prints it names that file.
 package struct ReportListing: Sendable {
   /// In no order.
@@ -69,7 +69,7 @@ extension CrashReportDatabase {
     return listing
   }
 
-  /// The system's reason not to give a minidump; nil if it does, or the file is gone.
+  /// The system's reason not to give a minidump; nil if it does, or the file no longer exists.
   package func refusal(of report: StoredReport) -> CrashReportDatabaseError? {
     do throws(CrashReportDatabaseError) {
       _ = try openReport(report).read(at: 0, count: 1)
@@ -91,7 +91,7 @@ extension CrashReportDatabase {
 }
 
 extension Directory {
-  /// A report by the name of its minidump; nil where it is gone or not given.
+  /// A report by the name of its minidump; nil if it no longer exists or is not given.
   ///
   /// - Parameter note: takes the error of its minidump or its metadata.
   fileprivate func report(

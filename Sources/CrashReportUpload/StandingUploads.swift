@@ -135,7 +135,7 @@ package struct StandingUploads: Sendable {
     let all = listing.knownReports.filter { $0.state == .pending }
     let ids = Set(all.map(\.id))
     return all.filter { report in
-      // Goes with the other, or is settled when that is gone.
+      // Goes with the other, or is settled when that no longer exists.
       if report.isCountedWithAnother, let id = report.upload.countedWith, ids.contains(id) {
         return false
       }

@@ -11,7 +11,7 @@ internal import IntermediateDump
 ///
 /// All monitors share one thread, which looks a few times a second. Time in which the whole process
 /// stood still (SIGSTOP, a paused container, a suspended machine) is not counted. A monitor watches
-/// until `stop()`, even after its last reference is gone. A forked child has none.
+/// until `stop()`, even after its last reference is released. A forked child has none.
 public final class HangMonitor: Sendable {
   let watch: Watch
 

@@ -80,7 +80,7 @@ struct HangClock {
 
   /// Starts counting.
   ///
-  /// - Parameter now: CLOCK_BOOTTIME in nanoseconds, which goes on while the machine is suspended.
+  /// - Parameter now: CLOCK_BOOTTIME in nanoseconds, which continues while the machine is suspended.
   init(now: UInt64) { last = now }
 
   /// Ends a turn.

@@ -136,7 +136,7 @@ final class Watch: Sendable {
     } else if state.age >= threshold, !state.isReported {
       state.isReported = true
       let evidence = evidence(of: thread, isThere: activity != nil)
-      // Without a dump there is one report less; the program goes on.
+      // Without a dump there is one report less; the program continues.
       state.dump = try? HangDump(
         taking: HangDump.Description(
           name: name, target: target, threadEvidence: evidence,

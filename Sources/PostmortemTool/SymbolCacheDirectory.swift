@@ -76,7 +76,7 @@ final class SymbolCacheDirectory: SymbolStore {
     }
   }
 
-  /// Removes files until the rest is small enough; what another process removes meanwhile is gone.
+  /// Removes files until the rest is small enough; what another process removes meanwhile counts as removed.
   private func removeOldest() {
     var files = ((try? directory.names()) ?? []).compactMap { name in
       (try? directory.status(of: name)).map { (name: name, status: $0) }

@@ -9,7 +9,7 @@ public struct Recursion: Sendable, Equatable {
   /// Frames that were walked in it.
   public var count: Int
   /// Estimated count of frames in a part of the stack that the dump left out, by their mean size;
-  /// nil unless the recursion goes on beyond such a part.
+  /// nil unless the recursion continues beyond such a part.
   public var estimatedInGap: Int?
 
   public init(period: Int, first: Int, count: Int, estimatedInGap: Int? = nil) {

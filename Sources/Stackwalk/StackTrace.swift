@@ -140,7 +140,7 @@ public struct SourceLocation: Sendable, Hashable {
 public struct AsyncCalls: Sendable, Equatable {
   /// The index of the awaited function in the trace's frames; nil if it is not listed.
   public var calleeIndex: Int?
-  /// Innermost first, each at the address where it will go on.
+  /// Innermost first, each at the address where it will continue.
   public var frames: [StackFrame] = []
   /// Callers in the middle that are not in `frames`.
   public var omittedCount = 0

@@ -33,7 +33,7 @@ void pm_set_entry_stacks(void *_Nullable memory, uint64_t size);
 // Tells where the handler's code is. If it cannot be read in a crash, the process ends by that fault. Not for crash code.
 void pm_set_handler_code(uint64_t start, uint64_t end);
 
-// Frees them in a forked child, whose other threads are gone, except for the one that the caller stands on.
+// Frees them in a forked child, whose other threads no longer exist, except for the one that the caller stands on.
 PM_CRASH_TIME void pm_forget_entry_stacks(void);
 
 // Returns the stack pointer for a call on the stack that the signal came in on; NULL if the caller stands there. The call may be

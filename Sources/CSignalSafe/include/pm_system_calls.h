@@ -68,7 +68,7 @@ PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(
 // pm_set_file_mode.
 extern uint32_t pm_file_mode;
 
-// Makes a dump file in the crash itself: a forked child's, or one whose directory is gone.
+// Makes a dump file in the crash itself: a forked child's, or one whose directory no longer exists.
 PM_INLINE long pm_create(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, pm_file_mode, 0, 0);
 }

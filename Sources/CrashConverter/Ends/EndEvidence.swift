@@ -10,7 +10,7 @@ internal import ProcessSnapshot
 struct EndEvidence: Sendable {
   /// The state of the owner's process ID now.
   enum Process: Sendable, Equatable {
-    /// Nothing: it is gone, or cannot be looked at.
+    /// Nothing: it no longer exists, or cannot be looked at.
     case none
     /// The same process runs another program.
     case replaced(by: String?)
@@ -110,7 +110,7 @@ struct EndEvidence: Sendable {
     if group > 0, seen.memoryLimit != nil, isNearGroupLimit || seen.groupProcesses == 1 {
       return make(.outOfMemory, .likely, course)
     }
-    // The group's own count is gone with a container.
+    // The group's own count is deleted with a container.
     if machine > 0, course.heartbeat != nil {
       if groupKills == nil, isNearGroupLimit { return make(.outOfMemory, .likely, course) }
       if isMachineFull, isLargest { return make(.outOfMemory, .likely, course) }

@@ -14,7 +14,7 @@ extension PendingDirectory {
   /// on the claim.
   ///
   /// The dump lies in this directory still: it is younger than what its process had claimed, and so is
-  /// converted after that. False if it is gone, or says nothing.
+  /// converted after that. False if it no longer exists, or says nothing.
   ///
   /// - Throws: where the system does not say.
   func crashedElsewhere(

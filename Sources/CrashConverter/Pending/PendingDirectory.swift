@@ -239,7 +239,7 @@ struct PendingDirectory: ~Copyable {
     try directory.remove(name.with(role: .runRecord).description)
   }
 
-  /// Removes the run records and FIFOs whose dump is gone: a process died between making or
+  /// Removes the run records and FIFOs whose dump no longer exists: a process died between making or
   /// removing the one and the other.
   ///
   /// - Parameter files: those of this directory, listed at any time before.

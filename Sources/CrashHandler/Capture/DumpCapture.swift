@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the thread that takes it.
 extension Capture {
-  /// Writes it, and goes on after a fault between two sections, or a call that hangs there: each time at
+  /// Writes it, and continues after a fault between two sections, or a call that hangs there: each time at
   /// least one more section is behind us.
   @_noLocks
   func writeDump() {
@@ -25,7 +25,7 @@ extension Capture {
   }
 }
 
-/// Writes the dump, or goes on with it.
+/// Writes the dump, or continues with it.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_dump) @_noLocks

@@ -15,7 +15,7 @@ extension DeliveredSignal {
   }
 }
 
-/// A dump that `postmortem capture` requests by the stop signal, of a process that goes on.
+/// A dump that `postmortem capture` requests by the stop signal, of a process that continues.
 ///
 /// The thread that gets the signal takes it, in the signal's handler, as the capturing one, with the
 /// handler's stack and tables, but with a file and names of its own. A request that comes while another

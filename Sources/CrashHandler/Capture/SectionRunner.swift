@@ -14,7 +14,7 @@ extension Capture {
   func run(_ section: Section) {
     let row = section.entry
     let bit = row.bit
-    // After a fault between the sections they are gone through again.
+    // After a fault between the sections they are run again.
     guard session.progress.begun & bit == 0, !session.progress.hasLostFile else { return }
     session.progress.begun |= bit
     session.progress.current = bit

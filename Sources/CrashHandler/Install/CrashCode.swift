@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The pages of the program that a crash runs and reads first then.
 ///
-/// Their file may be out of reach by that time: a network or an overlay that is gone, a lazy unmount.
+/// Their file may be out of reach by that time: a network or an overlay that no longer exists, a lazy unmount.
 ///
 /// Ordinary code.
 enum CrashCode {

@@ -140,7 +140,7 @@ struct CrashSignals {
   /// Puts the handler of one signal in; the error number if the kernel refuses.
   static func install(_ signal: Int32, insteadOf previous: pm_signal_action) -> Int32 {
     let handler: pm_signal_handler = unsafe pm_enter_crash
-    // Whether a call that is interrupted goes on is for the program to choose, if it lives on; a
+    // Whether a call that is interrupted continues is for the program to choose, if it lives on; a
     // signal that the kernel would have discarded interrupts none.
     let restarts =
       previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART

@@ -213,7 +213,7 @@ struct EarlierThreads {
     // Never waits: in a forked child the lock may be a thread's that is not there.
     let found = account.withLockIfAvailable { account -> AlternateStack? in
       guard !account.given.isEmpty else { return nil }
-      // The threads of the process that this one was forked from. The one that forked goes on here
+      // The threads of the process that this one was forked from. The one that forked continues here
       // under another ID.
       guard account.processID == pm_getpid() else {
         account.given = []

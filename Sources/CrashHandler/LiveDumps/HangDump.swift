@@ -88,7 +88,7 @@ package struct HangDump: Sendable {
     processorTimeOffset = dump.capture.session.request.processorTimeOffset
   }
 
-  /// Writes how long it has hung by now, in nanoseconds; nothing if the file is gone.
+  /// Writes how long it has hung by now, in nanoseconds; nothing if the file no longer exists.
   package func update(time: UInt64, processorTime: UInt64?) {
     guard let dumps else { return }
     dumps.overwrite(index, time, at: timeOffset)

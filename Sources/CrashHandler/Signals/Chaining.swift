@@ -9,7 +9,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2); Linux kernel/signal.c, get_signal and signal_delivered.
 extension Capture {
-  /// Lets the next thread capture, and goes on as the outcome says.
+  /// Lets the next thread capture, and continues as the outcome says.
   @_noLocks
   func chain(_ call: HandlerCall) {
     let (signal, exception) = (call.signal, session.exception)
@@ -41,7 +41,7 @@ extension Capture {
   /// Does what the default action stands for, as far as a function can that another handler has
   /// called: the action is put back, and the crash happens again when that handler returns.
   ///
-  /// abort() goes on by itself.
+  /// abort() continues by itself.
   private func delegate(_ signal: DeliveredSignal) {
     if isAborting(signal) {
       restoreAction(of: signal.number)
@@ -60,7 +60,7 @@ extension Capture {
     callPreviousHandler(signal)
     shared.knownFaults.noteReturn(fault)
     if shared.survived.count == crash { shared.survived.handlerHasReturned = true }
-    // After a fault the instruction runs again, and shows whether the cause is gone.
+    // After a fault the instruction runs again, and shows whether the cause is removed.
     guard signal.isAsynchronous, let information = signal.information else { return }
     takeBackSignals(ours, after: signal.number)
     // abort() goes on to end the process once its signal's handler returns.
@@ -90,7 +90,7 @@ extension Capture {
   }
 
   /// Installs our handler again where the previous one has left the default behind, as Swift's
-  /// backtracer does with all its signals: the process is alive and would go on without any.
+  /// backtracer does with all its signals: the process is alive and would continue without any.
   ///
   /// Not while the signal waits to be delivered to this thread: then the handler has put the
   /// default there and raised the signal once more, to end the process by it.

@@ -82,7 +82,7 @@ extension Capture {
   }
 
   /// True where the memory that was not there is there now: another thread has mapped it meanwhile,
-  /// or a first-chance handler, and running the instruction again would go on.
+  /// or a first-chance handler, and running the instruction again would continue.
   private func isMended(_ signal: DeliveredSignal) -> Bool {
     // Only at the end of the crash that was captured.
     guard

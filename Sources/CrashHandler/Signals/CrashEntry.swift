@@ -14,7 +14,7 @@ func pm_handle_crash(
   guard let capture = Capture.ofHandler else { return }
   let call = unsafe HandlerCall(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
-  // A child of vfork runs in its parent's memory: to go on would write over the parent's dump.
+  // A child of vfork runs in its parent's memory: to continue would write over the parent's dump.
   guard capture.becomeOwnProcess() else {
     capture.passOn(call.signal)
     return

@@ -51,7 +51,7 @@ extension Capture {
 
   // MARK: - abort()
 
-  /// Notes the thread of a signal that abort() may have raised: it goes on when the kernel has
+  /// Notes the thread of a signal that abort() may have raised: it continues when the kernel has
   /// discarded that, or the signal's handler has returned, and the kernel discards its second one
   /// too.
   @_noLocks

@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 struct HandlerCall {
   let signal: DeliveredSignal
-  /// False if a handler that was installed after ours has called it, and goes on when it returns.
+  /// False if a handler that was installed after ours has called it, and continues when it returns.
   let isKernels: Bool
   /// The thread's mask in that case.
   let mask: UInt64

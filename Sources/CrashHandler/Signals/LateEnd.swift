@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// Ends a process that lives on after its end: the faulting instruction ran again and its fault did
 /// not come again, because another thread has changed a mapping meanwhile.
 ///
-/// All other threads are stopped then; without this the process would stand for ever, or go on with
+/// All other threads are stopped then; without this the process would stand for ever, or continue with
 /// one thread where the kernel would have ended it. Seen with 64 threads that map, unmap and read
 /// pages at once.
 ///
@@ -12,7 +12,7 @@ extension Capture {
   /// Starts the watchdog's timer once more, whose signal the thread takes also behind the handler.
   ///
   /// Only where the kernel has called the handler, so that its return is the end. Another handler
-  /// that called ours goes on for as long as it likes.
+  /// that called ours continues for as long as it likes.
   ///
   /// A core file that takes longer is written all the same: the kernel keeps every signal but KILL
   /// from a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.

@@ -111,7 +111,7 @@ func pm_handle_fork() {
   capture.becomeForkedProcess()
 }
 
-/// Makes a forked child the program that goes on, as after daemon(3), whose parent exits: it gets what
+/// Makes a forked child the program that continues, as after daemon(3), whose parent exits: it gets what
 /// `startHandler` gave its parent, a locked file with preallocated blocks, a FIFO, and a run record
 /// that tells how it ends.
 ///

@@ -26,7 +26,7 @@ func pm_handle_stop(
     return
   }
   let threadID = pm_gettid()
-  // One that is not known yet goes on until it is: once it is stopped it could not be asked any more.
+  // One that is not known yet continues until it is: once it is stopped it could not be asked any more.
   guard let record = capture.shared.threads.find(threadID) else { return }
   // The process that sent the signal to a thread which it knows is this one.
   guard

@@ -5,7 +5,7 @@ internal import IntermediateDump
 /// the default action follow.
 ///
 /// The signal is sent again to the same thread with its own siginfo, so that the process ends as
-/// without us. The first process of a PID namespace goes on: there the kernel discards the default
+/// without us. The first process of a PID namespace continues: there the kernel discards the default
 /// action.
 ///
 /// RUNS-DURING-CRASH, on any thread, in a child too. Source: sigaction(2), pid_namespaces(7).

@@ -7,7 +7,7 @@ extension Capture {
   /// Makes the calling thread the one that captures, once no other does.
   ///
   /// A thread that crashes while another captures waits. If the process lives on, its own crash is
-  /// the next; if not, it waits until the process is gone.
+  /// the next; if not, it waits until the process no longer exists.
   ///
   /// - Returns: false if the other one is not done within `Installed.patience`.
   @_noLocks

@@ -45,7 +45,7 @@ struct WaitingBound {
     if ending == Shared.Ending.now, isLate { capture.endLate() }
   }
 
-  /// By the number of waits and by the clock: the clock goes on while the process is stopped, and waits
+  /// By the number of waits and by the clock: the clock continues while the process is stopped, and waits
   /// that do not begin take no time.
   var isLate: Bool {
     @inline(never) @_noLocks get {

@@ -21,7 +21,7 @@ func pm_handle_watchdog(
   else { return }
   let tick = unsafe DeliveredSignal(signal, information.address, context)
   guard information.timer >= 0 else {
-    // Sent in a loop, they would come one after the other, and the dump would not go on.
+    // Sent in a loop, they would come one after the other, and the dump would not continue.
     if thread == pm_gettid() {
       let subject = capture.dump(takenBy: thread) ?? capture
       subject.session.time.isMuted = true

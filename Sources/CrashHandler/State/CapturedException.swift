@@ -18,6 +18,6 @@ struct CapturedException {
   @_noLocks
   init() {}
 
-  /// True where the process may go on after the dump, and is made ready for the next crash at once.
+  /// True where the process may continue after the dump, and is made ready for the next crash at once.
   var mayLiveOn: Bool { @_noLocks get { !outcome.isEnd && !isBacktraced } }
 }

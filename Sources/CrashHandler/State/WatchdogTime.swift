@@ -1,8 +1,8 @@
 /// The time that the capturing thread has, counted in ticks that reached it.
 ///
-/// Not by the clock alone: it goes on while the process is stopped (SIGSTOP), frozen (a cgroup, a
+/// Not by the clock alone: it continues while the process is stopped (SIGSTOP), frozen (a cgroup, a
 /// paused container) or its machine's processor is given to others, and the dump would be
-/// over when the process goes on. However long that was, one tick comes of it. A thread that gets
+/// over when the process continues. However long that was, one tick comes of it. A thread that gets
 /// too little of the processor sees fewer ticks, so the clock counts as well, with ten times the
 /// time: each gap between two ticks, except for those of more than a second, which are taken for a
 /// standstill. So a thread that runs less than once a second has no bound by the clock.

@@ -39,7 +39,7 @@ struct ThreadStopper {
       capture.shared.stops.number >= UInt32.max &- 1
       ? 2 : capture.shared.stops.number &+ 2
     capture.shared.stops.parking.store(capture.shared.stops.number)
-    // A thread goes on making threads until it is stopped, so that a list is whole if all of its
+    // A thread continues making threads until it is stopped, so that a list is whole if all of its
     // threads do and the kernel counts no more, or if the next one has nobody new.
     var pass = 0
     while pass < 8 {

@@ -201,7 +201,7 @@ private struct StackLines {
   }
 }
 
-/// Knows frames that go on with a recursion of up to four calls, eight more frames of which are listed.
+/// Knows frames that continue with a recursion of up to four calls, eight more frames of which are listed.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -112,7 +112,7 @@ struct MemoryFault {
 
   /// An instruction that was fetched right behind a mapping with code.
   ///
-  /// One that begins there may have been jumped to; one that only goes on there has come from below.
+  /// One that begins there may have been jumped to; one that only continues there has come from below.
   private func endOfCode(_ address: Address, _ fact: [Evidence]) -> Finding? {
     guard access == .execute, let place = exception.context?.instructionPointer,
       let distance = address.distance(above: place), distance < Self.longestInstruction,

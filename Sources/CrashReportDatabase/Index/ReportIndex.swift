@@ -19,7 +19,7 @@ package final class ReportIndex: Sendable {
   private static let headSize = 16
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10
-  /// A longer file is written anew: it is mostly of reports that are gone.
+  /// A longer file is written anew: it is mostly of reports that no longer exist.
   private static let maximumFileSize = 1 << 34
 
   /// The place of a record, behind its head.
@@ -142,7 +142,7 @@ package final class ReportIndex: Sendable {
     return record.dropFirst(head)
   }
 
-  /// True if the file is damaged, or has more records of reports that are gone than of others.
+  /// True if the file is damaged, or has more records of reports that no longer exist than of others.
   ///
   /// - Parameter count: of the database's reports.
   package func isWorn(reports count: Int) -> Bool {

@@ -255,7 +255,7 @@ extension Directory {
   /// The outcome of a rename.
   package enum RenameResult: Sendable {
     case done
-    /// The old name is gone: another process was first.
+    /// The old name no longer exists: another process was first.
     case sourceMissing
     /// The new name is taken, and was not to be replaced.
     case targetExists

@@ -187,7 +187,7 @@ final class ReportReader {
 /// This program, to be run again.
 enum OwnProgram {
   /// The path that it was started from, so that the other process has its name; the link itself if
-  /// that is gone.
+  /// that no longer exists.
   static var path: String {
     let link = "/proc/thread-self/exe"
     guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),

@@ -134,10 +134,10 @@ extension ProcessSnapshot {
   /// Words of stacks that are looked at for it.
   private static var wordLimit: Int { 1 << 24 }
 
-  /// The memory in which asynchronous functions wait, for stacks go on there: each captured part outside of
+  /// The memory in which asynchronous functions wait, for stacks continue there: each captured part outside of
   /// stacks in which a stack, a register or another context points at a context.
   ///
-  /// A context begins with its caller's and the address of code at which that goes on. Source: swift
+  /// A context begins with its caller's and the address of code at which that continues. Source: swift
   /// include/swift/ABI/Task.h, class AsyncContext.
   private func taskMemory(outside stacks: RangeSet) -> [AddressRange] {
     guard !tasks.isEmpty else { return [] }

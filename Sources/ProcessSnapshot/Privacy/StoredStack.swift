@@ -24,7 +24,7 @@ package struct StoredStack: Sendable, Equatable {
   package var end: UInt8
   /// Innermost first.
   package var frames: [Frame]
-  /// The addresses at which asynchronous callers go on, innermost first; nil where there are none.
+  /// The addresses at which asynchronous callers continue, innermost first; nil where there are none.
   package var asyncCallers: [Address]?
   /// True if their chain ends in memory that was not captured.
   package var isAsyncCut: Bool

@@ -50,7 +50,7 @@ public final class SymbolSource {
   /// - Parameters:
   ///   - directories: directories to search for files of the same build, besides the modules' own paths,
   ///     their `.gnu_debuglink` and `/usr/lib/debug`.
-  ///   - stored: symbols of the report, for modules whose files are gone.
+  ///   - stored: symbols of the report, for modules whose files no longer exist.
   ///   - readsFiles: false to use stored symbols only.
   ///   - timeLimit: seconds from now after which no more is read; nil for no limit.
   public convenience init(

@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// Follows the async contexts of a task through captured memory.
 ///
-/// A context begins with the caller's and the address at which the caller goes on. The innermost
+/// A context begins with the caller's and the address at which the caller continues. The innermost
 /// one is below the frame pointer's target, or in the register that it was passed in.
 ///
 /// Source: swift include/swift/ABI/Task.h, class AsyncContext; LLVM docs/LangRef, `swiftasync`.

@@ -125,7 +125,7 @@ private struct FileCFI: CFISource {
   }
 }
 
-/// The CFI in the dump's memory, for the vDSO or a module whose file is gone.
+/// The CFI in the dump's memory, for the vDSO or a module whose file no longer exists.
 ///
 /// Positions are addresses of the process; `.debug_frame` is never loaded.
 private struct CapturedCFI: CFISource {

@@ -218,7 +218,7 @@ public struct CandidateFrames {
 }
 
 extension StackTrace {
-  /// Notes frames that go on with the recursion of the last ones.
+  /// Notes frames that continue with the recursion of the last ones.
   fileprivate mutating func omit(_ count: Int, ofPeriod period: Int) {
     omittedCount = count
     omittedAfter = frames.count

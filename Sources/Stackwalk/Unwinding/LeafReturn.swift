@@ -37,7 +37,7 @@ enum LeafReturn {
   /// Branches, exceptions and system instructions, whose lowest bits are no register.
   private static func isBranch(_ word: UInt32) -> Bool { word & 0x1C00_0000 == 0x1400_0000 }
 
-  /// B, BL, BR, BLR and their kin; not conditional branches, and not SVC, behind which the code goes on.
+  /// B, BL, BR, BLR and their kin; not conditional branches, and not SVC, behind which the code continues.
   private static func leavesLine(_ word: UInt32) -> Bool {
     word & 0x7C00_0000 == 0x1400_0000 || word & 0xFE00_0000 == 0xD600_0000
   }

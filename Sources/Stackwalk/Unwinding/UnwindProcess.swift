@@ -163,7 +163,7 @@ final class UnwindProcess {
     }
   }
 
-  /// Tells whether a task may go on at an address: in an asynchronous function, or in the runtime's
+  /// Tells whether a task may continue at an address: in an asynchronous function, or in the runtime's
   /// own, which begins and ends a task.
   func isAsynchronous(_ address: Address) -> Bool {
     if asyncFunction(address) != nil { return true }

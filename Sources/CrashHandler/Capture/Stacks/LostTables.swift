@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Writes the unwind tables of images on the crashing thread's stack whose files are gone: removed,
+/// Writes the unwind tables of images on the crashing thread's stack whose files no longer exist: removed,
 /// replaced, or memory from the first.
 ///
 /// libc's functions and optimised code keep no frame pointers, and nobody can read the tables that lead to

@@ -2,7 +2,7 @@
 ///
 /// A fault in a section of such a dump belongs to the section, not to the program, and comes to the
 /// crash handler all the same: it finds the recovery point here. Only a thread itself adds, removes
-/// and looks up its entry, so that no state is used after it is gone.
+/// and looks up its entry, so that no state is used after it was freed.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -55,7 +55,7 @@ struct DumpingThreads {
     freed.wakeAll()
   }
 
-  /// Takes all out, in a process whose threads are gone.
+  /// Takes all out, in a process whose threads no longer exist.
   @_noLocks
   func removeAll() {
     var index = 0

@@ -80,7 +80,7 @@ struct WaitingCrashes {
     }
   }
 
-  /// Takes all out, in a process whose threads are gone.
+  /// Takes all out, in a process whose threads no longer exist.
   @_noLocks
   func removeAll() {
     signal.forget()

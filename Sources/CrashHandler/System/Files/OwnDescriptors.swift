@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Keeps a dump out of the files of a program whose thread could not be stopped, and goes on opening,
+/// Keeps a dump out of the files of a program whose thread could not be stopped, and continues opening,
 /// duplicating and closing descriptors while the dump is written.
 ///
 /// If the process ends by its crash, the capturing thread leaves the common table of descriptors:

@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import IntermediateDump
 
 /// The run record beside a locked file that is not made by `startHandler`: a forked child's, or the
-/// next one of a process that goes on after a crash.
+/// next one of a process that continues after a crash.
 ///
 /// RUNS-DURING-CRASH. Source: `RunRecord`, which writes the first one.
 extension Capture {
