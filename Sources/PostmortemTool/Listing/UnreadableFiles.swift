@@ -1,6 +1,6 @@
 internal import CrashReportDatabase
 
-/// The files of a database that the system did not give, and without which a command went on.
+/// The files of a database that could not be read, and that a command left out.
 struct UnreadableFiles {
   private static let maximumShown = 8
 
