@@ -108,7 +108,7 @@ EXPORTED int fexecve(int file, char *const arguments[], char *const environment[
   return become(&function, (const char *)(intptr_t)file, arguments, environment);
 }
 
-// Makes `arguments` of those that follow `first`, up to NULL; `list` stands behind it. No malloc: a child of vfork calls this.
+// Fills `arguments` with those that follow `first`, up to NULL; `list` then points after that NULL. No malloc: a child of vfork calls this.
 #define COLLECT(first)                                                   \
   va_list list;                                                          \
   size_t count = 1;                                                      \

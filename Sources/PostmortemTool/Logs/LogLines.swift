@@ -25,7 +25,7 @@ struct LogLines {
   private static let maximumLength = 1 << 16
   private static let mark = Array("postmortem[".utf8)
 
-  /// Takes a line of the log, without its line feed; none, one or more lines of the program come of it.
+  /// Takes a line of the log, without its line feed, and passes on the program's lines in it: none, one or more.
   mutating func take(_ bytes: [UInt8]) -> [Line] {
     if let first = JournalEntry(first: bytes) {
       defer { entry = first }
