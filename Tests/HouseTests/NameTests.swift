@@ -11,6 +11,8 @@ struct NameTests {
     "RegisterContextMinidump_ARM64", "mountOptions", "whenComplete",
     // Linkage names, in parts.
     "CrashLab_main",
+    // Keys of a design that waits, decision 17.
+    "breadcrumbLevel", "breadcrumbMetadata",
     // Breakpad's form.
     "ProductName",
   ]
