@@ -77,6 +77,9 @@ let package = Package(
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     // The declarations of the demanglers that every Swift program already carries.
     .target(name: "CSwiftDemangle"),
+    // ELF core files.
+    .target(
+      name: "CoreFile", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // From registers and stacks to frames with names.
     .target(
       name: "Stackwalk", dependencies: ["CSwiftDemangle", "IntermediateDump", "ProcessSnapshot"]),
@@ -129,7 +132,7 @@ let package = Package(
     .executableTarget(
       name: "PostmortemTool",
       dependencies: [
-        "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
+        "CoreFile", "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
         "CrashReportUpload", "DumpInspection", "IntermediateDump", "Minidump", "PendingDumps",
         "Postmortem", "ProcessSnapshot", "Stackwalk",
       ]),
@@ -182,6 +185,9 @@ let package = Package(
     .testTarget(
       name: "MinidumpTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+    .testTarget(
+      name: "CoreFileTests",
+      dependencies: ["CoreFile", "CrashReport", "IntermediateDump", "ProcessSnapshot"]),
     .testTarget(
       name: "StackwalkTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
@@ -274,7 +280,8 @@ let package = Package(
     .executableTarget(
       name: "ExtremeDumps",
       dependencies: [
-        "CLibFuzzer", "CrashConverter", "CrashReport", "CrashReportDatabase", "DumpInspection",
+        "CLibFuzzer", "CoreFile", "CrashConverter", "CrashReport", "CrashReportDatabase",
+        "DumpInspection",
         "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ],
       path: "Tests/ExtremeDumps", exclude: ["LibFuzzer", "Corpora", "Findings"]),

@@ -1,23 +1,26 @@
+internal import CoreFile
 internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A file that holds a crashed process: an intermediate dump or a minidump, told by its first bytes.
+/// A file that holds a crashed process: an intermediate dump, a minidump or a core file, told by its first bytes.
 struct CrashFile {
   let snapshot: ProcessSnapshot
   private let bytes: DumpBytes
   private let path: String
 
-  init(at path: String) throws(ToolError) {
-    try self.init(try InputFile.dump(at: path), named: path)
+  init(at path: String, _ core: CoreSource = CoreSource()) throws(ToolError) {
+    try self.init(try InputFile.dump(at: path, core), named: path, core)
   }
 
   /// Reads the bytes of one; the name is for errors.
-  init(_ bytes: DumpBytes, named path: String) throws(ToolError) {
+  init(
+    _ bytes: DumpBytes, named path: String, _ core: CoreSource = CoreSource()
+  ) throws(ToolError) {
     (self.bytes, self.path) = (bytes, path)
     do throws(ToolError) {
-      snapshot = try Self.snapshot(of: bytes, named: path)
+      snapshot = try Self.snapshot(of: bytes, named: path, core)
     } catch {
       try Self.checkReads(of: bytes, path)
       throw error
@@ -25,9 +28,10 @@ struct CrashFile {
   }
 
   private static func snapshot(
-    of bytes: DumpBytes, named path: String
+    of bytes: DumpBytes, named path: String, _ core: CoreSource
   ) throws(ToolError) -> ProcessSnapshot {
-    let start = bytes.slice(0..<min(8, bytes.count)) ?? []
+    let start = bytes.slice(0..<min(18, bytes.count)) ?? []
+    if CoreReader.isCore(start) { return try core.snapshot(of: bytes, named: path) }
     if start.littleEndian(at: 0, as: UInt64.self) == IntermediateDumpFormat.magic {
       do throws(IntermediateDumpError) {
         // A dump of a handler that leaves secrets out is read by the converter's rules too.
@@ -38,7 +42,8 @@ struct CrashFile {
       }
     }
     guard start.starts(with: Array("MDMP".utf8)) else {
-      throw ToolError(path: path, "neither an intermediate dump nor a minidump (byte 0)")
+      throw ToolError(
+        path: path, "neither an intermediate dump nor a minidump nor a core file (byte 0)")
     }
     do throws(MinidumpError) {
       return try MinidumpReader.snapshot(of: bytes)

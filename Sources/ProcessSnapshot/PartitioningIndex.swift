@@ -15,7 +15,8 @@ extension RandomAccessCollection where Index == Int {
   }
 
   /// The element that holds an address, of some that are sorted and do not overlap; nil if none does.
-  func element(containing address: Address, by range: (Element) -> AddressRange) -> Element? {
+  package func element(containing address: Address, by range: (Element) -> AddressRange) -> Element?
+  {
     let index = partitioningIndex { range($0).start > address } - 1
     return index >= startIndex && range(self[index]).contains(address) ? self[index] : nil
   }

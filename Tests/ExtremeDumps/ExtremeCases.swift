@@ -22,17 +22,19 @@ struct ExtremeCases {
   }
 
   func bytes(of seed: UInt64) -> [UInt8] {
-    switch seed % 8 {
+    switch seed % 10 {
+    case 8: return ExtremeCore.bytes(seed: seed, module: module)
+    case 9: return Mutation.mutated(ExtremeCore.bytes(seed: seed, module: module), seed: seed)
     case 0...2: return ExtremeDump.bytes(seed: seed, module: module)
     case 3...4: return ExtremeMinidump.bytes(seed: seed, module: module)
     case 5: return Mutation.mutated(ExtremeDump.bytes(seed: seed, module: module), seed: seed)
     case 6: return Mutation.mutated(ExtremeMinidump.bytes(seed: seed, module: module), seed: seed)
     default:
       // A real one takes a hundred times as long.
-      guard !samples.isEmpty, seed % 64 == 7 else {
+      guard !samples.isEmpty, seed / 10 % 8 == 0 else {
         return Mutation.mutated(ExtremeDump.bytes(seed: seed, module: module), seed: seed)
       }
-      return Mutation.mutated(samples[Int(seed / 64 % UInt64(samples.count))], seed: seed)
+      return Mutation.mutated(samples[Int(seed / 80 % UInt64(samples.count))], seed: seed)
     }
   }
 

@@ -1,3 +1,4 @@
+internal import CoreFile
 internal import CrashReport
 internal import DumpInspection
 internal import Foundation
@@ -21,6 +22,10 @@ struct WholeWay {
   mutating func go(_ bytes: [UInt8]) throws {
     if bytes.starts(with: Array("MDMP".utf8)) {
       guard let snapshot = try? MinidumpReader.snapshot(of: bytes) else { return }
+      try show(snapshot)
+      try goOn(with: snapshot)
+    } else if CoreReader.isCore(bytes[...]) {
+      guard let snapshot = try? CoreReader.snapshot(of: DumpBytes(bytes)) else { return }
       try show(snapshot)
       try goOn(with: snapshot)
     } else {

@@ -234,7 +234,7 @@ extension Proof {
       suites: ["FuzzTests"],
       covers: [
         "Sources/IntermediateDump/Reader", "Sources/ProcessSnapshot", "Sources/Minidump",
-        "Sources/Stackwalk", "Sources/CrashReport", "Sources/PendingDumps",
+        "Sources/CoreFile", "Sources/Stackwalk", "Sources/CrashReport", "Sources/PendingDumps",
         "Sources/DumpInspection",
       ],
       full: .environment(name: "POSTMORTEM_FUZZ_SECONDS", value: "1800")),

@@ -55,7 +55,11 @@ extension CrashReport {
   private var verb: String {
     guard let request = snapshot.request else { return "crashed" }
     guard request.kind == .hang else {
-      return request.kind == .tool ? "was interrupted for the dump" : "requested the dump"
+      return switch request.kind {
+      case .tool: "was interrupted for the dump"
+      case .coreFile: "comes first in the core file"
+      default: "requested the dump"
+      }
     }
     if let hang, hang.hasPlace, request.threadEvidence != .known { return "is blocked" }
     return switch request.threadEvidence {

@@ -19,7 +19,7 @@ struct SentryKind {
     switch snapshot.request?.kind {
     case .hang: return "error"
     case .program: return "warning"
-    case .tool: return "info"
+    case .tool, .coreFile: return "info"
     case nil: return snapshot.request == nil ? "fatal" : "warning"
     }
   }

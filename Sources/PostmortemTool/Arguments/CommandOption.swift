@@ -83,6 +83,11 @@ extension CommandOption {
   static let noMemory = CommandOption(
     "--no-memory", "the same, and stacks too; frames are still there")
 
+  static let spool = CommandOption(
+    "--spool", value: "DIR", completing: .directory,
+    "where to keep a core file for as long as the command runs that comes from a pipe or is compressed; "
+      + "$TMPDIR, or else /var/tmp, if not given")
+
   static let output = CommandOption(
     "-o, --output", value: "FILE", completing: .file,
     "write to FILE, which is replaced if it exists")

@@ -1,7 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
 internal import Foundation
-internal import IntermediateDump
 
 /// The subcommand `postmortem show [ID|PID|PROGRAM]`, or of a file.
 enum ShowCommand: Subcommand {
@@ -21,7 +20,9 @@ enum ShowCommand: Subcommand {
     not a report yet, its dump is shown, converted in memory, and a line on standard error says so; the \
     database stays as it is.
 
-    FILE is a minidump of any writer or an intermediate dump, - standard input with one of these. Functions and \
+    FILE is a minidump of any writer, an intermediate dump or a core file, also one that zstd, lz4, xz or gzip has \
+    compressed and its program can read; - is standard input with one of these. A core file tells nothing of time, \
+    host or threads' names (Docs/CoreFiles.md). Functions and \
     lines come from the modules' files on this machine and their split debug files, if these are the builds of \
     the dump, or from the debuginfod servers that DEBUGINFOD_URLS names; else those of the crashing thread come \
     from what was stored at conversion.
@@ -44,7 +45,7 @@ enum ShowCommand: Subcommand {
       "--source", value: "DIR", completing: .directory,
       "show the lines around the program's own calls from files in DIR, as they are now: by the longest end of "
         + "the path in the debug information; may be given more than once"),
-    .sanitize, .noMemory,
+    .sanitize, .noMemory, .spool,
     CommandOption("--no-symbols", "do not read the modules' files"),
     CommandOption(
       "--no-cache",
@@ -98,7 +99,8 @@ enum ShowCommand: Subcommand {
 
   private static func file(_ arguments: Arguments) throws -> CrashFile {
     if arguments.operands == ["-"], arguments["--database"] == nil {
-      return try CrashFile(DumpBytes(InputFile.standardInput()), named: "standard input")
+      let core = arguments.coreSource
+      return try CrashFile(InputFile.standardInput(core), named: "standard input", core)
     }
     return try ShownFile.read(arguments)
   }

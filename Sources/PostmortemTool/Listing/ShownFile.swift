@@ -120,13 +120,13 @@ struct ShownFile {
     let found = try ShownFile(arguments)
     let file: CrashFile
     do throws(ToolError) {
-      file = try CrashFile(at: found.path)
+      file = try CrashFile(at: found.path, arguments.coreSource)
     } catch {
       guard !InputFile.exists(found.path) else { throw error }
       let again = try ShownFile(arguments)
       guard again.path != found.path else { throw error }
       again.remark(arguments)
-      return try CrashFile(at: again.path)
+      return try CrashFile(at: again.path, arguments.coreSource)
     }
     found.remark(arguments)
     return file

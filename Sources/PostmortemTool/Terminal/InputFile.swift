@@ -16,8 +16,16 @@ enum InputFile {
   }
 
   /// Opens a dump: a small one is read, a larger one as its bytes are asked for.
-  static func dump(at path: String) throws(ToolError) -> DumpBytes {
-    try withFile(path) { (descriptor, size) throws(ToolError) in
+  ///
+  /// A core file may have any size.
+  static func dump(at path: String, _ core: CoreSource = CoreSource()) throws(ToolError)
+    -> DumpBytes
+  {
+    try withFile(path, limit: .max) { (descriptor, size) throws(ToolError) in
+      if let bytes = DumpBytes(descriptor: descriptor, count: size), isLarge(bytes) {
+        return try core.uncompressed(bytes, descriptor, named: path)
+      }
+      guard size <= maximumSize else { throw tooLarge(path) }
       guard size > DumpBytes.smallSize else {
         return DumpBytes(try contents(of: descriptor, expected: size, named: path))
       }
@@ -29,7 +37,8 @@ enum InputFile {
   }
 
   private static func withFile<Result>(
-    _ path: String, _ body: (_ descriptor: Int32, _ size: Int) throws(ToolError) -> Result
+    _ path: String, limit: Int = maximumSize,
+    _ body: (_ descriptor: Int32, _ size: Int) throws(ToolError) -> Result
   ) throws(ToolError) -> Result {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw ToolError(path: path, ToolError.text(errno)) }
@@ -41,7 +50,7 @@ enum InputFile {
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw ToolError(path: path, "not a regular file")
     }
-    guard status.st_size <= maximumSize else { throw tooLarge(path) }
+    guard status.st_size <= limit else { throw tooLarge(path) }
     return try body(descriptor, Int(status.st_size))
   }
 
@@ -50,11 +59,6 @@ enum InputFile {
     try withFile(path) { (descriptor, _) throws(ToolError) in
       guard dup2(descriptor, 0) == 0 else { throw ToolError(path: path, ToolError.text(errno)) }
     }
-  }
-
-  /// Reads standard input to its end, whatever it is.
-  static func standardInput() throws(ToolError) -> [UInt8] {
-    try contents(of: 0, expected: 1 << 16, named: "standard input")
   }
 
   private static func contents(
@@ -80,7 +84,7 @@ enum InputFile {
     return bytes
   }
 
-  private static func tooLarge(_ path: String) -> ToolError {
+  static func tooLarge(_ path: String) -> ToolError {
     ToolError(path: path, "larger than \(maximumSize >> 20) MiB, which no dump is")
   }
 

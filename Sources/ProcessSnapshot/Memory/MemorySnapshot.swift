@@ -96,7 +96,7 @@ public struct MemorySnapshot: Sendable, Equatable {
   }
 
   /// NUL-terminated text; nil if it was not captured, or is longer than `limit` bytes.
-  func text(at address: Address, limit: Int) -> String? {
+  package func text(at address: Address, limit: Int) -> String? {
     guard let (region, start) = place(of: address),
       let rest = region.contents.slice(start..<start + min(limit, region.count - start)),
       let end = rest.firstIndex(of: 0)

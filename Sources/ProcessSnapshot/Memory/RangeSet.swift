@@ -26,7 +26,7 @@ package struct RangeSet: Sendable {
   package func contains(_ address: Address) -> Bool { index(of: address) != nil }
 
   /// The parts of a range that are in none of these.
-  func gaps(in range: AddressRange) -> [AddressRange] {
+  package func gaps(in range: AddressRange) -> [AddressRange] {
     guard let last = range.last else { return [] }
     var gaps: [AddressRange] = []
     var start: Address? = range.start

@@ -121,7 +121,7 @@ extension MemorySnapshot {
 
 extension MemorySnapshot {
   /// The captured parts of a range.
-  func regions(in range: AddressRange) -> [MemoryRegion] {
+  package func regions(in range: AddressRange) -> [MemoryRegion] {
     guard let last = range.last else { return [] }
     let start = regions.partitioningIndex { !$0.range.ends(atOrBelow: range.start) }
     return regions[start...].prefix { $0.address <= last }.compactMap { $0.part(within: range) }

@@ -113,7 +113,7 @@ public struct ARM64Context: Sendable, Equatable {
 extension CPUContext {
   /// Takes registers as the kernel laid them out in a signal frame; nil where they are missing or
   /// too short.
-  init?(
+  package init?(
     architecture: ProcessSnapshot.Architecture, generalRegisters: ArraySlice<UInt8>?,
     floatingPointState: ArraySlice<UInt8>?
   ) {

@@ -98,7 +98,7 @@ package struct ELFFile: ~Copyable {
     return []
   }
 
-  static func buildID(inNotes notes: [UInt8]) -> [UInt8]? {
+  package static func buildID(inNotes notes: [UInt8]) -> [UInt8]? {
     var offset = 0
     while let nameSize = notes.littleEndian(at: offset, as: UInt32.self),
       let size = notes.littleEndian(at: offset + 4, as: UInt32.self),
@@ -291,6 +291,11 @@ struct ModuleFile: ~Copyable {
       }
     }
     return isComplete ? bytes : nil
+  }
+
+  /// All of it, read as its bytes are asked for; nil without another descriptor.
+  var contents: DumpBytes? {
+    Int(exactly: size).flatMap { DumpBytes(descriptor: descriptor, count: $0) }
   }
 
   /// Reads text up to a NUL; nil if there is none within `limit` bytes.

@@ -2,12 +2,12 @@ package import ProcessSnapshot
 
 /// Functions, lines and unwind rules of one module, from its file and its split debug file.
 package final class ModuleSymbols {
-  private let files: SymbolFiles
+  let files: SymbolFiles
   private let firstAddress: Address
   private lazy var table = SymbolTable(of: tableFile.elf, limit)
   private lazy var frames = CFITable(of: files, limit)
   private lazy var information = makeInformation()
-  private let limit: WorkLimit
+  let limit: WorkLimit
   private let cache: SymbolCache?
   /// The file with the symbol table.
   private let tableFile: ELFImage
@@ -57,7 +57,7 @@ package final class ModuleSymbols {
     firstAddress &+ address.wrappedDistance(above: module.address)
   }
 
-  private func processAddress(_ address: Address, _ module: ModuleSnapshot) -> Address {
+  func processAddress(_ address: Address, _ module: ModuleSnapshot) -> Address {
     module.address &+ address.wrappedDistance(above: firstAddress)
   }
 

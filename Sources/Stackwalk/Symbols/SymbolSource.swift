@@ -237,7 +237,7 @@ public final class SymbolSource {
     symbols(of: module)?.code(at: address, count: count, in: module)
   }
 
-  private func symbols(of module: ModuleSnapshot) -> ModuleSymbols? {
+  func symbols(of module: ModuleSnapshot) -> ModuleSymbols? {
     // The vDSO has no file.
     guard readsFiles, module.path.hasPrefix("/") else { return nil }
     let key = Key(module)

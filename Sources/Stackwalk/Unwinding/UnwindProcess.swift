@@ -203,12 +203,11 @@ final class UnwindProcess {
     return snapshot.mapping(containing: address)?.range
   }
 
-  /// The captured memory around an address, with the rest of its stack.
+  /// The captured memory around an address up to the end of its stack: with what a cap left out of that, and
+  /// without what a core file has behind it.
   func stack(around address: Address) -> AddressRange? {
     guard let region = snapshot.memory.region(containing: address) else { return nil }
-    guard let last = wholeStack(around: address)?.last,
-      !region.range.contains(last), last > address
-    else { return region.range }
+    guard let last = wholeStack(around: address)?.last, last > address else { return region.range }
     return AddressRange(from: region.address, through: last)
   }
 }

@@ -1,3 +1,4 @@
+internal import CoreFile
 internal import Foundation
 import IntermediateDump
 internal import PendingDumps
@@ -23,9 +24,11 @@ enum FuzzSeeds {
 
   private static func takes(_ target: FuzzTarget, _ bytes: [UInt8]) -> Bool {
     let isMinidump = bytes.starts(with: Array("MDMP".utf8))
-    let isELF = bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46])
+    let isCore = CoreReader.isCore(bytes[...])
+    let isELF = !isCore && bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46])
     return switch target {
-    case .tokens: !isMinidump && !isELF
+    case .tokens: !isMinidump && !isELF && !isCore
+    case .core: isCore
     case .minidump: isMinidump
     case .elf, .dwarf: isELF
     case .whole: !isELF
@@ -38,12 +41,14 @@ enum FuzzSeeds {
     let module = try ModuleFile(in: "/proc/self/cwd")
     switch target {
     case .tokens: return (0..<64).map { ExtremeDump.bytes(seed: $0, module: module) }
+    case .core: return (0..<64).map { ExtremeCore.bytes(seed: $0, module: module) }
     case .minidump: return (0..<64).map { ExtremeMinidump.bytes(seed: $0, module: module) }
     case .whole:
       return (0..<64).flatMap {
         [
           ExtremeDump.bytes(seed: $0, module: module),
           ExtremeMinidump.bytes(seed: $0, module: module),
+          ExtremeCore.bytes(seed: $0, module: module),
         ]
       }
     case .elf, .dwarf: return [Array(try Data(contentsOf: URL(fileURLWithPath: module.path)))]

@@ -1,3 +1,4 @@
+internal import CoreFile
 internal import CrashConverter
 internal import CrashReport
 internal import CrashReportDatabase
@@ -23,7 +24,9 @@ enum FuzzTarget: String, CaseIterable {
   case elf
   /// Stacks and lines by the CFI and DWARF of an ELF file.
   case dwarf
-  /// Dumps to text, JSON, HTML and minidumps.
+  /// Core files.
+  case core
+  /// Dumps and core files to text, JSON, HTML and minidumps.
   case whole
 
   /// Bytes of the longest input that is worth trying.
@@ -32,6 +35,7 @@ enum FuzzTarget: String, CaseIterable {
     case .files: 512
     case .tokens, .summary: 4 << 10
     case .minidump, .elf: 8 << 10
+    case .core: 12 << 10
     case .dwarf: 16 << 10
     case .whole: 64 << 10
     }
@@ -63,6 +67,8 @@ struct FuzzReader {
       // Takes ten times as long.
       if bytes.count < 1024 { size &+= "\(IntermediateDumpTree(document))".utf8.count }
     case .minidump: size &+= (try? MinidumpReader.snapshot(of: bytes))?.threads.count ?? 0
+    case .core:
+      size &+= (try? CoreReader.snapshot(of: DumpBytes(bytes)))?.threads.count ?? 0
     case .files: readFile(bytes)
     case .summary:
       var reader = LoggedSummaryReader()

@@ -1,0 +1,243 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// What a core file has, as the tokens of a dump.
+struct Core {
+  let image: CoreImage
+  let process: CoreProcess
+  let memory: MemorySnapshot
+  private let modules: [CoreModule]
+  private let mappings: CoreMappings
+  private let linkMap: LinkMap?
+  private let commandLine: [UInt8]?
+
+  /// Bytes below the stack pointer that a function may use.
+  ///
+  /// Source: System V ABI AMD64 supplement, 3.2.2; arm64 has none.
+  private static let redZone: UInt64 = 128
+  /// A larger XSAVE area is not taken.
+  private static let maximumStateSize = 1 << 14
+  private static let legacyStateSize = 512
+  private static let chunkSize = 1 << 20
+  /// Pieces of one stack.
+  private static let maximumPieces = 256
+
+  init(image: CoreImage, process: CoreProcess, memory: MemorySnapshot) {
+    (self.image, self.process, self.memory) = (image, process, memory)
+    var modules = CoreModule.all(process, in: memory)
+    let program = modules.first { $0.source == .program }
+    linkMap = program.flatMap { LinkMap(of: $0, in: memory) }
+    if let linkMap {
+      let sections = Set(linkMap.entries.map(\.dynamicSection))
+      for index in modules.indices where modules[index].source == nil {
+        guard let section = modules[index].segment(ofType: 2) else { continue }
+        if sections.contains(section.start) { modules[index].source = .linker }
+      }
+    }
+    self.modules = modules
+    mappings = CoreMappings(of: image, process, modules)
+    commandLine = CommandLineFinder(process: process, memory: memory).bytes
+  }
+
+  /// The first thread: the kernel and gdb write the one first that the signal ended.
+  private var first: CoreThread { process.threads[0] }
+
+  /// The signal; nil where none ended the process.
+  private var signal: Int32? {
+    if let information = process.signalInformation,
+      let number = information.littleEndian(at: 0, as: Int32.self), number != 0
+    {
+      return number
+    }
+    return first.signal == 0 ? nil : first.signal
+  }
+
+  /// The dump; nil if it came to more than 256 MiB.
+  var dump: [UInt8]? {
+    let hint = 1 << 16 + process.threads.count * 2048 + mappings.text.count
+    let encoded = IntermediateDumpEncoding.encode(sizeHint: hint) { writer in
+      writer.header()
+      writeProcess(to: &writer)
+      writeException(to: &writer)
+      write(first, as: .crashingThread, isFirst: true, to: &writer)
+      writer.startArray(.threads)
+      for thread in process.threads.dropFirst() {
+        write(thread, as: .thread, isFirst: false, to: &writer)
+      }
+      writer.end()
+      writeMappings(to: &writer)
+      writeModules(to: &writer)
+      if let linkMap { writer.map(.linkMap, linkMap, LinkMap.mapFields) }
+      writeSystem(to: &writer)
+      writeCapture(to: &writer)
+      _ = writer.endDocument()
+    }
+    guard var bytes = encoded else { return nil }
+    // The writer names the machine that it runs on.
+    bytes[10] = image.architecture == .arm64 ? 2 : 1
+    return bytes
+  }
+
+  private func writeProcess(to writer: inout IntermediateDumpWriter) {
+    writer.startMap(.process)
+    if let id = process.processID { writer.unsigned(.processID, UInt64(id), width: 4) }
+    if let id = process.parentProcessID { writer.unsigned(.parentProcessID, UInt64(id), width: 4) }
+    if let program = modules.first(where: { $0.source == .program }), !program.path.isEmpty {
+      writer.text(.executablePath, program.path)
+    }
+    // The kernel counts the time of all threads there.
+    if let main = process.threads.first(where: { $0.id == process.processID }) {
+      writer.unsigned(.userTime, main.userTime)
+      writer.unsigned(.systemTime, main.systemTime)
+    }
+    if !process.auxiliaryVector.isEmpty {
+      writer.bytes(.auxiliaryVector, process.auxiliaryVector)
+    }
+    writer.bytes(.commandLine, commandLine)
+    writer.end()
+  }
+
+  /// Of a process that no signal ended nothing but the thread is written: it lived on.
+  private func writeException(to writer: inout IntermediateDumpWriter) {
+    if signal == nil {
+      writer.startMap(.dumpRequest)
+      writer.write(.requestKind, RequestKind.coreFile)
+      writer.end()
+    }
+    writer.startMap(.exception)
+    writer.unsigned(.exceptionThreadID, UInt64(first.id), width: 4)
+    if let signal {
+      writer.signed(.signalNumber, Int64(signal), width: 4)
+      if let information = process.signalInformation,
+        let code = information.littleEndian(at: 8, as: Int32.self),
+        let address = information.littleEndian(at: 16, as: UInt64.self)
+      {
+        writer.signed(.signalCode, Int64(code), width: 4)
+        writer.unsigned(.faultAddress, address)
+        writer.bytes(.signalInfo, information)
+      }
+    }
+    writer.end()
+  }
+
+  private func write(
+    _ thread: CoreThread, as key: IntermediateDumpKey, isFirst: Bool,
+    to writer: inout IntermediateDumpWriter
+  ) {
+    writer.startMap(key)
+    writer.unsigned(.threadID, UInt64(thread.id), width: 4)
+    if thread.id == process.processID, !process.name.isEmpty {
+      writer.bytes(.threadName, process.name)
+    }
+    if let pointer = thread.threadPointer, pointer != 0 {
+      writer.unsigned(.threadPointer, pointer)
+    }
+    writer.unsigned(.blockedSignals, thread.blockedSignals)
+    if isFirst, thread.id != process.processID {
+      writer.unsigned(.threadProcessorTime, thread.userTime.clampedAdding(thread.systemTime))
+    }
+    if !isFirst, let call = thread.waitingCall(image.architecture) {
+      writer.text(.systemCall, "\(call)")
+    }
+    writer.bytes(.generalRegisters, thread.registers)
+    writer.bytes(.floatingPointState, floatingPointState(of: thread, isWhole: isFirst))
+    writeStack(of: thread, to: &writer)
+    writer.end()
+  }
+
+  /// The state as the kernel puts it on a signal frame; nil where the core file does not have it.
+  private func floatingPointState(of thread: CoreThread, isWhole: Bool) -> [UInt8]? {
+    if image.architecture == .x86_64, isWhole, let place = thread.extendedState,
+      place.count <= Self.maximumStateSize
+    {
+      return image.bytes.slice(place).map(Array.init)
+    }
+    guard let place = thread.floatingPoint, place.count >= Self.legacyStateSize,
+      place.count <= Self.maximumStateSize, let state = image.bytes.slice(place)
+    else { return nil }
+    guard image.architecture == .arm64 else { return Array(state.prefix(Self.legacyStateSize)) }
+    // `struct user_fpsimd_state`: the vectors, fpsr, fpcr. In a signal frame magic and size come first, and
+    // the vectors last.
+    var bytes: [UInt8] = []
+    for word in [0x4650_8001, 528] as [UInt32] { bytes.append(littleEndian: word) }
+    return bytes + state.dropFirst(512).prefix(8) + state.prefix(512)
+  }
+
+  private func writeStack(of thread: CoreThread, to writer: inout IntermediateDumpWriter) {
+    guard let stack = stack(around: thread.stackPointer) else { return }
+    writer.unsigned(.stackRegionStart, stack.start.value)
+    writer.unsigned(.stackRegionEnd, stack.clampedEnd.value)
+    let zone = image.architecture == .x86_64 ? Self.redZone : 0
+    let start = max(stack.start, thread.stackPointer.clampedSubtracting(zone))
+    let pieces = memory.regions(in: AddressRange(from: start, to: stack.clampedEnd))
+    writer.startArray(.stack)
+    for piece in pieces.prefix(Self.maximumPieces) {
+      writer.startMap(.memoryRegion)
+      writer.unsigned(.regionAddress, piece.address.value)
+      writer.unsigned(.regionSize, UInt64(piece.count))
+      writer.end()
+    }
+    writer.end()
+  }
+
+  /// The mapping that a stack pointer is in, or the next readable one above it.
+  private func stack(around pointer: Address) -> AddressRange? {
+    let all = mappings.all
+    let index = all.partitioningIndex { !$0.range.ends(atOrBelow: pointer) }
+    guard let found = all[index...].first(where: { $0.protection.contains(.read) }),
+      found.range.contains(pointer) || index < all.count
+    else { return nil }
+    return found.range
+  }
+
+  private func writeMappings(to writer: inout IntermediateDumpWriter) {
+    let text = mappings.text
+    writer.startArray(.mappings)
+    for start in stride(from: 0, to: text.count, by: Self.chunkSize) {
+      writer.startMap(.mappingsChunk)
+      writer.bytes(.mappingsText, Array(text[start..<min(start + Self.chunkSize, text.count)]))
+      writer.end()
+    }
+    writer.end()
+  }
+
+  private func writeModules(to writer: inout IntermediateDumpWriter) {
+    writer.startArray(.modules)
+    for module in modules {
+      writer.startMap(.module)
+      writer.unsigned(.moduleAddress, module.address.value)
+      writer.write(.moduleSource, module.source)
+      if !module.path.isEmpty {
+        writer.text(.modulePath, module.path.replacing("\n", with: "\\012"))
+      }
+      if !module.programHeaders.isEmpty {
+        writer.bytes(.moduleProgramHeaders, module.programHeaders)
+      }
+      if !module.buildID.isEmpty { writer.bytes(.moduleBuildID, module.buildID) }
+      writer.end()
+    }
+    writer.end()
+  }
+
+  private func writeSystem(to writer: inout IntermediateDumpWriter) {
+    writer.startMap(.system)
+    writer.text(.kernelName, "Linux")
+    writer.text(.machine, image.architecture == .arm64 ? "aarch64" : "x86_64")
+    if let size = process.pageSize { writer.unsigned(.pageSize, size) }
+    writer.end()
+  }
+
+  private func writeCapture(to writer: inout IntermediateDumpWriter) {
+    writer.startMap(.capture)
+    writer.unsigned(
+      .threadsFound, UInt64(process.threads.count + process.omittedThreads))
+    if process.omittedThreads > 0 {
+      writer.unsigned(.threadsOmitted, UInt64(process.omittedThreads))
+    }
+    if let damage = image.damage {
+      writer.unsigned(.isIncomplete, 1, width: 1)
+      writer.text(.damage, damage)
+    }
+    writer.end()
+  }
+}

@@ -1,0 +1,146 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// The headers of an ELF core file: segments of memory, and where the notes are.
+///
+/// Reads nothing but headers. Every offset and size of the file is checked here, once.
+///
+/// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`); elf(5), PN_XNUM; Linux
+/// fs/binfmt_elf.c, elf_core_dump().
+struct CoreImage {
+  /// One range of the process's memory.
+  struct Segment {
+    let range: AddressRange
+    let protection: MemoryMapping.Protection
+    /// The place in the file of the bytes that are there; empty where the file has none.
+    let contents: Range<Int>
+    /// Bytes that the header promises and the file does not have.
+    let missingCount: UInt64
+  }
+
+  /// A process has 65,530 mappings by default.
+  private static let maximumHeaders = 1 << 18
+  private static let headerSize = 56
+  private static let (load, note): (UInt64, UInt64) = (1, 4)
+
+  let bytes: DumpBytes
+  let architecture: ProcessSnapshot.Architecture
+  /// In the file's order.
+  private(set) var segments: [Segment] = []
+  private(set) var notes: [Range<Int>] = []
+  /// Bytes of notes that the file does not have.
+  private(set) var missingNoteCount: UInt64 = 0
+  /// Headers that were not read: there are more than any process needs, or the file ends before them.
+  private(set) var missingHeaders = 0
+
+  /// True for the first bytes of a core file, of whatever processor.
+  static func isCore(_ start: ArraySlice<UInt8>) -> Bool {
+    start.starts(with: [0x7F, 0x45, 0x4C, 0x46]) && start.littleEndian(at: 16, width: 2) == 4
+  }
+
+  init(_ bytes: DumpBytes) throws(CoreError) {
+    self.bytes = bytes
+    guard let header = bytes.slice(0..<min(bytes.count, 64)), Self.isCore(header) else {
+      throw CoreError(.notACore, "byte 0")
+    }
+    // 64-bit, little-endian.
+    guard header.littleEndian(at: 4, width: 2) == 0x0102,
+      let machine = header.littleEndian(at: 18, width: 2), machine == 62 || machine == 183
+    else {
+      throw CoreError(
+        .unsupportedArchitecture,
+        "machine \(header.littleEndian(at: 18, width: 2) ?? 0), class \(header.littleEndian(at: 4, width: 1) ?? 0)"
+      )
+    }
+    architecture = machine == 62 ? .x86_64 : .arm64
+    guard let offset = header.littleEndian(at: 32, width: 8).flatMap({ Int(exactly: $0) }),
+      let size = header.littleEndian(at: 54, width: 2), size == UInt64(Self.headerSize),
+      let count = header.littleEndian(at: 56, width: 2)
+    else { throw CoreError(.notACore, "no program headers") }
+    let isExtended = count == 0xFFFF
+    readHeaders(at: offset, count: isExtended ? Self.extendedCount(bytes, header) : Int(count))
+  }
+
+  /// The count of program headers, if there are more than 16 bits hold: `sh_info` of the first section.
+  private static func extendedCount(_ bytes: DumpBytes, _ header: ArraySlice<UInt8>) -> Int {
+    guard let section = header.littleEndian(at: 40, width: 8).flatMap({ Int(exactly: $0) }),
+      section <= bytes.count, let count = bytes.integer(at: section + 44, width: 4)
+    else { return 0xFFFF }
+    return Int(clamping: count)
+  }
+
+  private mutating func readHeaders(at start: Int, count: Int) {
+    let fitting = start < bytes.count ? (bytes.count - start) / Self.headerSize : 0
+    let read = min(count, fitting, Self.maximumHeaders)
+    missingHeaders = count - read
+    // As many as come out of one page of the file.
+    let step = 256
+    for first in stride(from: 0, to: read, by: step) {
+      let place = start + first * Self.headerSize
+      let inStep = min(step, read - first)
+      guard let headers = bytes.slice(place..<place + inStep * Self.headerSize) else { return }
+      for index in 0..<inStep { readHeader(headers, at: index * Self.headerSize) }
+    }
+  }
+
+  private mutating func readHeader(_ headers: ArraySlice<UInt8>, at offset: Int) {
+    guard let type = headers.littleEndian(at: offset, width: 4),
+      let flags = headers.littleEndian(at: offset + 4, width: 4),
+      let fileOffset = headers.littleEndian(at: offset + 8, width: 8),
+      let address = headers.littleEndian(at: offset + 16, width: 8),
+      let fileSize = headers.littleEndian(at: offset + 32, width: 8),
+      let memorySize = headers.littleEndian(at: offset + 40, width: 8)
+    else { return }
+    switch type {
+    case Self.load:
+      let range = AddressRange(start: Address(address), byteCount: max(memorySize, fileSize))
+      guard !range.isEmpty else { return }
+      var protection: MemoryMapping.Protection = []
+      if flags & 4 != 0 { protection.insert(.read) }
+      if flags & 2 != 0 { protection.insert(.write) }
+      if flags & 1 != 0 { protection.insert(.execute) }
+      let wanted = min(fileSize, range.byteCount)
+      let contents = part(of: fileOffset, size: wanted)
+      segments.append(
+        Segment(
+          range: range, protection: protection, contents: contents,
+          missingCount: wanted &- UInt64(contents.count)))
+    case Self.note:
+      let contents = part(of: fileOffset, size: fileSize)
+      notes.append(contents)
+      missingNoteCount = missingNoteCount.clampedAdding(fileSize &- UInt64(contents.count))
+    default: return
+    }
+  }
+
+  /// The bytes of a range that the file has.
+  private func part(of offset: UInt64, size: UInt64) -> Range<Int> {
+    guard let start = Int(exactly: offset), start < bytes.count else { return 0..<0 }
+    return start..<start + Int(clamping: min(size, UInt64(bytes.count - start)))
+  }
+}
+
+extension CoreImage {
+  /// All memory of which the file has the bytes; of overlapping segments the one that starts lower counts.
+  var memory: [MemoryRegion] {
+    segments.filter { !$0.contents.isEmpty }.map { segment in
+      MemoryRegion(
+        address: segment.range.start, contents: CapturedBytes(of: bytes, segment.contents))
+    }
+  }
+
+  /// A sentence on what the file lacks; nil for a whole one.
+  var damage: String? {
+    let cut = segments.filter { $0.missingCount > 0 }
+    let bytes = cut.reduce(missingNoteCount) { $0.clampedAdding($1.missingCount) }
+    guard bytes > 0 || missingHeaders > 0 else { return nil }
+    var parts: [String] = []
+    if !cut.isEmpty {
+      parts.append("all or a part of \(cut.count) of \(segments.count) segments")
+    }
+    if missingNoteCount > 0 { parts.append("a part of its notes") }
+    if missingHeaders > 0 { parts.append("\(missingHeaders) program headers") }
+    return "the core file is cut off: it lacks " + parts.joined(separator: " and ")
+      + (bytes > 0 ? ", \(bytes) bytes" : "")
+  }
+}

@@ -1,0 +1,45 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// One entry of NT_FILE: a mapping of a file.
+///
+/// Source: Linux fs/binfmt_elf.c, fill_files_note().
+struct CoreMappedFile {
+  let range: AddressRange
+  /// Bytes from the start of the file.
+  let offset: UInt64
+  /// As in `/proc/<pid>/maps`, but that a line feed is one.
+  let path: String
+
+  /// The kernel writes 4 MiB at most.
+  private static let maximumSize = 64 << 20
+
+  /// Reads the descriptor; nil for one that cannot be.
+  static func list(
+    in bytes: DumpBytes, _ place: Range<Int>
+  ) -> (files: [CoreMappedFile], pageSize: UInt64)? {
+    guard place.count <= maximumSize, let note = bytes.slice(place),
+      let claimed = note.littleEndian(at: 0, width: 8),
+      let pageSize = note.littleEndian(at: 8, width: 8),
+      let count = Int(exactly: claimed), count <= (note.count - 16) / 24
+    else { return nil }
+    var files: [CoreMappedFile] = []
+    files.reserveCapacity(count)
+    var names = note.dropFirst(16 + count * 24)
+    for index in 0..<count {
+      let entry = 16 + index * 24
+      guard let start = note.littleEndian(at: entry, width: 8),
+        let end = note.littleEndian(at: entry + 8, width: 8),
+        let pages = note.littleEndian(at: entry + 16, width: 8),
+        let nameEnd = names.firstIndex(of: 0)
+      else { break }
+      files.append(
+        CoreMappedFile(
+          range: AddressRange(from: Address(start), to: Address(end)),
+          offset: pages.clampedMultiplied(by: pageSize),
+          path: String(decoding: names[..<nameEnd], as: UTF8.self)))
+      names = names[(nameEnd + 1)...]
+    }
+    return (files, pageSize)
+  }
+}

@@ -1,0 +1,85 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// The mappings of the process: the segments of a core file with the names of the files in them.
+struct CoreMappings {
+  private struct Mapping {
+    var range: AddressRange
+    var protection: MemoryMapping.Protection
+    var offset: UInt64 = 0
+    var path = ""
+  }
+
+  /// Longer texts are cut at a line.
+  private static let maximumTextSize = 64 << 20
+
+  /// Lines as `/proc/<pid>/maps` has them, without device, inode and whether a mapping is shared, which no
+  /// core file tells.
+  let text: [UInt8]
+  /// How many there are.
+  let count: Int
+  /// Sorted by address, without overlaps.
+  let all: [MemoryMapping]
+
+  /// - Parameters:
+  ///   - images: tell the rights of mappings that have no segment, as in core files of debuggers.
+  init(of image: CoreImage, _ process: CoreProcess, _ images: [CoreModule]) {
+    let files = process.files.sorted { $0.range.start < $1.range.start }
+    var mappings = image.segments.map { segment in
+      var mapping = Mapping(range: segment.range, protection: segment.protection)
+      if let file = files.element(containing: segment.range.start, by: \.range) {
+        let distance = segment.range.start.wrappedDistance(above: file.range.start)
+        (mapping.offset, mapping.path) = (file.offset.clampedAdding(distance), file.path)
+      }
+      return mapping
+    }
+    let covered = RangeSet(image.segments.map(\.range))
+    for file in files where !covered.contains(file.range.start) {
+      var protection: MemoryMapping.Protection = .read
+      if images.contains(where: { $0.hasCode(at: file.range.start) }) {
+        protection.insert(.execute)
+      }
+      mappings.append(
+        Mapping(
+          range: file.range, protection: protection, offset: file.offset, path: file.path))
+    }
+    // Names that the kernel gives mappings without a file.
+    let names = [
+      (process.auxiliaryValue(33), "[vdso]"),
+      // AT_RANDOM points into the stack of the main thread.
+      (process.auxiliaryValue(25), "[stack]"),
+    ]
+    for case (let address?, let name) in names {
+      if let index = mappings.firstIndex(where: { $0.range.contains(Address(address)) }),
+        mappings[index].path.isEmpty
+      {
+        mappings[index].path = name
+      }
+    }
+    all = MemoryMapping.inOrder(
+      mappings.map {
+        MemoryMapping(
+          range: $0.range, protection: $0.protection, fileOffset: $0.offset, path: $0.path)
+      })
+    count = all.count
+    text = Self.text(of: all)
+  }
+
+  private static func text(of mappings: [MemoryMapping]) -> [UInt8] {
+    var text: [UInt8] = []
+    for mapping in mappings {
+      func digits(_ value: UInt64) -> String { String(value, radix: 16) }
+      let rights: [(MemoryMapping.Protection, String)] = [
+        (.read, "r"), (.write, "w"), (.execute, "x"),
+      ]
+      let letters = rights.map { mapping.protection.contains($0) ? $1 : "-" }.joined()
+      let path = mapping.path.isEmpty ? "" : " " + mapping.path.replacing("\n", with: "\\012")
+      let line =
+        "\(digits(mapping.start.value))-\(digits(mapping.end.value)) \(letters)p "
+        + "\(digits(mapping.fileOffset)) 00:00 0\(path)\n"
+      guard text.count + line.utf8.count <= maximumTextSize else { break }
+      text += line.utf8
+    }
+    return text
+  }
+}

@@ -1,0 +1,135 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// An ELF image in the memory of a core file, with its headers as far as they are there.
+///
+/// Source: System V gABI, "Program Header"; elf(5).
+struct CoreModule {
+  let address: Address
+  let path: String
+  var source: ModuleSource?
+  /// Elf64_Phdr, one after the other; empty where the core file does not have them.
+  private(set) var programHeaders: [UInt8] = []
+  private(set) var buildID: [UInt8] = []
+  /// The addresses of its segments of code.
+  private var code: [AddressRange] = []
+  /// From the lowest page to the end of the last loaded segment.
+  private(set) var range: AddressRange
+
+  /// A linker writes a dozen.
+  private static let maximumHeaders = 128
+  private static let maximumNoteSize: UInt64 = 1 << 16
+
+  /// - Parameter memory: with the first page of the image, if the core file has it.
+  init(at address: Address, path: String, in memory: MemorySnapshot) {
+    (self.address, self.path) = (address, path)
+    range = AddressRange(start: address, byteCount: 1)
+    guard Self.isImage(at: address, in: memory), let offset = memory.word(at: address &+ 32),
+      let counts = memory.word(at: address &+ 56)
+    else { return }
+    let count = Int(min(counts & 0xFFFF, UInt64(Self.maximumHeaders)))
+    guard let headers = memory.bytes(at: address &+ offset, count: count * 56) else { return }
+    programHeaders = Array(headers)
+    readSegments(memory)
+  }
+
+  /// True where an ELF header lies.
+  static func isImage(at address: Address, in memory: MemorySnapshot) -> Bool {
+    memory.word(at: address).map { $0 & 0xFFFF_FFFF == 0x464C_457F } ?? false
+  }
+
+  private struct Header {
+    let (type, flags, address, fileSize, memorySize): (UInt64, UInt64, UInt64, UInt64, UInt64)
+  }
+
+  private var headers: [Header] {
+    stride(from: 0, to: programHeaders.count, by: 56).compactMap { start in
+      func field(_ offset: Int, _ width: Int) -> UInt64 {
+        programHeaders.littleEndian(at: start + offset, width: width) ?? 0
+      }
+      return Header(
+        type: field(0, 4), flags: field(4, 4), address: field(16, 8), fileSize: field(32, 8),
+        memorySize: field(40, 8))
+    }
+  }
+
+  private mutating func readSegments(_ memory: MemorySnapshot) {
+    let headers = headers
+    let loads = headers.filter { $0.type == 1 }
+    guard let lowest = loads.map({ $0.address & ~4095 }).min() else { return }
+    var end: UInt64 = 1
+    for load in loads {
+      let start = load.address &- lowest
+      end = max(end, start.clampedAdding(load.memorySize))
+      if load.flags & 1 != 0 {
+        code.append(AddressRange(start: address &+ start, byteCount: load.memorySize))
+      }
+    }
+    range = AddressRange(start: address, byteCount: end)
+    for note in headers where note.type == 4 && note.fileSize <= Self.maximumNoteSize {
+      if let bytes = memory.bytes(
+        at: address &+ (note.address &- lowest), count: Int(note.fileSize)),
+        let found = ELFFile.buildID(inNotes: Array(bytes))
+      {
+        buildID = found
+        return
+      }
+    }
+  }
+
+  /// The place in memory of the first header of a type.
+  func segment(ofType type: UInt64) -> AddressRange? {
+    let headers = headers
+    guard let lowest = headers.filter({ $0.type == 1 }).map({ $0.address & ~4095 }).min(),
+      let found = headers.first(where: { $0.type == type })
+    else { return nil }
+    return AddressRange(
+      start: address &+ (found.address &- lowest), byteCount: found.memorySize)
+  }
+
+  /// True in a segment of code.
+  func hasCode(at address: Address) -> Bool { code.contains { $0.contains(address) } }
+}
+
+extension CoreModule {
+  /// Modules that are looked for; every mapping of a hostile file could be one.
+  private static let limit = 1 << 14
+
+  /// Finds the images: of mapped files, of the kernel, and of the program where no note names its file.
+  static func all(_ process: CoreProcess, in memory: MemorySnapshot) -> [CoreModule] {
+    var modules: [CoreModule] = []
+    var seen: Set<Address> = []
+    func add(_ address: Address, _ path: String, _ source: ModuleSource? = nil) {
+      guard modules.count < limit, seen.insert(address).inserted else { return }
+      var module = CoreModule(at: address, path: path, in: memory)
+      module.source = source
+      modules.append(module)
+    }
+    if let address = process.auxiliaryValue(33).map({ Address($0) }),
+      isImage(at: address, in: memory)
+    {
+      add(address, "[vdso]", .kernel)
+    }
+    // AT_PHDR: the program's headers lie in its first page.
+    let headers = process.auxiliaryValue(3).map { Address($0) }
+    for file in process.files where file.offset == 0 {
+      // One without its first page in the core file is one if it has code, which its mappings tell.
+      let hasHeader = isImage(at: file.range.start, in: memory)
+      guard hasHeader || memory.word(at: file.range.start) == nil else { continue }
+      add(file.range.start, file.path)
+    }
+    if let headers {
+      let start = headers.alignedDown(to: 4096)
+      if !modules.contains(where: { $0.range.contains(headers) }), isImage(at: start, in: memory) {
+        add(start, "")
+      }
+      if let index = modules.firstIndex(where: {
+        $0.range.contains(headers) || $0.address == start
+      }) {
+        modules[index].source = .program
+      }
+    }
+    return modules
+  }
+}

@@ -1,0 +1,203 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// One thread as the notes of a core file have it.
+///
+/// Source: Linux include/linux/elfcore.h, struct elf_prstatus; arch/x86/include/asm/user_64.h, struct
+/// user_regs_struct; arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs.
+struct CoreThread {
+  let id: UInt32
+  /// `pr_cursig`; 0 for a process that no signal ended.
+  let signal: Int32
+  let blockedSignals: UInt64
+  /// Nanoseconds of CPU time; of the thread that the process is named after the time of all threads.
+  let (userTime, systemTime): (UInt64, UInt64)
+  /// As the kernel lays the registers out in a signal frame, without the trap that it notes there.
+  let registers: [UInt8]
+  let stackPointer: Address
+  let instructionPointer: Address
+  /// The `fs` base on x86_64; of arm64 another note has it.
+  var threadPointer: UInt64?
+  /// The system call that the thread was in; nil for none, or where that is not known.
+  var systemCall: Int32?
+  /// The place of the floating-point state, and of the XSAVE area.
+  var floatingPoint: Range<Int>?
+  var extendedState: Range<Int>?
+
+  private static let registersOffset = 112
+  private static let (x86Registers, armRegisters) = (27, 34)
+
+  /// Reads the descriptor of an NT_PRSTATUS note; nil for one that is too short.
+  init?(_ status: ArraySlice<UInt8>, _ architecture: ProcessSnapshot.Architecture) {
+    guard let signal = status.littleEndian(at: 12, width: 2),
+      let blocked = status.littleEndian(at: 24, width: 8),
+      let id = status.littleEndian(at: 32, width: 4),
+      let userTime = Self.time(status, at: 48), let systemTime = Self.time(status, at: 64)
+    else { return nil }
+    self.id = UInt32(truncatingIfNeeded: id)
+    self.signal = Int32(truncatingIfNeeded: signal)
+    blockedSignals = blocked
+    (self.userTime, self.systemTime) = (userTime, systemTime)
+    let count = architecture == .x86_64 ? Self.x86Registers : Self.armRegisters
+    let words = (0..<count).compactMap {
+      status.littleEndian(at: Self.registersOffset + $0 * 8, width: 8)
+    }
+    guard words.count == count else { return nil }
+    switch architecture {
+    case .arm64:
+      registers = Self.bytes(of: words)
+      (stackPointer, instructionPointer) = (Address(words[31]), Address(words[32]))
+    case .x86_64:
+      registers = Self.bytes(of: Self.signalFrameOrder(words))
+      (stackPointer, instructionPointer) = (Address(words[19]), Address(words[16]))
+      threadPointer = words[21]
+      // `orig_rax`: of a thread that is in no system call it is negative.
+      systemCall = Int32(exactly: words[15])
+    }
+  }
+
+  /// Nanoseconds in a `struct timeval`.
+  private static func time(_ bytes: ArraySlice<UInt8>, at offset: Int) -> UInt64? {
+    guard let seconds = bytes.littleEndian(at: offset, width: 8),
+      let microseconds = bytes.littleEndian(at: offset + 8, width: 8)
+    else { return nil }
+    return seconds.clampedMultiplied(by: 1_000_000_000)
+      .clampedAdding(microseconds.clampedMultiplied(by: 1000))
+  }
+
+  /// From r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs, eflags,
+  /// rsp, ss, fs_base, gs_base, ds, es, fs, gs to the order of `gregset_t`.
+  private static func signalFrameOrder(_ words: [UInt64]) -> [UInt64] {
+    let order = [9, 8, 7, 6, 3, 2, 1, 0, 14, 13, 4, 5, 12, 10, 11, 19, 16, 18]
+    let segments = [words[17], words[26], words[25], words[20]].enumerated()
+      .reduce(UInt64(0)) { $0 | ($1.element & 0xFFFF) << (16 * UInt64($1.offset)) }
+    return order.map { words[$0] } + [segments]
+  }
+
+  private static func bytes(of words: [UInt64]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for word in words { bytes.append(littleEndian: word) }
+    return bytes
+  }
+
+  /// The results of a system call that the end of the process broke off: EINTR, ERESTARTSYS and its kin.
+  ///
+  /// Source: Linux include/linux/errno.h.
+  private static let brokenOff: Set<Int64> = [-4, -512, -513, -514, -516]
+
+  /// The number of the system call that the thread waited in; nil where it was in none.
+  ///
+  /// Without the arguments: the kernel may have changed their registers.
+  func waitingCall(_ architecture: ProcessSnapshot.Architecture) -> Int32? {
+    // rax of `gregset_t`, x0.
+    let index = architecture == .x86_64 ? 13 : 0
+    guard let systemCall, systemCall >= 0,
+      let result = registers.littleEndian(at: index * 8, as: Int64.self),
+      Self.brokenOff.contains(result)
+    else { return nil }
+    return systemCall
+  }
+}
+
+/// What the notes of a core file tell of the process.
+struct CoreProcess {
+  var threads: [CoreThread] = []
+  /// Threads that were not read, because there are too many.
+  var omittedThreads = 0
+  /// NT_PRPSINFO.
+  var processID: UInt32?
+  var parentProcessID: UInt32?
+  /// The main thread's name, 15 bytes at most.
+  var name: [UInt8] = []
+  var niceValue: Int32?
+  /// NT_SIGINFO: 128 bytes.
+  var signalInformation: [UInt8]?
+  var auxiliaryVector: [UInt8] = []
+  var files: [CoreMappedFile] = []
+  var pageSize: UInt64?
+
+  /// A process can have more on the largest machines only.
+  private static let maximumThreads = 1 << 16
+  private static let maximumVectorSize = 1 << 14
+
+  init(of image: CoreImage) {
+    let bytes = image.bytes
+    CoreNotes(image: image).forEach { note in
+      let size = note.contents.count
+      func contents(_ limit: Int) -> ArraySlice<UInt8>? {
+        size <= limit ? bytes.slice(note.contents) : nil
+      }
+      switch note.kind {
+      case .processStatus:
+        guard threads.count < Self.maximumThreads else {
+          omittedThreads += 1
+          return
+        }
+        guard let status = contents(4096),
+          let thread = CoreThread(status, image.architecture)
+        else { return }
+        threads.append(thread)
+      case .process: if let information = contents(4096) { read(process: information) }
+      case .signalInformation:
+        // Debuggers write one for each thread; the first is that of the thread that got the signal.
+        if signalInformation == nil, threads.count < 2, let information = contents(4096),
+          information.count >= 128
+        {
+          signalInformation = Array(information.prefix(128))
+        }
+      case .auxiliaryVector:
+        if auxiliaryVector.isEmpty, let vector = contents(Self.maximumVectorSize) {
+          auxiliaryVector = Array(vector)
+        }
+      case .files:
+        if files.isEmpty, let list = CoreMappedFile.list(in: bytes, note.contents) {
+          (files, pageSize) = (list.files, list.pageSize)
+        }
+      case .floatingPoint: setLast(\.floatingPoint, note.contents)
+      case .extendedState: setLast(\.extendedState, note.contents)
+      case .armThreadPointer:
+        setLast(\.threadPointer, contents(4096)?.littleEndian(at: 0, width: 8))
+      case .armSystemCall:
+        setLast(
+          \.systemCall,
+          contents(4096)?.littleEndian(at: 0, width: 4).map { Int32(truncatingIfNeeded: $0) })
+      }
+    }
+    pageSize = auxiliaryValue(6) ?? pageSize
+  }
+
+  /// Notes of a thread stand behind its NT_PRSTATUS.
+  private mutating func setLast<Value>(
+    _ path: WritableKeyPath<CoreThread, Value?>, _ value: Value?
+  ) {
+    guard !threads.isEmpty, omittedThreads == 0 else { return }
+    threads[threads.count - 1][keyPath: path] = value
+  }
+
+  /// `struct elf_prpsinfo`: the nice value 3, process 24, parent 28, name 40 (16 bytes).
+  private mutating func read(process: ArraySlice<UInt8>) {
+    guard processID == nil, let id = process.littleEndian(at: 24, width: 4),
+      let parent = process.littleEndian(at: 28, width: 4),
+      let nice = process.littleEndian(at: 3, width: 1), process.count >= 56
+    else { return }
+    processID = UInt32(truncatingIfNeeded: id)
+    parentProcessID = UInt32(truncatingIfNeeded: parent)
+    niceValue = Int32(Int8(truncatingIfNeeded: nice))
+    name = Array(process.dropFirst(40).prefix(16).prefix { $0 != 0 })
+  }
+
+  /// A value of the auxiliary vector; nil without one.
+  ///
+  /// Source: getauxval(3).
+  func auxiliaryValue(_ type: UInt64) -> UInt64? {
+    let vector = auxiliaryVector[...]
+    var offset = 0
+    while let entry = vector.littleEndian(at: offset, width: 8),
+      let value = vector.littleEndian(at: offset + 8, width: 8), entry != 0
+    {
+      if entry == type { return value }
+      offset += 16
+    }
+    return nil
+  }
+}

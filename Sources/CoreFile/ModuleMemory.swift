@@ -1,0 +1,48 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Memory that a core file lacks because it is that of a file: code, and constants.
+///
+/// The kernel leaves such pages out by default (core(5), `coredump_filter`). They are taken from the modules'
+/// files, if these are the builds that the core file names, and only where no process can have changed them.
+struct ModuleMemory {
+  /// Files that are open at once, of which each costs a descriptor.
+  private static let maximumFiles = 256
+
+  private let parts: [MemoryRegion]
+
+  init(of snapshot: ProcessSnapshot, symbolDirectories: [String]) {
+    let known = RangeSet(snapshot.memory.regions.map(\.range))
+    var parts: [MemoryRegion] = []
+    var count = 0
+    // The innermost calls are what most is asked of.
+    let urgent = Set(
+      snapshot.threads.prefix(64).compactMap(\.instructionPointer)
+        .compactMap { snapshot.module(containing: $0)?.address })
+    let modules =
+      snapshot.modules.filter { urgent.contains($0.address) }
+      + snapshot.modules.filter { !urgent.contains($0.address) }
+    for module in modules where count < Self.maximumFiles && !module.buildID.isEmpty {
+      guard let file = ModuleContents(of: module, directories: symbolDirectories) else { continue }
+      count += 1
+      for part in file.constantParts {
+        for gap in known.gaps(in: part.range) {
+          guard let distance = part.range.offset(of: gap.start).flatMap({ Int(exactly: $0) }),
+            let size = Int(exactly: gap.byteCount)
+          else { continue }
+          let start = part.offset + distance
+          parts.append(
+            MemoryRegion(
+              address: gap.start, contents: CapturedBytes(of: file.bytes, start..<start + size)))
+        }
+      }
+    }
+    self.parts = parts
+  }
+
+  func add(to snapshot: inout ProcessSnapshot) {
+    guard !parts.isEmpty else { return }
+    snapshot.memory = MemorySnapshot(joining: snapshot.memory.regions + parts)
+  }
+}

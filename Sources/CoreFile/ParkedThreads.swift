@@ -1,0 +1,52 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The threads that this package's handler had stopped when the process ended.
+///
+/// A core file shows them waiting in the handler. What they did before is below the kernel's signal frame, which
+/// has their registers.
+///
+/// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
+struct ParkedThreads {
+  /// Frames of the handler, from its futex to the signal frame.
+  private static let maximumFrames = 24
+  /// The function in which threads wait, in a program that is not stripped.
+  private static let parkingFunction = "pm_handle_stop"
+
+  private let snapshot: ProcessSnapshot
+  private let walker: Stackwalker
+
+  init(of snapshot: ProcessSnapshot, _ symbols: SymbolSource) {
+    self.snapshot = snapshot
+    walker = Stackwalker(snapshot: snapshot, symbols: symbols)
+  }
+
+  func add(to snapshot: inout ProcessSnapshot) {
+    let crashed = snapshot.exception?.threadID
+    for index in snapshot.threads.indices where snapshot.threads[index].id != crashed {
+      guard let context = interrupted(snapshot.threads[index]) else { continue }
+      snapshot.threads[index].context = context
+      snapshot.threads[index].stackPointer = context.stackPointer
+      snapshot.threads[index].instructionPointer = context.instructionPointer
+      // That it waits in a call is the handler's doing.
+      snapshot.threads[index].systemCall = nil
+      snapshot.threads[index].captureMethod = .stopped
+    }
+  }
+
+  /// The registers that a thread had before the handler stopped it; nil for one that it did not stop.
+  private func interrupted(_ thread: ThreadSnapshot) -> CPUContext? {
+    let frames = walker.frames(of: thread, limit: Self.maximumFrames)
+    guard let index = frames.firstIndex(where: { $0.trust == .signalFrame }),
+      frames[..<index].contains(where: { $0.symbol?.linkageName == Self.parkingFunction }),
+      // The frame of the code that the handler returns to, whose stack pointer is at the kernel's.
+      let place = frames[..<index].last?.stackPointer
+    else { return nil }
+    let (offset, count) = snapshot.architecture == .x86_64 ? (40, 19) : (312, 34)
+    guard let registers = snapshot.memory.bytes(at: place &+ UInt64(offset), count: count * 8)
+    else { return nil }
+    return CPUContext(
+      architecture: snapshot.architecture, generalRegisters: registers, floatingPointState: nil)
+  }
+}

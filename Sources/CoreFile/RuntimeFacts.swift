@@ -1,0 +1,93 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The last messages of Swift's runtime and of the C library, found in the memory of a core file by the names
+/// of the variables that lead to them.
+///
+/// The handler finds the same by asking the runtimes; here the modules' files of the same builds tell the
+/// addresses.
+struct RuntimeFacts {
+  private static let messageLimit = 16384
+
+  private let snapshot: ProcessSnapshot
+  private let symbols: SymbolSource
+
+  init(of snapshot: ProcessSnapshot, _ symbols: SymbolSource) {
+    (self.snapshot, self.symbols) = (snapshot, symbols)
+  }
+
+  func add(to snapshot: inout ProcessSnapshot) {
+    // Of a process that lived on, the last message is of something else.
+    if snapshot.request == nil, snapshot.exception != nil {
+      snapshot.exception?.fatalMessage = fatalMessage
+      snapshot.exception?.abortMessage = abortMessage
+    }
+    snapshot.tasks = CoreTasks(of: snapshot, symbols).all
+  }
+
+  /// glibc's, behind its size of 4 bytes.
+  ///
+  /// Source: glibc sysdeps/posix/libc_fatal.c, `__abort_msg`.
+  private var abortMessage: String? {
+    let pointer = address(of: "__abort_msg", in: ["libc.so", "libc-2"])
+    return text(behind: pointer, skipping: 4)
+  }
+
+  /// Source: swift stdlib/public/runtime/Errors.cpp, `kFatalErrorMessage`, a static variable, and
+  /// swift_getFatalErrorMessageBuffer(), which returns its address.
+  private var fatalMessage: String? {
+    let pointer =
+      address(of: "_ZL18kFatalErrorMessage", in: ["libswiftCore.so"])
+      ?? address(of: "swift_getFatalErrorMessageBuffer", in: ["libswiftCore.so"])
+      .flatMap(addressReturned(by:))
+    return text(behind: pointer, skipping: 0)
+  }
+
+  private func text(behind pointer: Address?, skipping: UInt64) -> String? {
+    guard let pointer, let message = snapshot.memory.word(at: pointer), message != 0 else {
+      return nil
+    }
+    return snapshot.memory.text(at: Address(message) &+ skipping, limit: Self.messageLimit)
+  }
+
+  /// The address of a variable or a function in a library, else in the program, which may have the library
+  /// in itself.
+  private func address(of name: String, in libraries: [String]) -> Address? {
+    let modules =
+      snapshot.modules.filter { module in libraries.contains { module.name.hasPrefix($0) } }
+      + snapshot.modules.filter { $0.source == .program }
+    for module in modules {
+      if let found = symbols.addresses(of: [name], in: module)[name] { return found }
+    }
+    return nil
+  }
+
+  /// The address of a variable that a function returns, by its code.
+  private func addressReturned(by function: Address) -> Address? {
+    guard let code = snapshot.memory.bytes(at: function, count: 32) else { return nil }
+    switch snapshot.architecture {
+    case .x86_64:
+      // lea rax, [rip + distance]
+      let load: [UInt8] = [0x48, 0x8D, 0x05]
+      guard let start = (0..<16).first(where: { code.dropFirst($0).starts(with: load) }),
+        let distance = code.littleEndian(at: start + 3, as: Int32.self)
+      else { return nil }
+      return function &+ UInt64(start + 7) &+ UInt64(bitPattern: Int64(distance))
+    case .arm64:
+      // adrp x0, page; add x0, x0, #offset
+      for offset in stride(from: 0, to: 24, by: 4) {
+        guard let page = code.littleEndian(at: offset, as: UInt32.self),
+          page & 0x9F00_001F == 0x9000_0000,
+          let add = code.littleEndian(at: offset + 4, as: UInt32.self),
+          add & 0xFFC0_03FF == 0x9100_0000
+        else { continue }
+        let pages = Int64(page >> 5 & 0x7FFFF) << 2 | Int64(page >> 29 & 3)
+        let distance = (pages << 43) >> 31
+        return (function &+ UInt64(offset)).alignedDown(to: 4096)
+          &+ UInt64(bitPattern: distance) &+ UInt64(add >> 10 & 0xFFF)
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,86 @@
+internal import Foundation
+internal import IntermediateDump
+
+/// The programs that compressed core files are read by; systemd-coredump writes the first.
+enum Compression: String, CaseIterable {
+  case zstd, lz4, xz, gzip
+
+  /// The first bytes of a file.
+  ///
+  /// Source: RFC 8878, 3.1.1; LZ4 Frame Format, "Magic Number"; The .xz File Format, 2.1.1.1; RFC 1952, 2.3.1.
+  private var magic: [UInt8] {
+    switch self {
+    case .zstd: [0x28, 0xB5, 0x2F, 0xFD]
+    case .lz4: [0x04, 0x22, 0x4D, 0x18]
+    case .xz: [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0]
+    case .gzip: [0x1F, 0x8B, 0x08]
+    }
+  }
+
+  /// The compression of a file, by its first bytes; nil for another file.
+  init?(of start: ArraySlice<UInt8>) {
+    guard let found = Self.allCases.first(where: { start.starts(with: $0.magic) }) else {
+      return nil
+    }
+    self = found
+  }
+
+  /// Where PATH leads to the program; nil where it does not.
+  private var program: String? {
+    let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
+    return directories.split(separator: ":").lazy.map { "\($0)/\(rawValue)" }
+      .first { unsafe access($0, X_OK) == 0 }
+  }
+
+  /// Writes what a compressed file holds into a temporary one.
+  ///
+  /// - Parameters:
+  ///   - descriptor: at the file's start.
+  ///   - path: for errors.
+  ///   - directory: as of `SpoolFile`.
+  /// - Returns: the contents, and a sentence where the program could not read all of them.
+  func contents(
+    of descriptor: Int32, named path: String, in directory: String?
+  ) throws(ToolError) -> (bytes: DumpBytes, failure: String?) {
+    guard let program else {
+      throw ToolError(
+        path: path, "compressed by \(rawValue): install the program \(rawValue), which reads it")
+    }
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = ["-d", "-c"]
+    process.standardInput = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+    process.standardOutput = pipe
+    let errors = Pipe()
+    process.standardError = errors
+    do {
+      try process.run()
+    } catch {
+      throw ToolError(path: program, "cannot be started")
+    }
+    try? pipe.fileHandleForWriting.close()
+    try? errors.fileHandleForWriting.close()
+    var spool = try SpoolFile(in: directory)
+    defer { spool.close() }
+    do throws(ToolError) {
+      try InputFile.forEachPiece(of: pipe.fileHandleForReading.fileDescriptor, named: path) {
+        (piece) throws(ToolError) in try spool.append(piece)
+      }
+    } catch {
+      process.terminate()
+      process.waitUntilExit()
+      throw error
+    }
+    let said = String(
+      decoding: (try? errors.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    let bytes = try spool.finish()
+    guard process.terminationStatus != 0 || process.terminationReason == .uncaughtSignal else {
+      return (bytes, nil)
+    }
+    let reason = said.split(separator: "\n").first.map(String.init) ?? "it failed"
+    guard bytes.count > 0 else { throw ToolError(path: path, "\(rawValue): \(reason)") }
+    return (bytes, "\(rawValue) could not read all of it: \(reason)")
+  }
+}

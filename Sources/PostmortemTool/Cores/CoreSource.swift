@@ -1,0 +1,51 @@
+internal import CoreFile
+internal import Foundation
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// What reading a core file may use besides the file.
+struct CoreSource {
+  /// Searched for the modules' files.
+  var symbolDirectories: [String] = []
+  /// False for what the core file tells alone.
+  var readsFiles = true
+  /// For temporary files; nil for the usual place.
+  var spool: String?
+  /// Takes what is to be said beside the report.
+  var warn: (String) -> Void = { _ in }
+
+  /// Reads a core file out of its bytes.
+  func snapshot(of bytes: DumpBytes, named path: String) throws(ToolError) -> ProcessSnapshot {
+    do throws(CoreError) {
+      return try CoreReader.snapshot(
+        of: bytes, symbolDirectories: symbolDirectories, readsFiles: readsFiles)
+    } catch {
+      throw ToolError(path: path, error)
+    }
+  }
+
+  /// The contents of a compressed file; the same bytes for one that is not compressed.
+  ///
+  /// - Parameter descriptor: of the file.
+  func uncompressed(
+    _ bytes: DumpBytes, _ descriptor: Int32, named path: String
+  ) throws(ToolError) -> DumpBytes {
+    guard let compression = Compression(of: bytes.slice(0..<min(8, bytes.count)) ?? []) else {
+      return bytes
+    }
+    lseek(descriptor, 0, SEEK_SET)
+    let contents = try compression.contents(of: descriptor, named: path, in: spool)
+    if let failure = contents.failure { warn(failure) }
+    return contents.bytes
+  }
+}
+
+extension Arguments {
+  /// Of a command that shows files.
+  var coreSource: CoreSource {
+    CoreSource(
+      symbolDirectories: values(of: "--symbols"), readsFiles: !has("--no-symbols"),
+      spool: self["--spool"],
+      warn: { warn($0) })
+  }
+}

@@ -1,0 +1,104 @@
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+
+/// An unlinked temporary file that holds what cannot be read again: a pipe's bytes, or a program's output.
+///
+/// Pages of zeros become holes, as the kernel leaves them in core files; the file is gone with this process.
+struct SpoolFile {
+  /// Bytes of one block, which is a hole if all are 0.
+  private static let blockSize = 1 << 16
+  /// A core file has at most as many bytes as the process had addresses; of these, memory that was used.
+  private static let maximumSize = 1 << 43
+  /// The part of the file system that stays free.
+  private static let reserve: UInt64 = 256 << 20
+  /// Blocks between two looks at the free space.
+  private static let lookEvery = 256
+
+  let descriptor: Int32
+  private let directory: String
+  private var size = 0
+  private var block: [UInt8] = []
+  private var writtenBlocks = 0
+
+  /// Makes one.
+  ///
+  /// - Parameter directory: nil for TMPDIR, or else `/var/tmp`, which unlike `/tmp` is seldom in memory.
+  init(in directory: String?) throws(ToolError) {
+    let environment = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
+    let place = directory ?? (environment.isEmpty ? "/var/tmp" : environment)
+    self.directory = place
+    var path = Array((place + "/postmortem-XXXXXX").utf8CString)
+    descriptor = unsafe mkstemp(&path)
+    guard descriptor >= 0 else {
+      throw ToolError(path: place, "a temporary file: " + ToolError.text(errno))
+    }
+    unsafe unlink(path)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+
+  func close() { Foundation.close(descriptor) }
+
+  /// Takes bytes, whose order is that of the calls.
+  mutating func append(_ bytes: ArraySlice<UInt8>) throws(ToolError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let taken = rest.prefix(Self.blockSize - block.count)
+      block += taken
+      rest = rest.dropFirst(taken.count)
+      if block.count == Self.blockSize { try flush() }
+    }
+  }
+
+  private mutating func flush() throws(ToolError) {
+    defer { block.removeAll(keepingCapacity: true) }
+    let end = size + block.count
+    guard end <= Self.maximumSize else {
+      throw ToolError("more than \(Self.maximumSize >> 40) TiB, which no core file has")
+    }
+    if block.contains(where: { $0 != 0 }) {
+      if writtenBlocks % Self.lookEvery == 0 { try checkRoom() }
+      writtenBlocks += 1
+      try write()
+    }
+    size = end
+  }
+
+  private func write() throws(ToolError) {
+    var done = 0
+    while done < block.count {
+      let count = unsafe block.withUnsafeBytes {
+        unsafe pwrite(
+          descriptor, $0.baseAddress.map { unsafe $0 + done }, $0.count - done,
+          off_t(size + done))
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else {
+        throw ToolError(
+          path: directory, "\(ToolError.text(errno)); --spool names another directory")
+      }
+      done += count
+    }
+  }
+
+  /// Throws before the file system is full, on which others write too.
+  private func checkRoom() throws(ToolError) {
+    var status = statvfs()
+    guard unsafe fstatvfs(descriptor, &status) == 0 else { return }
+    let free = UInt64(status.f_bavail).clampedMultiplied(by: UInt64(status.f_frsize))
+    guard free > Self.reserve else {
+      throw ToolError(
+        path: directory,
+        "less than \(Self.reserve >> 20) MiB are free; --spool names another directory")
+    }
+  }
+
+  /// Ends it, and reads from it as its bytes are asked for.
+  mutating func finish() throws(ToolError) -> DumpBytes {
+    try flush()
+    guard ftruncate(descriptor, off_t(size)) == 0,
+      let bytes = DumpBytes(descriptor: descriptor, count: size)
+    else { throw ToolError(path: directory, ToolError.text(errno)) }
+    return bytes
+  }
+}

@@ -1,0 +1,63 @@
+internal import CoreFile
+internal import Foundation
+internal import IntermediateDump
+
+extension InputFile {
+  /// Reads standard input to its end: a core file of any size by way of a temporary file where it is a pipe,
+  /// anything else into memory.
+  static func standardInput(_ core: CoreSource) throws(ToolError) -> DumpBytes {
+    let name = "standard input"
+    var status = stat()
+    if unsafe fstat(0, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      let bytes = DumpBytes(descriptor: 0, count: Int(status.st_size)), isLarge(bytes)
+    {
+      return try core.uncompressed(bytes, 0, named: name)
+    }
+    var start: [UInt8] = []
+    var spool: SpoolFile?
+    defer { spool?.close() }
+    try forEachPiece(of: 0, named: name) { (piece) throws(ToolError) in
+      if spool != nil {
+        try spool?.append(piece)
+        return
+      }
+      start += piece
+      guard start.count >= 18 else { return }
+      if isLarge(DumpBytes(Array(start.prefix(18)))) {
+        var made = try SpoolFile(in: core.spool)
+        spool = made
+        try made.append(start[...])
+        spool = made
+        start = []
+      } else if start.count > maximumSize {
+        throw tooLarge(name)
+      }
+    }
+    guard var made = spool else { return DumpBytes(start) }
+    let bytes = try made.finish()
+    return try core.uncompressed(bytes, made.descriptor, named: name)
+  }
+
+  /// True for a core file and for what may hold one.
+  static func isLarge(_ bytes: DumpBytes) -> Bool {
+    let start = bytes.slice(0..<min(18, bytes.count)) ?? []
+    return CoreReader.isCore(start) || Compression(of: start) != nil
+  }
+
+  /// Passes what a descriptor gives, up to its end, in pieces that are not kept.
+  static func forEachPiece(
+    of descriptor: Int32, named path: String,
+    _ body: (ArraySlice<UInt8>) throws(ToolError) -> Void
+  ) throws(ToolError) {
+    var piece = [UInt8](repeating: 0, count: 1 << 18)
+    while true {
+      let count = unsafe piece.withUnsafeMutableBytes {
+        unsafe read(descriptor, $0.baseAddress, $0.count)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw ToolError(path: path, ToolError.text(errno)) }
+      guard count > 0 else { return }
+      try body(piece[..<count])
+    }
+  }
+}

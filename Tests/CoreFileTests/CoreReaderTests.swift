@@ -1,0 +1,147 @@
+import CoreFile
+import IntermediateDump
+import ProcessSnapshot
+import Testing
+
+@Suite("Core files")
+struct CoreReaderTests {
+  private func snapshot(_ core: SyntheticCore) throws -> ProcessSnapshot {
+    try CoreReader.snapshot(of: DumpBytes(core.bytes), readsFiles: false)
+  }
+
+  @Test("A core file of x86_64: process, exception, threads, memory")
+  func x86() throws {
+    let snapshot = try snapshot(SyntheticCore())
+    #expect(snapshot.architecture == .x86_64 && snapshot.capture.isComplete)
+    #expect(snapshot.process.processID == 4001 && snapshot.process.parentProcessID == 77)
+    #expect(snapshot.process.executablePath == "/opt/victim")
+    #expect(snapshot.process.userTime == 2_500_000_000)
+    #expect(snapshot.process.systemTime == 250_000_000)
+    #expect(snapshot.system.pageSize == 4096 && snapshot.system.machine == "x86_64")
+    // What no core file has.
+    #expect(snapshot.process.crashTime == nil && snapshot.system.kernelRelease == nil)
+    let exception = try #require(snapshot.exception)
+    #expect(exception.threadID == 4001 && exception.signal == 11 && exception.code == 1)
+    #expect(exception.address == 0xDEA_D000)
+    #expect(exception.trapNumber == nil && exception.trapErrorCode == nil)
+    #expect(snapshot.threads.map(\.id) == [4001, 4002])
+    #expect(snapshot.threads.map(\.name) == ["victim", nil])
+    #expect(snapshot.threads.map(\.systemCallNumber) == [nil, 202])
+    guard case .x86_64(let context) = snapshot.threads[0].context else {
+      Issue.record("no registers")
+      return
+    }
+    // By their places in user_regs_struct.
+    #expect(context.r15 == 0xA000 && context.rbp == 0xA004 && context.rbx == 0xA005)
+    #expect(context.r8 == 0xA009 && context.rcx == 0xA00B && context.rdx == 0xA00C)
+    #expect(context.rsi == 0xA00D && context.rdi == 0xA00E && context.rflags == 0xA012)
+    #expect(context.rip == 0x40_1000 && context.rsp == SyntheticCore.stack + 0x1000)
+    #expect(context.cs == 0xA011 && context.ss == 0xA014 && context.fs == 0xA019)
+    #expect(context.gs == 0xA01A && context.floatingPointState.first == 0x7F)
+    #expect(snapshot.threads[0].threadPointer == 0xA015)
+    #expect(snapshot.threads[0].blockedSignals == 0x4000)
+    let stack = try #require(snapshot.threads[0].stack.first)
+    #expect(stack.address == Address(SyntheticCore.stack + 0x1000 - 128))
+    #expect(stack.count == 0x1080 && stack.bytes.allSatisfy { $0 == 0x5A })
+    #expect(snapshot.memory.word(at: Address(SyntheticCore.stack)) == 0x5A5A_5A5A_5A5A_5A5A)
+    // The kernel left it out.
+    #expect(snapshot.memory.word(at: 0x40_1000) == nil)
+  }
+
+  @Test("A core file of arm64")
+  func arm64() throws {
+    var core = SyntheticCore()
+    core.isARM64 = true
+    let snapshot = try snapshot(core)
+    #expect(snapshot.architecture == .arm64)
+    guard case .arm64(let context) = snapshot.threads[0].context else {
+      Issue.record("no registers")
+      return
+    }
+    #expect(context.x[0] == 0xA000 && context.x[30] == 0xA01E && context.pstate == 0xA021)
+    #expect(context.sp == SyntheticCore.stack + 0x1000 && context.pc == 0x40_1000)
+    #expect(context.vectorRegisters.count == 512 && context.vectorRegisters.first == 0x7F)
+  }
+
+  @Test("Mappings and modules come from segments, NT_FILE and the headers in memory")
+  func modules() throws {
+    let snapshot = try snapshot(SyntheticCore())
+    #expect(snapshot.mappings.map(\.path) == ["/opt/victim", "/opt/victim", ""])
+    #expect(snapshot.mappings[1].protection == [.read, .execute])
+    #expect(snapshot.mappings[1].fileOffset == 4096)
+    let module = try #require(snapshot.modules.first)
+    #expect(snapshot.modules.count == 1 && module.path == "/opt/victim")
+    #expect(module.buildID == SyntheticCore.buildID && module.source == .program)
+    #expect(module.size == 0x2000 && module.hasCode(at: 0x40_1800))
+    // Without the first page nothing tells the build.
+    var other = SyntheticCore()
+    other.segments[0].bytes = []
+    let unknown = try self.snapshot(other)
+    #expect(unknown.modules.map(\.path) == ["/opt/victim"])
+    #expect(unknown.modules.first?.buildID == [])
+  }
+
+  @Test("A core file of a process that lived on is a dump without a crash")
+  func requested() throws {
+    var core = SyntheticCore()
+    core.signalInformation = nil
+    core.threads[0].signal = 0
+    let snapshot = try snapshot(core)
+    #expect(snapshot.request?.kind == .coreFile)
+    #expect(snapshot.exception?.signal == nil && snapshot.exception?.threadID == 4001)
+  }
+
+  @Test("Without NT_SIGINFO the signal is that of the first thread, and its code is not known")
+  func signalAlone() throws {
+    var core = SyntheticCore()
+    core.signalInformation = nil
+    let exception = try #require(try snapshot(core).exception)
+    #expect(exception.signal == 11 && exception.code == nil && exception.address == nil)
+  }
+
+  @Test("A core file that is cut off is read as far as it goes, and says so")
+  func truncated() throws {
+    let core = SyntheticCore()
+    let whole = core.bytes
+    let cut = try CoreReader.snapshot(
+      of: DumpBytes(Array(whole.dropLast(0x1800))), readsFiles: false)
+    #expect(!cut.capture.isComplete)
+    #expect(
+      cut.capture.damage
+        == "the core file is cut off: it lacks all or a part of 1 of 3 segments, 6144 bytes")
+    #expect(cut.modules.first?.buildID == SyntheticCore.buildID)
+    #expect(cut.memory.word(at: Address(SyntheticCore.stack + 0x7F8)) != nil)
+    #expect(cut.memory.word(at: Address(SyntheticCore.stack + 0x800)) == nil)
+    // Cut in the notes no thread may be left.
+    for size in stride(from: 0, to: whole.count, by: 97) {
+      let part = DumpBytes(Array(whole.prefix(size)))
+      guard let snapshot = try? CoreReader.snapshot(of: part, readsFiles: false) else { continue }
+      #expect(!snapshot.capture.isComplete && !snapshot.threads.isEmpty, "\(size)")
+    }
+  }
+
+  @Test("Other files and processors are refused")
+  func refused() throws {
+    func code(_ bytes: [UInt8]) -> CoreError.Code? {
+      do throws(CoreError) {
+        _ = try CoreReader.snapshot(of: DumpBytes(bytes), readsFiles: false)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    #expect(code([]) == .notACore)
+    var bytes = SyntheticCore().bytes
+    bytes[16] = 3
+    #expect(code(bytes) == .notACore)
+    bytes[16] = 4
+    bytes[18] = 243
+    #expect(code(bytes) == .unsupportedArchitecture)
+    bytes[18] = 62
+    bytes[4] = 1
+    #expect(code(bytes) == .unsupportedArchitecture)
+    var empty = SyntheticCore()
+    empty.threads = []
+    #expect(code(empty.bytes) == .noThreads)
+  }
+}

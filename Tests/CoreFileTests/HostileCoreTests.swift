@@ -1,0 +1,77 @@
+import CoreFile
+import CrashReport
+import IntermediateDump
+import ProcessSnapshot
+import Testing
+
+/// Core files that no kernel writes, or hardly ever.
+@Suite("Hostile core files")
+struct HostileCoreTests {
+  private func snapshot(_ bytes: [UInt8]) throws -> ProcessSnapshot {
+    try CoreReader.snapshot(of: DumpBytes(bytes))
+  }
+
+  @Test("60,000 and 70,000 segments", arguments: [60_000, 70_000])
+  func manySegments(_ count: Int) throws {
+    var core = SyntheticCore()
+    core.segments += (0..<count).map {
+      SyntheticCore.Segment(
+        address: 0x10_0000_0000 + UInt64($0) * 0x2000, bytes: [UInt8](repeating: 7, count: 16),
+        memorySize: 0x1000)
+    }
+    let snapshot = try snapshot(core.bytes)
+    #expect(snapshot.capture.isComplete)
+    #expect(snapshot.mappings.count == count + 3)
+    #expect(snapshot.memory.word(at: Address(0x10_0000_0000 + UInt64(count - 1) * 0x2000)) != nil)
+    #expect(CrashFacts(of: snapshot).cause == "unmapped-memory")
+  }
+
+  @Test("4,000 threads on one stack")
+  func manyThreads() throws {
+    var core = SyntheticCore()
+    core.threads = (0..<4000).map { SyntheticCore.Thread(id: 5000 + UInt32($0)) }
+    let snapshot = try snapshot(core.bytes)
+    #expect(snapshot.threads.count == 4000 && snapshot.capture.threadsFound == 4000)
+    #expect(CrashFacts(of: snapshot).signal == "SIGSEGV")
+  }
+
+  @Test("Segments that overlap, end behind the address space or promise more than there is")
+  func absurdSegments() throws {
+    var core = SyntheticCore()
+    let bytes = [UInt8](repeating: 3, count: 64)
+    core.segments += [
+      .init(address: SyntheticCore.stack + 8, bytes: bytes),
+      .init(address: .max - 7, bytes: bytes),
+      .init(address: 0, bytes: bytes, memorySize: .max),
+      .init(address: 0x6000, bytes: bytes, memorySize: 1),
+      .init(address: 0x7000_0000, memorySize: 1 << 62),
+    ]
+    let snapshot = try snapshot(core.bytes)
+    // The one that starts lower counts.
+    #expect(snapshot.memory.word(at: Address(SyntheticCore.stack + 8)) == 0x5A5A_5A5A_5A5A_5A5A)
+    #expect(!CrashReport(snapshot: snapshot, symbolicating: true).threads.isEmpty)
+  }
+
+  @Test("Every field of the headers at its limits")
+  func limits() throws {
+    let original = SyntheticCore().bytes
+    let end = 64 + 4 * 56
+    for place in stride(from: 16, to: end + 256, by: 4) {
+      for value: UInt8 in [0, 0x7F, 0x80, 0xFF] {
+        var bytes = original
+        for index in 0..<8 where place + index < bytes.count { bytes[place + index] = value }
+        _ = try? CoreReader.snapshot(of: DumpBytes(bytes), readsFiles: false)
+      }
+    }
+  }
+
+  @Test("NT_FILE that counts more entries than it has, and names without an end")
+  func files() throws {
+    var core = SyntheticCore()
+    core.files = (0..<2000).map {
+      .init(start: UInt64($0) * 0x1000, end: .max, pages: .max, path: "/opt/\($0)\n")
+    }
+    let snapshot = try snapshot(core.bytes)
+    #expect(snapshot.threads.count == 2)
+  }
+}
