@@ -235,7 +235,7 @@ let package = Package(
     .executableTarget(
       name: "proofs",
       dependencies: [
-        "CSignalSafe", "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab",
+        "CSignalSafe", "CoreFile", "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab",
         "CrashReport", "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps",
         "FaultInjector", "CrashReportUpload", "FoundationVictim", "HandlerOnly",
         "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool",

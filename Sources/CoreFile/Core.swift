@@ -52,6 +52,18 @@ struct Core {
     return first.signal == 0 ? nil : first.signal
   }
 
+  /// The same for a copy of the file, a compressed one, and one that is cut off behind the notes.
+  private var reportID: ReportID? {
+    var digest = DumpDigest()
+    for note in image.notes {
+      _ = image.bytes.forEachSlice(of: note) { digest.add($0) }
+    }
+    return Self.family?.other(for: digest.value)
+  }
+
+  /// The ID of no report.
+  private static let family = ReportID("c02ef11e-0000-4000-8000-000000000000")
+
   /// The dump; nil if it came to more than 256 MiB.
   var dump: [UInt8]? {
     let hint = 1 << 16 + process.threads.count * 2048 + mappings.text.count
@@ -80,6 +92,7 @@ struct Core {
 
   private func writeProcess(to writer: inout IntermediateDumpWriter) {
     writer.startMap(.process)
+    writer.write(.reportID, reportID)
     if let id = process.processID { writer.unsigned(.processID, UInt64(id), width: 4) }
     if let id = process.parentProcessID { writer.unsigned(.parentProcessID, UInt64(id), width: 4) }
     if let program = modules.first(where: { $0.source == .program }), !program.path.isEmpty {

@@ -23,6 +23,10 @@ struct RuntimeFacts {
       snapshot.exception?.fatalMessage = fatalMessage
       snapshot.exception?.abortMessage = abortMessage
     }
+    // A process that aborts says by it why.
+    if snapshot.exception?.signal == 6 {
+      snapshot.cxxException = CoreCxxException(of: snapshot, symbols).exception
+    }
     snapshot.tasks = CoreTasks(of: snapshot, symbols).all
   }
 

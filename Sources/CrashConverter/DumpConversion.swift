@@ -195,7 +195,7 @@ struct DumpConversion: ~Copyable {
   }
 
   /// - Parameter dump: whose bytes are read until the minidump is written.
-  private func store(
+  func store(
     _ snapshot: inout ProcessSnapshot, of dump: Dump?, as reportID: ReportID
   ) throws(Failure) -> FileStatus {
     let report: NewReport
@@ -228,7 +228,7 @@ struct DumpConversion: ~Copyable {
   ///   - isAnalysed: false to leave out all for which stacks are walked.
   ///   - source: the files with whose names the report was made. The same stack comes of the same
   ///     unwind tables; without them a walk ends earlier.
-  private func summarize(
+  func summarize(
     _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, source: SymbolSource?
   ) -> ProcessedDump.Summary {
     var crash: CrashFacts?
@@ -251,7 +251,7 @@ struct DumpConversion: ~Copyable {
   }
 
   /// A dump as it was read.
-  private struct Dump {
+  struct Dump {
     let document: IntermediateDumpDocument
     let identity: DumpIdentity
     let status: FileStatus

@@ -232,6 +232,10 @@ import Testing
     let memory = aborted { $0.cxxException = CxxException(typeName: "St9bad_alloc") }
     #expect(try finding(memory, ["_ZSt9terminatev"]).kind == "out-of-memory")
     #expect(try finding(aborted(), ["abort", "_ZSt9terminatev"]).kind == "cxx-terminate")
+    // It is not known whether one was caught, as in a core file.
+    var unknown = aborted()
+    unknown.cxxException = CxxException(typeName: nil)
+    #expect(try finding(unknown, ["abort", "_ZSt9terminatev"]).kind == "abort")
     #expect(try finding(aborted(), ["abort", "__cxa_pure_virtual"]).kind == "pure-virtual-call")
   }
 

@@ -114,6 +114,13 @@ extension Proof {
       ],
       full: .environment(name: "POSTMORTEM_LINES", value: "all")),
     Proof(
+      name: "cores",
+      summary:
+        "a core file makes the report that the dump of the same crash makes, with gdb's frames",
+      suites: ["CoreReportTests"],
+      covers: ["Sources/CoreFile", "Sources/PostmortemTool/Cores", "Docs/CoreFiles.md"],
+      full: .environment(name: "POSTMORTEM_CORES", value: "all")),
+    Proof(
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
       suites: [
         "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",

@@ -57,7 +57,10 @@ struct AbortFinding {
     if hasFrame("__cxa_pure_virtual") {
       return Finding(cause: .pureVirtualCall, evidence: [.ownAbort, .pureVirtualOnStack])
     }
-    if hasTerminate { return Finding(cause: .terminate, evidence: [.ownAbort, .terminateOnStack]) }
+    // One whose type is lost was caught all the same, or it is not known whether one was.
+    if hasTerminate, snapshot.cxxException == nil {
+      return Finding(cause: .terminate, evidence: [.ownAbort, .terminateOnStack])
+    }
     return Finding(cause: .abort, evidence: [.ownAbort])
   }
 

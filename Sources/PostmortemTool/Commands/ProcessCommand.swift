@@ -20,7 +20,16 @@ enum ProcessCommand: Subcommand {
     user's directory it works with that user's rights to files.
     """
   static let options: [CommandOption] = [
-    .database, .create, .sanitize, .noMemory, .quiet,
+    .database, .create,
+    CommandOption(
+      "--cores", value: "DIR", completing: .directory,
+      "make a report of each core file in DIR too, of which there is none yet; the files stay; may be given more "
+        + "than once"),
+    .spool,
+    CommandOption(
+      "--symbols", value: "DIR", completing: .directory,
+      "with --cores, look here too for files of the same builds, as for postmortem show"),
+    .sanitize, .noMemory, .quiet,
     .json(
       "print a JSON array of objects with reportID, file, outcome (complete, torn, ended, failed, quarantined or "
         + "left), reason, and until"),
@@ -39,8 +48,15 @@ enum ProcessCommand: Subcommand {
     let path = try ReportDatabase.place(
       arguments.database(), creating: arguments.has("--create"))
     let progress = ProgressLine("processing dumps:", isQuiet: arguments.has("--quiet"))
-    let processed = try processIntermediateDumps(
+    var processed = try processIntermediateDumps(
       database: path, privacy: arguments.privacy, progress: progress.update)
+    var unreadable = 0
+    for directory in arguments.values(of: "--cores") {
+      let cores = try CoreReports.make(
+        of: directory, in: path, arguments, progress: progress.update)
+      processed += cores.processed
+      unreadable += cores.failures
+    }
     progress.clear()
     let entries = processed.map(ProcessedEntry.init)
     if arguments.has("--json") {
@@ -51,6 +67,9 @@ enum ProcessCommand: Subcommand {
       for dump in processed { Terminal.print(dump.line(database: path) + "\n") }
     }
     if processed.isEmpty { try arguments.remark("No dumps waiting; \(counts(of: path)).") }
+    guard unreadable == 0 else {
+      throw ToolError("\(unreadable) core files could not be read")
+    }
     let failures = entries.count(where: \.isFailure)
     guard failures == 0 else {
       throw ToolError(path: path, "\(failures) of \(processed.count) dumps could not be processed")

@@ -56,12 +56,21 @@ struct SpoolFile {
     guard end <= Self.maximumSize else {
       throw ToolError("more than \(Self.maximumSize >> 40) TiB, which no core file has")
     }
-    if block.contains(where: { $0 != 0 }) {
+    if !block.isEmpty, !isZeros {
       if writtenBlocks % Self.lookEvery == 0 { try checkRoom() }
       writtenBlocks += 1
       try write()
     }
     size = end
+  }
+
+  /// By libc's comparison, each byte with the next: of a core file most is zeros.
+  private var isZeros: Bool {
+    guard block.first == 0 else { return false }
+    return unsafe block.withUnsafeBytes { bytes in
+      guard let base = bytes.baseAddress else { return true }
+      return unsafe memcmp(base, base + 1, bytes.count - 1) == 0
+    }
   }
 
   private func write() throws(ToolError) {

@@ -38,6 +38,14 @@ extension InputFile {
     return try core.uncompressed(bytes, made.descriptor, named: name)
   }
 
+  /// True for a regular file that is a core file, or may hold one.
+  static func mayBeCore(_ path: String) -> Bool {
+    let start = try? withFile(path, limit: .max) { (descriptor, size) throws(ToolError) in
+      DumpBytes(descriptor: descriptor, count: size)
+    }
+    return start.flatMap { $0 }.map(isLarge) ?? false
+  }
+
   /// True for a core file and for what may hold one.
   static func isLarge(_ bytes: DumpBytes) -> Bool {
     let start = bytes.slice(0..<min(18, bytes.count)) ?? []

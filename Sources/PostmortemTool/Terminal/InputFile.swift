@@ -36,7 +36,7 @@ enum InputFile {
     }
   }
 
-  private static func withFile<Result>(
+  static func withFile<Result>(
     _ path: String, limit: Int = maximumSize,
     _ body: (_ descriptor: Int32, _ size: Int) throws(ToolError) -> Result
   ) throws(ToolError) -> Result {

@@ -48,9 +48,8 @@ enum FuzzSeeds {
         [
           ExtremeDump.bytes(seed: $0, module: module),
           ExtremeMinidump.bytes(seed: $0, module: module),
-          ExtremeCore.bytes(seed: $0, module: module),
         ]
-      }
+      } + (0..<8).map { ExtremeCore.bytes(seed: $0, module: module) }
     case .elf, .dwarf: return [Array(try Data(contentsOf: URL(fileURLWithPath: module.path)))]
     case .files: return files()
     case .summary: return [summary()]

@@ -1,0 +1,74 @@
+internal import IntermediateDump
+package import ProcessSnapshot
+
+extension ProcessSnapshot {
+  /// The same with the memory alone that a handler keeps of a crash: a report is no second core file.
+  ///
+  /// The bounds are the defaults of `CaptureLimits`. Tasks, which a handler looks for, keep their own memory and
+  /// what their functions have allocated.
+  package var excerpt: ProcessSnapshot {
+    var excerpt = self
+    let crashed = exception?.threadID
+    var kept: [AddressRange] = []
+    var stacks = [[AddressRange]](repeating: [], count: threads.count)
+    let others = UInt64(max(1, threads.count))
+    let share = max(1 << 10, min(32 << 10, (6 << 20) / others))
+    for index in excerpt.threads.indices {
+      let thread = excerpt.threads[index]
+      guard let first = thread.stack.first?.address, let last = thread.stack.last?.range.last else {
+        continue
+      }
+      let limit: UInt64 = thread.id == crashed ? 1 << 20 : share
+      let whole = AddressRange(from: first, through: last)
+      stacks[index] = whole.map { Self.parts(of: $0, limit: limit) } ?? []
+      kept += stacks[index]
+    }
+    kept += tasks.flatMap(memory(of:)) + crashedMemory
+    excerpt.memory = MemorySnapshot(
+      joining: RangeSet(kept).ranges.flatMap(memory.regions(in:)).map {
+        MemoryRegion(address: $0.address, bytes: $0.bytes)
+      })
+    for index in excerpt.threads.indices {
+      let whole = excerpt.threads[index].stack.reduce(0) { $0 + $1.count }
+      excerpt.threads[index].stack = stacks[index].flatMap(excerpt.memory.regions(in:))
+      let kept = excerpt.threads[index].stack.reduce(0) { $0 + $1.count }
+      excerpt.threads[index].stackBytesOmitted = UInt64(max(0, whole - kept))
+    }
+    return excerpt
+  }
+
+  /// Three quarters from where a thread stood, and a quarter from where it began.
+  private static func parts(of stack: AddressRange, limit: UInt64) -> [AddressRange] {
+    guard stack.byteCount > limit else { return [stack] }
+    let bottom = limit / 4
+    return [
+      AddressRange(start: stack.start, byteCount: limit &- bottom),
+      AddressRange(start: stack.start &+ (stack.byteCount &- bottom), byteCount: bottom),
+    ]
+  }
+
+  /// Around the fault, the instruction, and where registers of the crashing thread point.
+  private var crashedMemory: [AddressRange] {
+    guard let context = exception?.context ?? threads.first?.context else { return [] }
+    let places =
+      context.generalRegisters.map { Address($0.value) } + [exception?.address].compactMap(\.self)
+    return places.map {
+      AddressRange(from: $0.clampedSubtracting(128), to: $0.clampedAdding(384))
+    }
+  }
+
+  /// A task, and the slabs in which its functions' frames lie.
+  ///
+  /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x78 the first slab; in a slab its
+  /// metadata, the next one, its capacity, and how much of it is used.
+  private func memory(of task: TaskSnapshot) -> [AddressRange] {
+    var found = [AddressRange(start: task.address, byteCount: 512)]
+    var slab = memory.word(at: task.address &+ 0x78).map { Address($0) }
+    for _ in 0..<64 {
+      guard let place = slab, place != 0, let sizes = memory.word(at: place &+ 16) else { break }
+      found.append(AddressRange(start: place, byteCount: min(sizes >> 32, 16384) &+ 32))
+      slab = memory.word(at: place &+ 8).map { Address($0) }
+    }
+    return found
+  }
+}

@@ -1,0 +1,91 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Thread-local variables of modules in the memory of a core file, as far as they lie at the same place in each
+/// thread: those of the program, and of the libraries that it was started with.
+///
+/// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def, the variables
+/// `_thread_db_`, which tell debuggers where fields of glibc's own structures lie.
+struct ThreadLocals {
+  /// The variables of a module: their offset from the thread pointer, and their bytes.
+  struct Block {
+    let offset: UInt64
+    let size: UInt64
+  }
+
+  private static let offsetName = "_thread_db_link_map_l_tls_offset"
+
+  let snapshot: ProcessSnapshot
+  let symbols: SymbolSource
+
+  /// Nil where a module has none, or their place is not known.
+  func block(of module: ModuleSnapshot) -> Block? {
+    guard let segment = segment(of: module) else { return nil }
+    let isProgram = module.source == .program
+    switch snapshot.architecture {
+    case .x86_64:
+      // Below the thread pointer, the program's first.
+      let own =
+        segment.size.clampedAdding(segment.alignment &- 1) & (0 &- segment.alignment)
+      guard let distance = isProgram ? own : linkersOffset(of: module) else { return nil }
+      return Block(offset: 0 &- distance, size: segment.size)
+    case .arm64:
+      // Above the thread control block, of 16 bytes.
+      guard let distance = isProgram ? max(16, segment.alignment) : linkersOffset(of: module)
+      else { return nil }
+      return Block(offset: distance, size: segment.size)
+    }
+  }
+
+  /// PT_TLS in the module's headers in memory.
+  private func segment(of module: ModuleSnapshot) -> (size: UInt64, alignment: UInt64)? {
+    let memory = snapshot.memory
+    guard let offset = memory.word(at: module.address &+ 32),
+      let counts = memory.word(at: module.address &+ 56)
+    else { return nil }
+    for index in 0..<min(counts & 0xFFFF, 128) {
+      let entry = module.address &+ offset &+ index &* 56
+      guard let type = memory.word(at: entry), type & 0xFFFF_FFFF == 7,
+        let size = memory.word(at: entry &+ 40), let alignment = memory.word(at: entry &+ 48)
+      else { continue }
+      let isPower = alignment > 0 && alignment & (alignment &- 1) == 0 && alignment <= 1 << 20
+      return (size, isPower ? alignment : 1)
+    }
+    return nil
+  }
+
+  /// `l_tls_offset` of the module's entry in the linker's list; nil for a block that is not at the same place
+  /// in each thread.
+  private func linkersOffset(of module: ModuleSnapshot) -> UInt64? {
+    let memory = snapshot.memory
+    let libraries = snapshot.modules.filter { module in
+      ["libc.so", "libc-2", "libpthread"].contains { module.name.hasPrefix($0) }
+    }
+    for library in libraries {
+      guard let place = symbols.addresses(of: [Self.offsetName], in: library)[Self.offsetName],
+        // Bits, count, offset.
+        let field = memory.bytes(at: place, count: 12)?.littleEndian(at: 8, width: 4),
+        let entry = linkEntry(of: module), let value = memory.word(at: entry &+ field)
+      else { continue }
+      // 0 and the largest numbers: not there.
+      return value > 0 && value < 1 << 32 ? value : nil
+    }
+    return nil
+  }
+
+  /// The address of the module's `struct link_map`.
+  private func linkEntry(of module: ModuleSnapshot) -> Address? {
+    let memory = snapshot.memory
+    guard let debug = snapshot.linkMap?.debugAddress else { return nil }
+    var entry = memory.word(at: debug &+ 8).map { Address($0) }
+    for _ in 0..<LinkMap.maximumEntries {
+      guard let place = entry, place != 0, let section = memory.word(at: place &+ 16) else {
+        return nil
+      }
+      if module.range.contains(Address(section)) { return place }
+      entry = memory.word(at: place &+ 24).map { Address($0) }
+    }
+    return nil
+  }
+}

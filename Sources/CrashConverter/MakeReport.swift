@@ -1,0 +1,68 @@
+internal import CrashReportDatabase
+package import IntermediateDump
+package import ProcessSnapshot
+internal import Stackwalk
+
+/// Makes a report of a process that no dump is of, such as one of a core file.
+///
+/// Doing it twice makes one report.
+///
+/// - Parameters:
+///   - snapshot: with the report's ID, the same for the same crash, and the memory that the report is to have.
+///   - name: of the file that it comes from.
+///   - path: the database's directory.
+///   - privacy: the most that the report may hold.
+/// - Returns: what was done; without a summary if the report was there already.
+/// - Throws: `CrashConverterError` only where no report can be made at all.
+package func makeReport(
+  of snapshot: ProcessSnapshot, named name: String, database path: String,
+  privacy: ReportPrivacy = .full
+) throws(CrashConverterError) -> ProcessedDump {
+  try withOwnersRights(to: path) { () throws(CrashConverterError) in
+    let database: CrashReportDatabase
+    do throws(CrashReportDatabaseError) {
+      database = try CrashReportDatabase(path: path)
+    } catch {
+      throw CrashConverterError(.databaseUnusable, error)
+    }
+    let conversion = DumpConversion(
+      database: database, annotations: [:], symbols: SymbolBudget(),
+      userStreams: UserStreams(sources: []), privacy: privacy)
+    let id = snapshot.reportID ?? ReportID()
+    do throws(DumpConversion.Failure) {
+      let summary = try conversion.convert(snapshot, as: id)
+      let damage = snapshot.capture.isComplete ? nil : snapshot.capture.damage ?? "cut off"
+      return ProcessedDump(
+        reportID: id, fileName: name, outcome: damage.map { .torn($0) } ?? .complete,
+        summary: summary)
+    } catch {
+      return ProcessedDump(
+        reportID: id, fileName: name, outcome: .failed(error.reason), summary: nil)
+    }
+  }
+}
+
+extension DumpConversion {
+  /// Makes a report of a snapshot, durably.
+  ///
+  /// - Returns: nil if the report was there already.
+  fileprivate func convert(
+    _ captured: ProcessSnapshot, as id: ReportID
+  ) throws(Failure) -> ProcessedDump.Summary? {
+    do throws(CrashReportDatabaseError) {
+      if try database.synchronize(id) { return nil }
+    } catch {
+      throw Failure(error)
+    }
+    var snapshot = captured.keeping(privacy, symbols: SymbolSource())
+    snapshot.reportID = id
+    if let symbols { snapshot.storedSymbols = symbols.gather(for: snapshot) }
+    do throws(Failure) {
+      let status = try store(&snapshot, of: nil, as: id)
+      return summarize(
+        snapshot, ReportIndex.Key(id, status: status), isAnalysed: true, source: symbols?.source)
+    } catch  where error.isReportThere {
+      return nil
+    }
+  }
+}

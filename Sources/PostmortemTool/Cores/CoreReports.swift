@@ -1,0 +1,46 @@
+internal import CoreFile
+internal import CrashConverter
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// Makes reports of the core files in a directory; the files stay.
+enum CoreReports {
+  /// Makes a report of each core file, as far as the database has none of it; other files are passed over.
+  ///
+  /// - Parameters:
+  ///   - directory: with the core files.
+  ///   - database: the database's own path.
+  ///   - progress: told how many of how many files were looked at.
+  /// - Returns: what was done, and how many core files could not be read, of which each was named on standard error.
+  static func make(
+    of directory: String, in database: String, _ arguments: Arguments,
+    progress: (_ done: Int, _ count: Int) -> Void
+  ) throws -> (processed: [ProcessedDump], failures: Int) {
+    try InputFile.requireDirectory(directory)
+    let names = InputFile.names(in: directory).sorted()
+    var processed: [ProcessedDump] = []
+    var failures = 0
+    for (index, name) in names.enumerated() {
+      defer { progress(index + 1, names.count) }
+      let path = "\(directory)/\(name)"
+      guard InputFile.mayBeCore(path) else { continue }
+      do {
+        let bytes = try InputFile.dump(at: path, arguments.coreSource)
+        // A compressed file can hold anything.
+        guard CoreReader.isCore(bytes.slice(0..<min(18, bytes.count)) ?? []) else { continue }
+        let file = try CrashFile(bytes, named: path, arguments.coreSource)
+        let excerpt = file.snapshot.excerpt
+        try file.checkReads()
+        processed.append(
+          try makeReport(
+            of: excerpt, named: name, database: database, privacy: arguments.privacy))
+      } catch let error as ToolError {
+        arguments.warn(error.description)
+        failures += 1
+      }
+    }
+    return (processed, failures)
+  }
+}

@@ -1,0 +1,91 @@
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Testing
+
+/// Core files on the command line; `CoreReportTests` in Tests/Proofs has those of real crashes.
+@Suite final class CoreFileCommandTests {
+  private let directory = try! TemporaryDirectory()
+
+  /// A core file with one thread, which got SIGSEGV, and nothing else.
+  private static var core: [UInt8] {
+    var status = [UInt8](repeating: 0, count: 336)
+    status[12] = 11
+    status[32] = 77
+    var note: [UInt8] = []
+    for word: UInt32 in [5, UInt32(status.count), 1] { note.append(littleEndian: word) }
+    note += Array("CORE\0\0\0\0".utf8) + status
+    var bytes: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
+    for half: UInt16 in [4, 62] { bytes.append(littleEndian: half) }
+    bytes.append(littleEndian: UInt32(1))
+    for word: UInt64 in [0, 64, 0] { bytes.append(littleEndian: word) }
+    bytes.append(littleEndian: UInt32(0))
+    for half: UInt16 in [64, 56, 1, 64, 0, 0] { bytes.append(littleEndian: half) }
+    for word: UInt32 in [4, 0] { bytes.append(littleEndian: word) }
+    for word: UInt64 in [120, 0, 0, UInt64(note.count), 0, 4] { bytes.append(littleEndian: word) }
+    return bytes + note
+  }
+
+  private func write(_ bytes: [UInt8], _ name: String) throws -> String {
+    let path = directory.path + "/" + name
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
+  private func run(
+    _ arguments: [String], path: String = "/usr/bin:/bin"
+  ) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"), arguments, in: directory.path,
+      environment: ["PATH": path, "TMPDIR": directory.path])
+  }
+
+  @Test func aCoreFileIsShownInAllForms() async throws {
+    let path = try write(Self.core, "anything")
+    let text = try await run(["show", path])
+    #expect(text.end.exitCode == 0 && text.standardOutput.contains("Thread 77 crashed"), "\(text)")
+    let json = try await run(["show", "--json", path])
+    let report = try #require(
+      try JSONSerialization.jsonObject(with: Data(json.standardOutput.utf8)) as? [String: Any])
+    #expect(report["complete"] as? Bool == true && report["reportID"] is String)
+    let page = try await run(["show", "--html", path])
+    #expect(page.end.exitCode == 0 && page.standardOutput.hasPrefix("<!DOCTYPE html>"))
+  }
+
+  @Test func theProgramThatReadsACompressedOneIsNamed() async throws {
+    for (magic, name) in [
+      ([0x28, 0xB5, 0x2F, 0xFD], "zstd"), ([0x04, 0x22, 0x4D, 0x18], "lz4"),
+    ] as [([UInt8], String)] {
+      let path = try write(magic + [UInt8](repeating: 0, count: 64), "core." + name)
+      let child = try await run(["show", path], path: directory.path)
+      #expect(child.end.exitCode == 1)
+      #expect(child.standardError.contains("install the program \(name)"), "\(child)")
+    }
+    // No temporary file is left.
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 2)
+  }
+
+  @Test func whatIsNoneIsSaid() async throws {
+    var other = Self.core
+    other[18] = 243
+    let machine = try await run(["show", try write(other, "core.other")])
+    #expect(machine.end.exitCode == 1 && machine.standardError.contains("machine 243"))
+    let cut = try await run(["show", try write(Array(Self.core.prefix(130)), "core.cut")])
+    #expect(cut.end.exitCode == 1 && cut.standardError.contains("the core file is cut off"))
+  }
+
+  @Test func coreFilesOfADirectoryBecomeReportsOnce() async throws {
+    let cores = try directory.subdirectory("cores")
+    try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/core.77"))
+    try Data("text".utf8).write(to: URL(fileURLWithPath: cores + "/notes"))
+    let database = directory.path + "/database"
+    for _ in 0..<2 {
+      let child = try await run(["process", "--create", "--cores", cores, database + "/"])
+      #expect(child.end.exitCode == 0 && child.standardOutput.contains("core.77"), "\(child)")
+      #expect(!child.standardOutput.contains("notes"))
+    }
+    let reports = try FileManager.default.contentsOfDirectory(atPath: database + "/pending")
+    #expect(reports.filter { $0.hasSuffix(".dmp") }.count == 1)
+    #expect(FileManager.default.fileExists(atPath: cores + "/core.77"))
+  }
+}

@@ -1,0 +1,159 @@
+import CrashCatalogue
+import CrashReport
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Minidump
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+/// The kernel's core file and the handler's dump of one crash make the same report, with the frames of gdb.
+@Suite("Reports from core files", .serialized)
+struct CoreReportTests {
+  private static let isFull =
+    ProcessInfo.processInfo.environment["POSTMORTEM_CORES"] == "all"
+
+  /// Of each family one; all that leave a core file with `--full`.
+  private static let kinds: [String] =
+    isFull
+    ? KnownCrash.all.map(\.kind)
+    : ["index-out-of-range", "cxx-exception", "double-free", "null-call", "await-chain"]
+
+  private static let configurations: [BuildConfiguration] =
+    isFull ? BuildConfiguration.dynamic : [.asTested]
+
+  /// What the kernel gives a core file of, in the place of the everyday run.
+  private static func place(of kind: String) -> CrashPlace {
+    switch kind {
+    case "await-chain": .task
+    case "double-free", "null-call": .pthread
+    default: .main
+    }
+  }
+
+  @Test("As from the dump, and as gdb", .needs(.gdb), arguments: kinds, configurations)
+  func sameReport(_ kind: String, _ configuration: BuildConfiguration) async throws {
+    if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
+      print("\(kind): no core file: \(obstacle)")
+      return
+    }
+    let victim = try await Victim(configuration)
+    _ = try await victim.die(kind, on: Self.place(of: kind), coreFile: .allowed)
+    let pending = victim.database + "/pending-serialized-dumps/"
+    let dumps = try victim.pendingFiles().filter {
+      !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo")
+    }
+    try #require(dumps.count == 1, "\(dumps)")
+    let dump = try Victim.snapshot(ofDump: pending + dumps[0])
+    let path = try CoreFile.path(in: try victim.directory("handled"))
+    let core = try CoreComparison.snapshot(ofCore: path)
+    #expect(core.capture.isComplete)
+    let comparison = CoreComparison(dump: dump, core: core)
+    #expect(comparison.frameCount >= 8)
+    #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n\n"))")
+
+    let gdb = try await GDB.view(
+      core: path, of: victim.executable, directory: try victim.directory("gdb"))
+    #expect(Set(core.threads.map(\.id)) == Set(gdb.threads))
+    #expect(core.exception?.threadID == gdb.crashedThread && core.exception?.signal == gdb.signal)
+    let walker = Stackwalker(snapshot: core, symbols: SymbolSource())
+    var stacks = StackComparison()
+    stacks.add(try #require(core.crashedThread), of: core, walker, gdb.frames)
+    #expect(stacks.frameCount >= 3)
+    #expect(stacks.differences.isEmpty, "\(stacks.differences.joined(separator: "\n"))")
+  }
+
+  @Test("A core file by a pipe, compressed, cut off, and as a report of a database", .needs(.gdb))
+  func waysIn() async throws {
+    if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
+      print("no core file: \(obstacle)")
+      return
+    }
+    let victim = try await Victim(.asTested)
+    _ = try await victim.dieAlone("double-free", on: .main, coreFile: .allowed)
+    let place = try victim.directory("alone")
+    let core = try CoreFile.path(in: place)
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    func run(_ line: String) async throws -> ChildProcess {
+      try await ChildProcess.run(
+        "/bin/sh", ["-c", line, tool, core], in: place,
+        environment: ["TMPDIR": place, "PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""])
+    }
+    let direct = try await run("\"$0\" show --no-cache \"$1\"")
+    #expect(direct.end.exitCode == 0 && direct.standardOutput.contains("free(): double free"))
+    #expect(!direct.standardOutput.contains("torn"))
+    for line in [
+      "\"$0\" show --no-cache - < \"$1\"", "cat \"$1\" | \"$0\" show --no-cache -",
+      "zstd -q -c \"$1\" | \"$0\" show --no-cache --spool . -",
+      "lz4 -q -c \"$1\" > core.lz4; \"$0\" show --no-cache ./core.lz4; r=$?; rm core.lz4; exit $r",
+    ] {
+      let other = try await run(line)
+      #expect(other.end.exitCode == 0, "\(line): \(other.standardError)")
+      #expect(other.standardOutput == direct.standardOutput, "\(line)")
+    }
+    let missing = try await run("zstd -q -c \"$1\" | PATH=/nowhere \"$0\" show -")
+    #expect(missing.end.exitCode == 1 && missing.standardError.contains("install the program zstd"))
+    // Nothing is left of the temporary files.
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place).count == 1)
+    let cut = try await run("head -c 3000000 \"$1\" | \"$0\" show -")
+    #expect(cut.standardOutput.contains("the core file is cut off"), "\(cut)")
+
+    let process = "\"$0\" process --create --quiet --cores . \(victim.database)"
+    let first = try await run(process)
+    #expect(first.end.exitCode == 0, "\(first.standardError)")
+    let reports = try victim.reports()
+    try #require(reports.count == 1)
+    #expect(direct.standardOutput.contains("\(reports[0].id)"))
+    _ = try await run(process)
+    #expect(try victim.reports().count == 1)
+    let size = try FileManager.default.attributesOfItem(atPath: reports[0].path)[.size] as? Int
+    #expect((size ?? 0) < 4 << 20)
+    let stored = CrashReport(
+      snapshot: try Victim.snapshot(of: reports[0]), symbolicating: true)
+    let shown = CrashReport(
+      snapshot: try CoreComparison.snapshot(ofCore: core), symbolicating: true)
+    #expect(stored.signature == shown.signature && stored.message == shown.message)
+    #expect(
+      stored.threads.map { $0.frames.map(\.address) }
+        == shown.threads.map { $0.frames.map(\.address) })
+  }
+
+  @Test(
+    "Programs of others", .needs(.gdb), arguments: ["/usr/bin/sleep", "/usr/bin/gdb"], [6, 11])
+  func foreignPrograms(_ program: String, _ signal: Int32) async throws {
+    if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
+      print("\(program): no core file: \(obstacle)")
+      return
+    }
+    let directory = try TemporaryDirectory()
+    let place = try directory.subdirectory("run")
+    // Waits until it sleeps, or waits for commands.
+    let child = try await ChildProcess.run(
+      "/bin/sh",
+      [
+        "-c",
+        """
+        mkfifo commands; exec 3<>commands
+        "$0" \(program.hasSuffix("gdb") ? "-nx -q" : "100") <&3 > /dev/null 2>&1 & p=$!
+        while ! grep -q '^State:.[S]' /proc/$p/status || [ "$(readlink /proc/$p/exe)" != "$0" ]; do :; done
+        kill -\(signal) $p; wait $p; exit 0
+        """, program,
+      ], in: place, coreFile: .allowed)
+    #expect(child.end.exitCode == 0)
+    let core = try CoreFile.path(in: place)
+    let snapshot = try CoreComparison.snapshot(ofCore: core)
+    let report = CrashReport(snapshot: snapshot, symbolicating: true)
+    #expect(snapshot.exception?.signal == signal && snapshot.exception?.wasSent == true)
+    #expect(report.cause?.kind == "sent-signal", "\(String(describing: report.cause))")
+    #expect(snapshot.process.executablePath == program && report.message == nil)
+    let gdb = try await GDB.view(
+      core: core, of: program, directory: try directory.subdirectory("gdb"))
+    var stacks = StackComparison()
+    stacks.add(
+      try #require(snapshot.crashedThread), of: snapshot,
+      Stackwalker(snapshot: snapshot, symbols: SymbolSource()), gdb.frames)
+    #expect(stacks.differences.isEmpty, "\(stacks.differences.joined(separator: "\n"))")
+  }
+}
