@@ -118,7 +118,7 @@ extension Proof {
       summary:
         "a core file makes the report that the dump of the same crash makes, with gdb's frames",
       suites: ["CoreReportTests"],
-      covers: ["Sources/CoreFile", "Sources/PostmortemTool/Cores", "Docs/CoreFiles.md"],
+      covers: ["Sources/CoreFile", "Sources/PostmortemTool/Cores", "Docs/Guide/CoreFiles.md"],
       full: .environment(name: "POSTMORTEM_CORES", value: "all")),
     Proof(
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
