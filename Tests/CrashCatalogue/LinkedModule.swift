@@ -1,5 +1,6 @@
 internal import CrashTestSupport
 internal import Foundation
+internal import IntermediateDump
 
 /// A module for crash-lab to be called by, without frame pointers and as small as modules come.
 public struct LinkedModule: Sendable {
@@ -20,6 +21,9 @@ public struct LinkedModule: Sendable {
     case highAddress
     /// Of a Swift library.
     case swiftOfLLD
+    /// A function without code and the one behind it both have an entry for one place in the table of unwind
+    /// information, the empty one last, as mold writes them.
+    case emptyEntryLast
   }
 
   public let path: String
@@ -29,7 +33,7 @@ public struct LinkedModule: Sendable {
     let sources = BuiltProducts.packageRoot + "/Examples/CrashLab/Module"
     let linker =
       switch layout {
-      case .lld, .swiftOfLLD: ["-fuse-ld=lld"]
+      case .lld, .swiftOfLLD, .emptyEntryLast: ["-fuse-ld=lld"]
       case .lldSeparate: ["-fuse-ld=lld", "-Wl,-z,separate-code"]
       case .lldWithoutReadOnly: ["-fuse-ld=lld", "-Wl,--no-rosegment"]
       case .gold: ["-fuse-ld=gold"]
@@ -48,5 +52,45 @@ public struct LinkedModule: Sendable {
     guard child.end.exitCode == 0 else {
       throw OutsideToolError("\(command[0]): \(child.end)\n\(child.standardError)")
     }
+    if layout == .emptyEntryLast { try putEmptyEntryLast() }
+  }
+
+  /// Writes two entries for the empty function's place over the first two of the table.
+  ///
+  /// lld has the empty function's alone. The function that loses its entry is on no stack.
+  ///
+  /// Source: Linux Standard Base Core, 10.6 (exception frames).
+  private func putEmptyEntryLast() throws {
+    var file = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    func word(_ place: Int) -> Int {
+      Int(Int32(truncatingIfNeeded: file.littleEndian(at: place, as: UInt32.self) ?? 0))
+    }
+    // e_phoff 32; PT_GNU_EH_FRAME. The first segment lies in the file as in memory.
+    let programHeaders = word(32)
+    guard
+      let entry = (0..<16).map({ programHeaders + $0 * 56 }).first(where: {
+        word($0) == 0x6474_E550
+      })
+    else { throw OutsideToolError("\(path) has no table of unwind information") }
+    let header = word(entry + 8)
+    let (start, empty) = (word(header + 12), word(header + 16))
+    // Length, place of the CIE or 0, start from its own place, size.
+    var description = header + 4 + word(header + 4)
+    while word(description) != 0 {
+      let isFunction = word(description + 4) != 0 && word(description + 12) > 0
+      if isFunction, description + 8 + word(description + 8) == header + start {
+        for (place, value) in zip(
+          stride(from: header + 12, to: header + 28, by: 4),
+          [start, description - header, start, empty])
+        {
+          file.replaceSubrange(
+            place..<place + 4, with: (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) })
+        }
+        try Data(file).write(to: URL(fileURLWithPath: path))
+        return
+      }
+      description += 4 + word(description)
+    }
+    throw OutsideToolError("\(path) has no function at the place of the empty one")
   }
 }

@@ -52,6 +52,12 @@ struct ImageTests {
     #expect(image.source == .linker)
     #expect(snapshot.modules.count { $0.path == module.path } == 1)
     #expect(snapshot.modules.filter { $0.source == .headers } == [])
+    // A guess may find the same frames.
+    let frames = try frames(snapshot)
+    let index = snapshot.modules.firstIndex { $0.path == module.path }
+    let inside = try #require(frames.firstIndex { $0.moduleIndex == index }, "\(frames)")
+    try #require(frames.count > inside + 1)
+    #expect(frames[inside + 1].trust == .callFrameInformation)
     if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
       print("\(layout): not compared with gdb: \(obstacle)")
       return
