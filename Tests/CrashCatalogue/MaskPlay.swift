@@ -27,6 +27,7 @@ public struct MaskPlay: Sendable, CustomTestStringConvertible {
     MaskPlay("programs"), MaskPlay("pending"), MaskPlay("sigwait"), MaskPlay("signalfd"),
     MaskPlay("own-handler"), MaskPlay("signalfd-abort", endsBy: 6),
     MaskPlay("signalfd-double-free", endsBy: 6, isLostInNewGlibc: true),
+    MaskPlay("abort-in-handler", endsBy: 6), MaskPlay("abort-under-own-mask", endsBy: 6),
     MaskPlay("unblocked", endsBy: 6),
     MaskPlay("ppoll", endsBy: 6), MaskPlay("other-thread", endsBy: 6),
   ]

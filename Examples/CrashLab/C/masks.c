@@ -354,6 +354,29 @@ static void fail_after_descriptor(void) {
   crash_double_free();
 }
 
+static void abort_here(int signal) {
+  (void)signal;
+  abort();
+}
+
+// The kernel adds sa_mask to the thread's mask, past every function of libc.
+static void abort_in_handler(void) {
+  struct sigaction action = {.sa_handler = abort_here};
+  sigaddset(&action.sa_mask, SIGABRT);
+  sigaction(SIGUSR1, &action, NULL);
+  printf("raises\n");
+  fflush(stdout);
+  raise(SIGUSR1);
+}
+
+static void abort_under_own_mask(void) {
+  uint64_t signal = 1ull << (SIGABRT - 1);
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &signal, NULL, sizeof signal);
+  printf("blocked past libc: %016llx\n", (unsigned long long)mask());
+  fflush(stdout);
+  abort();
+}
+
 static void unblock_later(void) {
   sigset_t set = set_of(SIGABRT, 0);
   block(set);
@@ -431,6 +454,8 @@ static const struct {
     {"own-handler", handle_later},
     {"signalfd-abort", abort_after_descriptor},
     {"signalfd-double-free", fail_after_descriptor},
+    {"abort-in-handler", abort_in_handler},
+    {"abort-under-own-mask", abort_under_own_mask},
     {"unblocked", unblock_later},
     {"ppoll", open_for_a_call},
     {"other-thread", leave_to_another},
