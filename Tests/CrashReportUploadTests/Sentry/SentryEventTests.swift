@@ -46,6 +46,23 @@ import Testing
     #expect(image["debug_id"] == "a3a2a1a0-a5a4-a7a6-a8a9-aaabacadaeaf")
   }
 
+  /// The version of Swift is not that of the C compiler, and the process is older than its handler.
+  @Test func versionAndAgesHaveTheirOwnNames() throws {
+    let event = event {
+      // In steps of 10 ms; the rest in nanoseconds.
+      $0.process.startTicks = 100
+      ($0.process.launchUptime, $0.process.crashUptime) = (5_100_000_000, 7_259_000_000)
+      $0.process.crashTime = 1_700_000_100_000_000_000
+      $0.process.launchTime = 1_700_000_097_841_000_000
+    }
+    let contexts = try #require(event.value(SentryCuts())["contexts"])
+    #expect(contexts["runtime"]?["name"] == "Swift" && contexts["runtime"]?["version"] == "6.3")
+    #expect(contexts["app"]?["uptime_seconds"] == .unsigned(6))
+    #expect(contexts["process"]?["handler_uptime_seconds"] == .unsigned(2))
+    #expect(contexts["app"]?["app_start_time"] == "2023-11-14T22:14:53.750000Z")
+    #expect(contexts["process"]?["handler_start_time"] == "2023-11-14T22:14:57.841000Z")
+  }
+
   @Test func whatOthersParserReads() throws {
     let hostile = "\"\\\u{0}\n\u{1F}é🙂\u{2028}"
     let event = event(fields: [hostile: hostile, "release": "x"]) {
