@@ -25,7 +25,7 @@ import Testing
 
     init(on loop: Loop) { self.loop = loop }
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
   }
 
   private static func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
