@@ -280,7 +280,7 @@ void pm_bind_now(void) {
   // A size that the compiler does not know makes it call the function.
   volatile size_t size = 8;
   memset(bytes, 0, size);
-  // The barriers keep the optimiser from dropping the calls.
+  // The barriers keep the optimizer from dropping the calls.
   __asm__ volatile("" : : "r"(bytes) : "memory");
   memcpy(bytes + 8, bytes, size);
   __asm__ volatile("" : : "r"(bytes) : "memory");

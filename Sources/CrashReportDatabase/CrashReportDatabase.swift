@@ -106,9 +106,9 @@ public struct CrashReportDatabase: Sendable {
     return try open().subdirectory(state).open(StoredReport.fileName(report.id))
   }
 
-  /// Synchronises a report that is in the database already to disk.
+  /// Synchronizes a report that is in the database already to disk.
   ///
-  /// Its writer may have died between the rename and the synchronisation.
+  /// Its writer may have died between the rename and the synchronization.
   ///
   /// - Returns: false if the report is neither pending nor completed.
   package func synchronize(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {

@@ -29,7 +29,7 @@ extension [UInt8] {
 extension FixedWidthInteger {
   /// Reads digits alone, without a sign; nil for anything else, and for a number that is too large.
   ///
-  /// In place of the standard library's `init(_:radix:)`, whose specialisations are 5 KB a caller.
+  /// In place of the standard library's `init(_:radix:)`, whose specializations are 5 KB a caller.
   package init?(digits text: Substring, radix: UInt64 = 10) {
     guard let value = number(text, radix: radix) else { return nil }
     self.init(exactly: value)

@@ -67,7 +67,7 @@ final class SymbolCacheDirectory: SymbolStore {
     guard bytes.count <= Self.maximumFileSize, let file = try? directory.createTemporary(name)
     else { return }
     do {
-      // Not synchronised: after a power cut its digest is wrong, and it is made again.
+      // Not synchronized: after a power cut its digest is wrong, and it is made again.
       try file.write(bytes)
       _ = try directory.rename(file.name, to: directory, name, replacing: true)
       removeOldest()

@@ -104,7 +104,7 @@ extension ProcessSnapshot {
   }
 
   /// Ends stacks at the top of those below them in the same mapping, which libc's control blocks are at:
-  /// stacks whose guards lie within them (glibc 2.42) share a mapping with their neighbours.
+  /// stacks whose guards lie within them (glibc 2.42) share a mapping with their neighbors.
   private mutating func separateStacks() {
     let tops = threads.compactMap { $0.threadPointer?.alignedDown(to: 4096).adding(4096) }.sorted()
     for index in threads.indices {

@@ -13,7 +13,7 @@ typedef void (*pm_signal_handler)(int, void *_Nullable, void *_Nullable);
 
 enum {
   PM_ENTRY_STACKS = 64,
-  // The handler takes 5 KiB where it is not optimised, before it goes to a stack of its own. Where signal frames are large, the
+  // The handler takes 5 KiB where it is not optimized, before it goes to a stack of its own. Where signal frames are large, the
   // stacks are larger.
   PM_ENTRY_STACK_SIZE = 32 << 10,
 };

@@ -1,4 +1,4 @@
-// The handler's state. A C global, because Swift initialises its own lazily in debug builds, and checks each access for
+// The handler's state. A C global, because Swift initializes its own lazily in debug builds, and checks each access for
 // exclusivity.
 #ifndef PM_STATE_H
 #define PM_STATE_H

@@ -245,7 +245,7 @@ PM_INLINE long pm_tgkill(int process, int thread, int signal) {
 }
 
 // Sends the process a signal, where a thread cannot be named. No ID that a refused getpid gave: kill(2) takes -1 for every process
-// that may be signalled, and other negative numbers for groups.
+// that may be signaled, and other negative numbers for groups.
 PM_INLINE long pm_kill(int process, int signal) {
   return process > 0 ? PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0) : -ESRCH;
 }

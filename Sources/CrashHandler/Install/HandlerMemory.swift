@@ -67,7 +67,7 @@ struct HandlerMemory: ~Copyable {
     _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: start), Int(end - start), populateWrite)
   }
 
-  /// Cuts off whole pages, whose protection can be changed without that of their neighbours.
+  /// Cuts off whole pages, whose protection can be changed without that of their neighbors.
   private mutating func wholePages(
     _ count: Int
   ) throws(CrashHandlerError) -> UnsafeMutableRawPointer {

@@ -49,7 +49,7 @@ package struct HangDump: Sendable {
 
   /// Takes the dump.
   ///
-  /// The hung thread is signalled if it runs; where it is not known, all that run are. One that
+  /// The hung thread is signaled if it runs; where it is not known, all that run are. One that
   /// waits never is.
   ///
   /// - Throws: `CrashHandlerError`, also where eight hangs last already.

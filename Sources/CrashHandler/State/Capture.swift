@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// `session` belongs to this dump, `installed` was fixed at launch, and `shared` is common to all
 /// threads and dumps of the process. Their memory is not freed while a thread can reach it. Swift
-/// globals would be initialised lazily in debug builds, and checked by the runtime at each access.
+/// globals would be initialized lazily in debug builds, and checked by the runtime at each access.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -1,4 +1,4 @@
-/// Knows the functions that compilers make, which come and go with optimisation and say nothing of a
+/// Knows the functions that compilers make, which come and go with optimization and say nothing of a
 /// cause.
 ///
 /// Source: swift lib/Demangling/NodePrinter.cpp, the words in front of a name.

@@ -72,7 +72,7 @@ package enum FunctionName {
     return declarationName(rest)
   }
 
-  /// A name without what tells one form of the function from another: its specialisation, its part
+  /// A name without what tells one form of the function from another: its specialization, its part
   /// between two suspensions.
   static func withoutVariants(_ name: String) -> Substring {
     var rest = name[...]

@@ -45,7 +45,7 @@ enum RuntimeCode {
   // MARK: - Functions
 
   /// True for a function of theirs that lies in the program's own module, by static linking or because
-  /// the optimiser inlined it.
+  /// the optimizer inlined it.
   ///
   /// - Parameters:
   ///   - function: as it was demangled.

@@ -7,7 +7,7 @@ struct SignatureName: Sendable, Equatable {
   init(_ function: String) {
     var name = FunctionName.short(function)
     // A closure counts as the function around it: its number changes with every closure that is
-    // added before it, and the optimiser makes one of both.
+    // added before it, and the optimizer makes one of both.
     while Self.isClosure(name), let separator = name.firstRange(of: " in ") {
       name = String(name[separator.upperBound...])
     }
@@ -48,7 +48,7 @@ struct SignatureName: Sendable, Equatable {
     return words.joined(separator: " ")
   }
 
-  /// The parts into which optimisers split a C function: "f.cold", "f.part.0".
+  /// The parts into which optimizers split a C function: "f.cold", "f.part.0".
   private static func withoutCompilerSuffix(_ name: String) -> String {
     // Names of Swift and C++ say so in words, which are left out already.
     guard !name.contains("("), !name.contains(" ") else { return name }

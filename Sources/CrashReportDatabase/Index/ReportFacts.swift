@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// The facts of a report that lists and exports show, found by analysing its minidump once.
+/// The facts of a report that lists and exports show, found by analyzing its minidump once.
 package struct ReportFacts: Sendable, Equatable, Codable {
   /// The product's name, else the executable's.
   package var program: String?

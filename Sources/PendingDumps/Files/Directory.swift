@@ -302,7 +302,7 @@ extension Directory {
   /// - Parameters:
   ///   - workshop: the directory, on the same file system, in which it is written first.
   ///   - replacing: true if a file of that name may be lost.
-  ///   - synchronizing: false if the caller will synchronise this directory.
+  ///   - synchronizing: false if the caller will synchronize this directory.
   /// - Returns: false if there was one and it was not to be replaced.
   package func put(
     _ bytes: [UInt8], as name: String, by workshop: borrowing Directory, replacing: Bool,

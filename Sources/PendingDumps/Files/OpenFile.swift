@@ -36,7 +36,7 @@ package struct OpenFile: ~Copyable, Sendable {
   /// Returns when the file's bytes, or the directory's entries, are on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     while fsync(descriptor) != 0 {
-      // EINVAL: the file system does not synchronise this kind of file.
+      // EINVAL: the file system does not synchronize this kind of file.
       if errno == EINVAL || errno == EROFS { return }
       guard errno == EINTR else {
         throw CrashReportDatabaseError(systemCall: "writing \(path) to the disk", errno: errno)

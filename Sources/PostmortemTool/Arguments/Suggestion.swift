@@ -54,7 +54,7 @@ enum Suggestion {
     guard let best = near.min(by: { $0 < $1 }) else { return "" }
     return "; did you mean '\(best.1)'?"
   }
-  /// The count of insertions, removals, replacements and swaps of neighbours between two words.
+  /// The count of insertions, removals, replacements and swaps of neighbors between two words.
   ///
   /// Source: optimal string alignment (Damerau-Levenshtein, restricted).
   private static func distance(_ left: String, _ right: String) -> Int {

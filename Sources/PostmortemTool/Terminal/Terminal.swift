@@ -49,7 +49,7 @@ enum Terminal {
     let pipe = Pipe()
     let environment = ProcessInfo.processInfo.environment
     pager.executableURL = URL(fileURLWithPath: "/bin/sh")
-    // Quits where the text fits on one screen, and passes colours on.
+    // Quits where the text fits on one screen, and passes colors on.
     pager.environment = ["LESS": "FRX"].merging(environment) { $1 }
     pager.arguments = ["-c", environment["PAGER"].flatMap { $0.isEmpty ? nil : $0 } ?? "less"]
     pager.standardInput = pipe
@@ -92,7 +92,7 @@ enum Terminal {
     return Int(size.ws_col)
   }
 
-  /// True if standard output is a terminal on which colour is not turned off.
+  /// True if standard output is a terminal on which color is not turned off.
   ///
   /// Source: no-color.org.
   static var usesColor: Bool {

@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 final class WordFilter: Sendable {
-  /// In place of other words: no address, recognised in a report, and the same as Crashpad's.
+  /// In place of other words: no address, recognized in a report, and the same as Crashpad's.
   static let replacement: UInt64 = 0x0DEF_ACED_0DEF_ACED
 
   private let places: RangeSet

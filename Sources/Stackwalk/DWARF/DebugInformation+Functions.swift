@@ -146,7 +146,7 @@ extension DWARFUnitContent {
         let low = max(start, outer[other].start)
         let high = min(range.clampedEnd, outer[other].clampedEnd)
         if low < high {
-          // Neighbours become one.
+          // Neighbors become one.
           if let last = found.last, last.clampedEnd == low {
             found[found.count - 1] = AddressRange(from: last.start, to: high)
           } else {

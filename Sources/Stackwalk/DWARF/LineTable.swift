@@ -54,7 +54,7 @@ final class LineTable {
   }
 
   /// Visits the lines of a function's code in order: the same that `lineRow(at:from:)` finds, of which
-  /// neighbours are joined.
+  /// neighbors are joined.
   ///
   /// - Parameter range: of the function; code without any line is left out.
   func visitLines(in range: AddressRange, _ limit: WorkLimit, _ body: (AddressRange, Row) -> Void) {

@@ -53,7 +53,7 @@ enum FrameSetup: Equatable {
   }
 }
 
-/// Recognises code that ends in a call.
+/// Recognizes code that ends in a call.
 enum CallInstruction {
   /// Checks the 8 bytes before a return address.
   ///

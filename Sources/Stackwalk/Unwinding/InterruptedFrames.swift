@@ -19,7 +19,7 @@ struct SignalFrameMethod: UnwindMethod {
       UnwindState(registers: interrupted, trust: .signalFrame, isReturnAddress: false))
   }
 
-  /// Recognises the code that signal handlers return to, which no call comes before.
+  /// Recognizes the code that signal handlers return to, which no call comes before.
   static func isTrampoline(at address: Address, in process: UnwindProcess) -> Bool {
     let trampoline = process.registers.signalTrampoline
     guard process.isExecutable(address) else { return false }

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Recognises arm64 code that returns by the link register as it is.
+/// Recognizes arm64 code that returns by the link register as it is.
 ///
 /// Where code reaches `ret` without a call and without reading the register back, the register holds the
 /// address of the caller now: what calls has to save it first, and reads it back before it returns. Which way a

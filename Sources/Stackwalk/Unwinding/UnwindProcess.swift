@@ -135,7 +135,7 @@ final class UnwindProcess {
     }
   }
 
-  /// Recognises the functions that the kernel starts threads and programs in, by their names or, in
+  /// Recognizes the functions that the kernel starts threads and programs in, by their names or, in
   /// a stripped libc, by the code behind the call, which never returns.
   func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
@@ -196,7 +196,7 @@ final class UnwindProcess {
     return next
   }
 
-  /// A thread's stack, which may share its mapping with its neighbours', else the mapping.
+  /// A thread's stack, which may share its mapping with its neighbors', else the mapping.
   private func wholeStack(around address: Address) -> AddressRange? {
     let index = stackRanges.partitioningIndex { $0.start > address } - 1
     if index >= 0, stackRanges[index].contains(address) { return stackRanges[index] }

@@ -9,7 +9,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 @safe
 struct WordSanitizer {
-  /// No address, recognised in a dump, and the same as Crashpad's.
+  /// No address, recognized in a dump, and the same as Crashpad's.
   static var replacement: UInt64 { @_noLocks get { 0x0DEF_ACED_0DEF_ACED } }
 
   private let mappings: MappingTable

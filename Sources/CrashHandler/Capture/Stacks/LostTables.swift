@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// Writes the unwind tables of images on the crashing thread's stack whose files no longer exist: removed,
 /// replaced, or memory from the first.
 ///
-/// libc's functions and optimised code keep no frame pointers, and nobody can read the tables that lead to
+/// libc's functions and optimized code keep no frame pointers, and nobody can read the tables that lead to
 /// their callers after the crash. The ELF header is written too, by which they are found.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).

@@ -79,7 +79,7 @@ struct StackWriter {
 
   /// The address to capture a stack from, and the mapping that it is in; nil for what is no stack.
   ///
-  /// Stacks whose guards lie within them (glibc 2.42) share one mapping with their neighbours. libc keeps
+  /// Stacks whose guards lie within them (glibc 2.42) share one mapping with their neighbors. libc keeps
   /// a thread's control block at the top of its stack, in the last page.
   private func place(
     from wanted: UInt64, _ threadPointer: UInt64

@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// The memory of everything that the program tells of itself while it runs.
 ///
 /// One piece of static memory, all zeros at first: it is there before `startHandler`, needs no
-/// initialisation, and a forked child has its own copy.
+/// initialization, and a forked child has its own copy.
 ///
 /// RUNS-DURING-CRASH.
 @safe
