@@ -17,7 +17,9 @@ struct Thread {
     unsafe pthread_attr_init(&attributes)
     defer { unsafe pthread_attr_destroy(&attributes) }
     if let stackSize {
-      let result = unsafe pthread_attr_setstacksize(&attributes, stackSize)
+      // 128 KiB on arm64.
+      let least = sysconf(Int32(_SC_THREAD_STACK_MIN))
+      let result = unsafe pthread_attr_setstacksize(&attributes, max(stackSize, least))
       check(result, "pthread_attr_setstacksize")
     }
     var handle = pthread_t()

@@ -29,21 +29,29 @@ public enum CatalogueSelection {
     }
   }
 
-  /// What every change is tested with: all kinds, and all conditions with a kind of each sort.
+  /// What every change is tested with: all kinds on every kind of thread, and all conditions with kinds of three sorts.
   ///
-  /// Kinds run on every kind of thread; conditions with a fault, an abort, traps of Swift's runtime and a stack
-  /// overflow. One pair in four runs in another build too.
+  /// The sorts are a fault, an abort, two traps of Swift's runtime and a stack overflow; the condition decides which
+  /// three. One pair in eight runs in another build too. `full` has all.
   public static func everyChange() -> [CatalogueCase] {
     let others: [BuildConfiguration] = [.release, .staticDebug, .staticRelease]
-    return full(builds: [.asTested]).filter { testCase in
-      testCase.condition.group == .place
-        || CrashCondition.representatives.contains(testCase.death.kind)
-    }.flatMap { testCase -> [CatalogueCase] in
-      // To convert what these leave takes unoptimised code seconds.
-      if testCase.condition.isHeavy, testCase.death.kind != "null-read" { return [] }
+    let cases = full(builds: [.asTested]).filter { testCase in
+      guard testCase.condition.group != .place else { return true }
+      // To convert what the heavy ones leave takes unoptimised code seconds.
+      return testCase.condition.isHeavy
+        ? testCase.death.kind == "null-read"
+        : CrashCondition.representatives.contains(testCase.death.kind)
+    }
+    let chosen = CrashCondition.all.flatMap { condition -> [CatalogueCase] in
+      let own = cases.filter { $0.condition.name == condition.name }
+      guard condition.group != .place, own.count > 3 else { return own }
+      let start = Int(hash(condition.name) % UInt64(own.count))
+      return (0..<3).map { own[(start + $0) % own.count] }
+    }
+    return chosen.flatMap { testCase -> [CatalogueCase] in
       let number = hash("\(testCase.death.kind) \(testCase.condition.name)")
-      guard number % 4 == 0 else { return [testCase] }
-      let build = others[Int(number / 4 % UInt64(others.count))]
+      guard number % 8 == 0 else { return [testCase] }
+      let build = others[Int(number / 8 % UInt64(others.count))]
       return [
         testCase,
         CatalogueCase(testCase.death, testCase.condition, on: testCase.place, build),
@@ -90,7 +98,7 @@ public enum CatalogueSelection {
   private static func isEverydayOfARM64(_ crash: KnownCrash, _ testCase: CatalogueCase) -> Bool {
     guard testCase.isAlone else {
       return CrashCondition.representatives.contains(crash.kind)
-        && hash("\(crash.kind) \(testCase.condition.name)") % 5 == 0
+        && hash("\(crash.kind) \(testCase.condition.name)") % 8 == 0
     }
     let place = crash.places[Int(hash(crash.kind) % UInt64(crash.places.count))]
     let isDebugged = KnownCrash.debugged.contains { $0.kind == crash.kind }

@@ -63,9 +63,11 @@ struct ProofRecord: Sendable {
       failing.insert(id)
       return ["✘ \(Self.short(id))"] + (payload.messages ?? []).map { "    \($0.text)" }
     case "testSkipped" where functions.contains(id):
-      let reason = payload.comments?.first ?? "no reason given"
-      skipped[reason, default: 0] += 1
-      return ["- \(Self.short(id)): skipped, \(reason)"]
+      return skip(id, payload)
+    case "testCaseCancelled":
+      // It has begun, and was not run.
+      casesOf[id, default: 0] -= 1
+      return skip(id, payload)
     case "testEnded" where functions.contains(id):
       let count = parameterized.contains(id) ? casesOf[id] ?? 0 : 1
       tests += 1
@@ -78,6 +80,12 @@ struct ProofRecord: Sendable {
     default: break
     }
     return []
+  }
+
+  private mutating func skip(_ id: String, _ payload: TestEvent.Payload) -> [String] {
+    let reason = payload.comments?.first ?? "no reason given"
+    skipped[reason, default: 0] += 1
+    return ["- \(Self.short(id)): skipped, \(reason)"]
   }
 
   /// Without the module, the labels and the place in the file.

@@ -6,6 +6,8 @@ import Foundation
 struct ARM64Machine: Sendable {
   struct Case: Sendable {
     let testCase: CatalogueCase
+    /// False where the signal of the end is known, and the time is not there.
+    let runsAlone: Bool
     let wantsCore: Bool
   }
 
@@ -14,14 +16,12 @@ struct ARM64Machine: Sendable {
     let testCase: CatalogueCase
     let directory: String
     let wantsCore: Bool
-    /// As a shell says it: 128 and the signal's number.
-    let endAlone: Int
+    /// As a shell says it: 128 and the signal's number; nil where it was not run alone.
+    let endAlone: Int?
     let end: Int
 
     var database: String { directory + "/database" }
     var standardError: String { Self.text(directory + "/handled/err") }
-    var outputAlone: String { Self.text(directory + "/alone/out") }
-    var output: String { Self.text(directory + "/handled/out") }
 
     static func text(_ path: String) -> String {
       String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
@@ -32,25 +32,21 @@ struct ARM64Machine: Sendable {
   let kernel: String
   /// The name of a processor, and its options, as qemu knows them.
   var processor = "cortex-a76"
-  /// Numbers of threads of crashes that run under strace.
-  var counts: [Int] = []
 
   /// - Parameter directory: where the results go.
   func run(_ cases: [Case], in directory: String) async throws -> [Result] {
     let list = cases.enumerated().map { index, testCase in
       let arguments = testCase.testCase.arguments.joined(separator: " ")
-      return "\(index) \(testCase.wantsCore ? 1 : 0) \(arguments)\n"
+      return "\(index) \(testCase.runsAlone ? 1 : 0) \(testCase.wantsCore ? 1 : 0) \(arguments)\n"
     }
     try list.joined().write(toFile: directory + "/cases", atomically: false, encoding: .utf8)
-    try counts.map { "\($0)\n" }.joined().write(
-      toFile: directory + "/counts", atomically: false, encoding: .utf8)
     let image = directory + "/image.cpio"
     // Two archives, one behind the other, are one image.
     try await shell(
       """
       cd '\(programs.tree)' && find . | cpio -o -H newc --quiet > '\(image)' && cd '\(directory)' &&
       cp '\(BuiltProducts.packageRoot)/Tests/Proofs/ARM64/init.sh' init && chmod 755 init &&
-      printf 'init\\ncases\\ncounts\\n' | cpio -o -H newc --quiet >> '\(image)'
+      printf 'init\\ncases\\n' | cpio -o -H newc --quiet >> '\(image)'
       """, in: directory)
     let archive = directory + "/results.tar"
     let machine = try await ChildProcess.run(
@@ -84,7 +80,7 @@ struct ARM64Machine: Sendable {
       }
       return Result(
         testCase: testCase.testCase, directory: place, wantsCore: testCase.wantsCore,
-        endAlone: try end("alone"), end: try end("handled"))
+        endAlone: testCase.runsAlone ? try end("alone") : nil, end: try end("handled"))
     }
   }
 

@@ -20,9 +20,8 @@
       var configuration = "debug"
       var kernel = ARM64System.Kernel.pages4K
       var processor = "cortex-a76"
-      var countsCalls = false
 
-      static let everyday = [Machine(testDescription: "Cortex-A76", countsCalls: true)]
+      static let everyday = [Machine(testDescription: "Cortex-A76")]
       static let all =
         everyday + [
           Machine(testDescription: "release", configuration: "release"),
@@ -40,7 +39,7 @@
       var cases: [ARM64Machine.Case] {
         CatalogueSelection.arm64(isFull: Self.isFull).map { testCase in
           ARM64Machine.Case(
-            testCase: testCase,
+            testCase: testCase, runsAlone: Self.isFull || testCase.condition.endsOtherwise,
             wantsCore: testCase.isAlone && testCase.place == .main
               && KnownCrash.debugged.contains { $0.kind == testCase.death.kind })
         }
@@ -53,8 +52,7 @@
       let directory = try TemporaryDirectory()
       let (programs, kernel) = try await system(machine)
       let emulated = ARM64Machine(
-        programs: programs, kernel: kernel, processor: machine.processor,
-        counts: machine.countsCalls ? [0, 15, 79] : [])
+        programs: programs, kernel: kernel, processor: machine.processor)
       let cases = machine.cases
       try #require(cases.count > 80)
       let results = try await emulated.run(cases, in: directory.path)
@@ -74,7 +72,6 @@
           result, programs, in: directory.subdirectory("gdb-\(result.directory.hashValue)"))
       }
       try handlerOnly(directory.path + "/results/handler-only")
-      if machine.countsCalls { try await counted(directory.path + "/results/counted") }
     }
 
     @Test("The crash path of the arm64 program calls nothing that is not ours or allowed")
@@ -97,13 +94,15 @@
     /// What the shell saw of it.
     private static func failures(_ result: ARM64Machine.Result) -> [String] {
       var failures: [String] = []
-      if case .crash(let crash) = result.testCase.death, !result.testCase.condition.endsOtherwise,
-        result.endAlone != 128 + Int(crash.signal)
-      {
-        failures.append("without a handler: \(result.endAlone), not signal \(crash.signal)")
+      if case .crash(let crash) = result.testCase.death, !result.testCase.condition.endsOtherwise {
+        let known = 128 + Int(crash.signal)
+        if result.end != known { failures.append("ended by \(result.end), not by \(known)") }
+        if let alone = result.endAlone, alone != known {
+          failures.append("without a handler: \(alone), not \(known)")
+        }
       }
-      if result.end != result.endAlone {
-        failures.append("ended by \(result.end), without a handler by \(result.endAlone)")
+      if let alone = result.endAlone, result.end != alone {
+        failures.append("ended by \(result.end), without a handler by \(alone)")
       }
       return failures
     }
@@ -157,30 +156,6 @@
       #expect(line?.value == .text("boom"))
       #expect(snapshots.first?.system.machine == "aarch64")
       #expect(snapshots.first?.system.processorModel?.isEmpty == false)
-    }
-
-    /// The system calls of a crash are as many as on x86_64, where `SystemCallTests` bounds them.
-    private func counted(_ directory: String) async throws {
-      func calls(_ count: Int) throws -> CountedCrash {
-        let place = "\(directory)/\(count)"
-        let report = try ReportDirectory(place + "/database")
-        #expect(report.hasOneCompleteReport, "\(report.processed)")
-        return CountedCrash(trace: ARM64Machine.Result.text(place + "/trace"))
-      }
-      let few = try calls(15)
-      let many = try calls(79)
-      let fewHere = try await CountedCrash(sleepers: 15)
-      let manyHere = try await CountedCrash(sleepers: 79)
-      let perThread = Double(many.total - few.total) / 64
-      let perThreadHere = Double(manyHere.total - fewHere.total) / 64
-      let alone = try calls(0)
-      let aloneHere = try await CountedCrash()
-      print(
-        "system calls per thread: \(perThread) on arm64, \(perThreadHere) here; fixed: \(alone.total) and \(aloneHere.total)"
-      )
-      #expect(abs(perThread - perThreadHere) < 0.5, "\(many.calls) \(manyHere.calls)")
-      // /proc has more or fewer mappings to read.
-      #expect(abs(alone.total - aloneHere.total) <= 10, "\(alone.calls) \(aloneHere.calls)")
     }
 
     private static func snapshots(in database: String) throws -> [ProcessSnapshot] {

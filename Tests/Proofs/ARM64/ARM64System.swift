@@ -161,7 +161,6 @@ actor ARM64System {
     var files = [
       ("\(built)/crash-lab", "prog"), ("\(built)/HandlerOnly", "prog"),
       ("\(root)/usr/bin/busybox", "usr/bin"),
-      ("\(try await unpacked("strace"))/usr/bin/strace", "usr/bin"),
     ]
     for name in [
       "ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6",

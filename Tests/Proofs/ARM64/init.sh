@@ -13,16 +13,19 @@ echo core > /proc/sys/kernel/core_pattern
 uname -srm > system
 cp /proc/cpuinfo cpuinfo
 
-# Each second line of the cases: a number, 1 where a core file is wanted, and crash-lab's arguments.
+# Each second line of the cases: a number, 1 where it is run without a handler too, 1 where a core file is wanted, and
+# crash-lab's arguments.
 run() {
   count=0
-  while read -r number core arguments; do
+  while read -r number alone core arguments; do
     count=$((count + 1))
     [ $((count % 2)) = "$1" ] || continue
     mkdir -p "$number/alone" "$number/handled" "$number/database"
-    # shellcheck disable=SC2086
-    (cd "$number/alone" && ulimit -c 0 && exec timeout -s KILL 60 crash-lab $arguments --no-handler > out 2> err < /dev/null)
-    echo $? > "$number/alone/end"
+    if [ "$alone" = 1 ]; then
+      # shellcheck disable=SC2086
+      (cd "$number/alone" && ulimit -c 0 && exec timeout -s KILL 60 crash-lab $arguments --no-handler > out 2> err < /dev/null)
+      echo $? > "$number/alone/end"
+    fi
     limit=0
     [ "$core" = 1 ] && limit=unlimited
     # shellcheck disable=SC2086
@@ -36,11 +39,5 @@ run 0 | run 1
 mkdir -p handler-only/database
 printf '1\nboom\n' | HandlerOnly /tmp/out/handler-only/database > handler-only/out 2> handler-only/err
 echo $? > handler-only/end
-# Crashes whose system calls are counted, by their numbers of threads.
-for count in $(cat /counts); do
-  mkdir -p "counted/$count"
-  (cd "counted/$count" && timeout -s KILL 240 strace -f -qq -s 0 -o trace \
-    crash-lab null-read --threads $count --database "/tmp/out/counted/$count/database" > out 2> err < /dev/null)
-done
 tar -cf - . > /dev/vport0p1
 poweroff -f

@@ -25,7 +25,7 @@ import Testing
   ]
 
   private static let processes =
-    ProcessInfo.processInfo.environment["POSTMORTEM_STORMS"].flatMap(Int.init) ?? 24
+    ProcessInfo.processInfo.environment["POSTMORTEM_STORMS"].flatMap(Int.init) ?? 8
 
   /// Up to three crash signals, some close together: the end is by one of them, with one report of it.
   @Test func everyCrashIsOneReportOfItsSignal() async throws {
