@@ -44,13 +44,16 @@ struct Core {
 
   /// The signal; nil where none ended the process.
   private var signal: Int32? {
-    if let information = process.signalInformation,
-      let number = information.littleEndian(at: 0, as: Int32.self), number != 0
-    {
-      return number
-    }
-    return first.signal == 0 ? nil : first.signal
+    let told = process.signalInformation?.littleEndian(at: 0, as: Int32.self) ?? 0
+    let number = told == 0 ? first.signal : told
+    return Self.coreSignals.contains(number) ? number : nil
   }
+
+  /// The signals for which the kernel writes a core file; a debugger that writes one has stopped the process by
+  /// another.
+  ///
+  /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
+  private static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]
 
   /// The same for a copy of the file, a compressed one, and one that is cut off behind the notes.
   private var reportID: ReportID? {
