@@ -4,7 +4,7 @@ enum Suggestion {
   private static let subcommands: [String: String] = [
     "log": "list", "logs": "list", "ps": "list", "reports": "list", "crashes": "list",
     "view": "show", "cat": "show", "report": "show", "last": "show latest", "latest": "show latest",
-    "convert": "process", "import": "process", "status": "stats' or 'doctor", "summary": "stats",
+    "convert": "process", "import": "process", "summary": "stats",
     "top": "list --group", "group": "list --group", "send": "upload", "submit": "upload",
     "gc": "prune", "clean": "prune", "vacuum": "prune", "remove": "delete", "del": "delete",
     "gdb": "debug", "lldb": "debug", "check": "doctor", "html": "dashboard", "follow": "watch",
@@ -15,7 +15,7 @@ enum Suggestion {
   /// Options of other tools, and ours.
   private static let options: [String: [String]] = [
     "--lines": ["-n"], "--tail": ["-n"], "--last": ["-n"], "--max": ["-n"], "-L": ["-n"],
-    "--older-than": ["--age"], "--vacuum-time": ["--age"], "--keep": ["--age"],
+    "--vacuum-time": ["--age"], "--keep": ["--age"],
     "--vacuum-size": ["--size"], "--max-size": ["--size"], "--before": ["--until"],
     "--after": ["--since"], "--from": ["--since"], "--to": ["--until"], "--all": ["--age", "-n"],
     "--name": ["--program"], "--comm": ["--program"], "--format": ["--json"], "--id": ["--pid"],
