@@ -152,7 +152,7 @@ struct Core {
     if isFirst, thread.id != process.processID {
       writer.unsigned(.threadProcessorTime, thread.userTime.clampedAdding(thread.systemTime))
     }
-    if !isFirst, let call = thread.waitingCall(image.architecture) {
+    if let call = thread.waitingCall(image.architecture) {
       writer.text(.systemCall, "\(call)")
     }
     writer.bytes(.generalRegisters, thread.registers)

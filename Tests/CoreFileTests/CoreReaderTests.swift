@@ -3,6 +3,8 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
+@testable import CrashReport
+
 @Suite("Core files")
 struct CoreReaderTests {
   private func snapshot(_ core: SyntheticCore) throws -> ProcessSnapshot {
@@ -102,6 +104,15 @@ struct CoreReaderTests {
     core.signalInformation = nil
     let exception = try #require(try snapshot(core).exception)
     #expect(exception.signal == 11 && exception.code == nil && exception.address == nil)
+  }
+
+  @Test("A main thread that a signal ended in a system call was not busy")
+  func endedInACall() throws {
+    var core = SyntheticCore()
+    core.threads[0].call = (230, -516)
+    let snapshot = try snapshot(core)
+    #expect(snapshot.threads[0].systemCallNumber == 230)
+    #expect(MainThreadActivity(of: snapshot) == .blocked(230, "clock_nanosleep"))
   }
 
   @Test("A core file that is cut off is read as far as it goes, and says so")

@@ -19,7 +19,8 @@ package enum MainThreadActivity: Sendable, Equatable {
     guard let id = snapshot.process.processID,
       let thread = snapshot.threads.first(where: { $0.id == id })
     else { return nil }
-    // The thread that took the signal ran when it was captured; its code tells what it did before.
+    // The thread that took the signal ran when it was captured; its code tells what it did before. A core
+    // file has the thread in its call still.
     let activity =
       snapshot.exception?.threadID == id
       ? Self.interrupted(thread, snapshot) : Self.blocked(thread, snapshot)
@@ -43,6 +44,7 @@ package enum MainThreadActivity: Sendable, Equatable {
   ///
   /// Source: Linux arch/x86/kernel/signal.c, handle_signal; arch/arm64/kernel/signal.c, do_signal.
   private static func interrupted(_ thread: ThreadSnapshot, _ snapshot: ProcessSnapshot) -> Self? {
+    if thread.systemCallNumber != nil { return blocked(thread, snapshot) }
     let call: [UInt8]
     let (place, number, result): (Address, UInt64, UInt64)
     switch thread.context {
