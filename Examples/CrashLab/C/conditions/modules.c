@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,10 +202,16 @@ struct neighbour {
   void *context;
 };
 
+static sem_t neighbour_runs;
+
 static void *run_neighbour(void *argument) {
   struct neighbour *neighbour = argument;
-  if (neighbour == NULL) pause();
-  else neighbour->body(neighbour->context);
+  if (neighbour != NULL) {
+    neighbour->body(neighbour->context);
+    return NULL;
+  }
+  sem_post(&neighbour_runs);
+  pause();
   return NULL;
 }
 
@@ -222,7 +229,11 @@ void condition_on_guarded_stack(crashlab_body body, void *context) {
       exit(70);
     }
   const int order[] = {0, 2, 1};
+  sem_init(&neighbour_runs, 0, 0);
   for (int i = 0; i < stack_count; i++) {
+    // A new thread blocks every signal until it runs: no handler could stop it, nor tell where its stack is.
+    if (i == stack_count - 1)
+      for (int other = 0; other < i; other++) sem_wait(&neighbour_runs);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, stacks + order[i] * size, size);
