@@ -88,9 +88,9 @@ enum NamedSymbols {
     var start: UInt64 = 0
     while start < strings.size {
       let size = min(step.clampedAdding(overlap), strings.size &- start)
-      guard limit.spend(Int(size / 16)),
+      guard limit.spend(Int(clamping: size / 16)),
         let chunk = elf.file.bytes(
-          at: strings.fileOffset.clampedAdding(start), count: Int(size))
+          at: strings.fileOffset.clampedAdding(start), count: Int(clamping: size))
       else { break }
       forEachEnd(in: chunk) { end in
         for (name, bytes) in wanted
