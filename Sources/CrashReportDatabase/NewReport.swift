@@ -53,31 +53,33 @@ package struct NewReport: ~Copyable, Sendable {
   /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if another writer finished
   ///   the same report first.
   package consuming func finish() throws(CrashReportDatabaseError) {
-    try checkFile()
+    let own = try checkFile()
     try Self.move(
-      (id, fileName), from: new, to: pending, elsewhere: completed, isMoved: &isFinished)
+      (id, fileName, own), from: new, to: pending, elsewhere: completed, isMoved: &isFinished)
   }
 
   /// Makes the report completed, as `finish()` makes it pending: it is not uploaded without
   /// `requestUpload`.
   package consuming func finishWithoutUpload() throws(CrashReportDatabaseError) {
-    try checkFile()
+    let own = try checkFile()
     try Self.move(
-      (id, fileName), from: new, to: completed, elsewhere: pending, isMoved: &isFinished)
+      (id, fileName, own), from: new, to: completed, elsewhere: pending, isMoved: &isFinished)
   }
 
-  private func checkFile() throws(CrashReportDatabaseError) {
+  private func checkFile() throws(CrashReportDatabaseError) -> FileStatus {
     try file.synchronize()
-    guard let found = try new.status(of: fileName), found.isSameFile(as: try file.status()) else {
+    let own = try file.status()
+    guard let found = try new.status(of: fileName), found.isSameFile(as: own) else {
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
+    return own
   }
 
   private static func move(
-    _ report: (id: ReportID, fileName: String), from new: borrowing Directory,
+    _ report: (id: ReportID, fileName: String, own: FileStatus), from new: borrowing Directory,
     to target: borrowing Directory, elsewhere: borrowing Directory, isMoved: inout Bool
   ) throws(CrashReportDatabaseError) {
-    let (id, fileName) = report
+    let (id, fileName, own) = report
     let name = StoredReport.fileName(id)
     // The metadata goes first: without it a minidump has no age to Crashpad's tools.
     let metadata = ReportMetadata(creationTime: Int64(time(nil)))
@@ -96,8 +98,8 @@ package struct NewReport: ~Copyable, Sendable {
     case .sourceMissing:
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
-    // Another writer's report may have moved since the look in `make`.
-    if try elsewhere.status(of: name) != nil {
+    // Another writer's report may have moved since the look in `make`; an uploader may have moved this one.
+    if let found = try elsewhere.status(of: name), !found.isSameFile(as: own) {
       try target.remove(name)
       try target.remove(metadataName)
       throw CrashReportDatabaseError(.reportExists, "\(id)")

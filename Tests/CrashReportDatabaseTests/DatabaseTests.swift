@@ -88,6 +88,23 @@ import Testing
     #expect(directory.names("new").isEmpty)
   }
 
+  /// As an uploader in another process moves a report that it has sent.
+  @Test func aReportThatIsMovedRightAfterItIsFinishedIsNoOtherWriters() throws {
+    let database = try CrashReportDatabase(path: directory.path)
+    let ids = (0..<400).map { _ in ReportID() }
+    let path = directory.path
+    let mover = Thread {
+      for id in ids {
+        while unsafe rename("\(path)/pending/\(id).dmp", "\(path)/completed/\(id).dmp") != 0,
+          !Thread.current.isCancelled
+        {}
+      }
+    }
+    mover.start()
+    defer { mover.cancel() }
+    for id in ids { try finish(id, in: database) }
+  }
+
   @Test(arguments: ["pending", "completed"])
   func theSecondOfTwoWritersFinds(state: String) throws {
     let database = try CrashReportDatabase(path: directory.path)
