@@ -19,12 +19,7 @@ package func makeReport(
   privacy: ReportPrivacy = .full
 ) throws(CrashConverterError) -> ProcessedDump {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
-    let database: CrashReportDatabase
-    do throws(CrashReportDatabaseError) {
-      database = try CrashReportDatabase(path: path)
-    } catch {
-      throw CrashConverterError(.databaseUnusable, error)
-    }
+    let database = try openDatabase(path)
     let conversion = DumpConversion(
       database: database, annotations: [:], symbols: SymbolBudget(),
       userStreams: UserStreams(sources: []), privacy: privacy)

@@ -57,12 +57,7 @@ package func processIntermediateDumps(
   privacy: ReportPrivacy, progress: (_ done: Int, _ count: Int) -> Void
 ) throws(CrashConverterError) -> [ProcessedDump] {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
-    let database: CrashReportDatabase
-    do throws(CrashReportDatabaseError) {
-      database = try CrashReportDatabase(path: path)
-    } catch {
-      throw CrashConverterError(.databaseUnusable, error)
-    }
+    let database = try openDatabase(path)
     let pending = try openPendingDirectory(
       of: database, identifier: identifier, observedEnd: observedEnd)
     let files: [PendingDirectory.File]
@@ -248,5 +243,14 @@ extension ProcessedDump.Outcome {
     case .quarantined: \.quarantined
     default: nil
     }
+  }
+}
+
+/// Opens the database of a conversion.
+func openDatabase(_ path: String) throws(CrashConverterError) -> CrashReportDatabase {
+  do throws(CrashReportDatabaseError) {
+    return try CrashReportDatabase(path: path)
+  } catch {
+    throw CrashConverterError(.databaseUnusable, error)
   }
 }

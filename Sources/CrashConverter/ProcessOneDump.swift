@@ -19,12 +19,7 @@ package func processIntermediateDump(
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
 ) throws(CrashConverterError) -> ProcessedDump? {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
-    let database: CrashReportDatabase
-    do throws(CrashReportDatabaseError) {
-      database = try CrashReportDatabase(path: path)
-    } catch {
-      throw CrashConverterError(.databaseUnusable, error)
-    }
+    let database = try openDatabase(path)
     let pending = try openPendingDirectory(of: database, identifier: nil)
     do throws(CrashReportDatabaseError) {
       let files = try pending.dumps(among: pending.files())

@@ -88,4 +88,21 @@ import Testing
     #expect(reports.filter { $0.hasSuffix(".dmp") }.count == 1)
     #expect(FileManager.default.fileExists(atPath: cores + "/core.77"))
   }
+
+  /// The others are done all the same.
+  @Test func aCoreFileThatCannotBeReadIsNamed() async throws {
+    let cores = try directory.subdirectory("unreadable")
+    try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/core.77"))
+    // Not even root can open it.
+    try FileManager.default.createSymbolicLink(
+      atPath: cores + "/core.1", withDestinationPath: "core.1")
+    _ = try directory.subdirectory("unreadable/subdirectory")
+    let child = try await run([
+      "process", "--create", "--cores", cores, directory.path + "/other-database/",
+    ])
+    #expect(child.end.exitCode == 1, "\(child)")
+    #expect(child.standardError.contains("core.1: "), "\(child.standardError)")
+    #expect(child.standardOutput.contains("core.77"))
+    #expect(!child.standardError.contains("subdirectory"))
+  }
 }

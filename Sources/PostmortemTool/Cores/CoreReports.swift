@@ -25,8 +25,8 @@ enum CoreReports {
     for (index, name) in names.enumerated() {
       defer { progress(index + 1, names.count) }
       let path = "\(directory)/\(name)"
-      guard InputFile.mayBeCore(path) else { continue }
       do {
+        guard try InputFile.mayBeCore(path) else { continue }
         let bytes = try InputFile.dump(at: path, arguments.coreSource)
         // A compressed file can hold anything.
         guard CoreReader.isCore(bytes.slice(0..<min(18, bytes.count)) ?? []) else { continue }

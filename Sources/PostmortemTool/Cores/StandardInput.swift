@@ -39,11 +39,24 @@ extension InputFile {
   }
 
   /// True for a regular file that is a core file, or may hold one.
-  static func mayBeCore(_ path: String) -> Bool {
-    let start = try? withFile(path, limit: .max) { (descriptor, size) throws(ToolError) in
-      DumpBytes(descriptor: descriptor, count: size)
+  ///
+  /// - Throws: for a regular file that cannot be read. Another kind of file, and one that was removed
+  ///   meanwhile, is no error.
+  static func mayBeCore(_ path: String) throws(ToolError) -> Bool {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else {
+      if errno == ENOENT { return false }
+      throw ToolError(path: path, ToolError.text(errno))
     }
-    return start.flatMap { $0 }.map(isLarge) ?? false
+    guard status.st_mode & S_IFMT == S_IFREG else { return false }
+    return try withFile(path, limit: .max) { (descriptor, size) throws(ToolError) in
+      guard let bytes = DumpBytes(descriptor: descriptor, count: size) else {
+        throw ToolError(path: path, ToolError.text(errno))
+      }
+      let isCore = isLarge(bytes)
+      if bytes.readError != 0 { throw ToolError(path: path, ToolError.text(bytes.readError)) }
+      return isCore
+    }
   }
 
   /// True for a core file and for what may hold one.
