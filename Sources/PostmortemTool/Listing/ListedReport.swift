@@ -25,14 +25,21 @@ struct ListedReport {
   /// The kind of event that the report tells of; where its facts are not known, by the beginning of its
   /// minidump.
   ///
-  /// A minidump that cannot be read, and another writer's, is taken for a crash.
-  func kind(in database: CrashReportDatabase) -> ReportDetails.Kind {
+  /// Another writer's minidump is taken for a crash.
+  ///
+  /// - Returns: nil for a minidump that cannot be read.
+  func kind(in database: CrashReportDatabase) -> ReportDetails.Kind? {
     if let facts {
       if let kind = facts.details?.kind { return kind }
       return facts.end != nil ? .end : facts.signal == nil ? .dump : .crash
     }
-    let read = try? MinidumpSummary.document(of: database.openReport(stored))
-    guard let document = read ?? nil else { return .crash }
+    let read: IntermediateDumpDocument?
+    do {
+      read = try MinidumpSummary.document(of: database.openReport(stored))
+    } catch {
+      return nil
+    }
+    guard let document = read else { return .crash }
     let snapshot = ProcessSnapshot(summarizing: document)
     if snapshot.end != nil { return .end }
     guard let request = snapshot.request else { return .crash }

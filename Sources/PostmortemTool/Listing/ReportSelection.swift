@@ -12,8 +12,8 @@ struct ReportSelection {
     let id: ReportID
     let path: String
     let time: Timestamp
-    /// For a report that the index lacks, it is read from the minidump.
-    let kind: () -> ReportDetails.Kind
+    /// For a report that the index lacks, it is read from the minidump; nil where that cannot be.
+    let kind: () -> ReportDetails.Kind?
     var program: String?
     var executable: String?
     var processID: UInt64?
@@ -116,17 +116,19 @@ struct ReportSelection {
 
   /// The newest crash; where there is none the newest other dump, else the newest end.
   ///
-  /// The end of a process that is stopped for a deployment must not hide the crash before it.
+  /// The end of a process that is stopped for a deployment must not hide the crash before it, nor a report
+  /// that cannot be read: of that the time is not known either.
   private static func newest(of candidates: [Candidate]) -> Candidate? {
-    var (other, end): (Candidate?, Candidate?)
+    var (other, end, unreadable): (Candidate?, Candidate?, Candidate?)
     for candidate in candidates.sorted(by: { ($0.time, $0.id) > ($1.time, $1.id) }) {
       switch candidate.kind() {
       case .crash: return candidate
       case .end: end = end ?? candidate
       case .hang, .dump: other = other ?? candidate
+      case nil: unreadable = unreadable ?? candidate
       }
     }
-    return other ?? end
+    return other ?? end ?? unreadable
   }
 
   /// Reports and dumps.
@@ -156,7 +158,7 @@ struct ReportSelection {
 }
 
 extension ReportSelection.Candidate {
-  init(_ report: ListedReport, kind: @escaping () -> ReportDetails.Kind) {
+  init(_ report: ListedReport, kind: @escaping () -> ReportDetails.Kind?) {
     id = report.stored.id
     path = report.stored.path
     time = report.time
