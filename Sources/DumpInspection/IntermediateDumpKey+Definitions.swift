@@ -224,8 +224,8 @@ extension IntermediateDumpKey {
       memory, 18 C++ exception, 19 tasks, 20 registers and top of the stack of the crashing thread, \
       21 contexts, 22 throws, 23 surroundings. Behind the end mark: 13 crash summary, 14 crash summary on \
       standard error, 15 \
-      removing the dumps of hangs. Bits 10 and 13 to 15 are never set: these sections end after this \
-      is written.
+      removing the dumps of hangs. The handler never sets bits 10 and \
+      13 to 15: these sections end after this is written. A reader sets bit 10 if this is missing.
       """)
     case .captureTime: .unsigned(8, "Nanoseconds from the handler's entry until this map is written.")
     case .bytesOmitted: .unsigned(8, "Bytes that the size limit left out.")

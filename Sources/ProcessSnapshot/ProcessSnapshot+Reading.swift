@@ -36,6 +36,10 @@ extension ProcessSnapshot {
     spreadClientAnnotations()
     timeBreadcrumbs()
     note(damageOf: document)
+    // The handler writes this count in every dump, late in its map.
+    if known == nil, capture.isComplete, root.map(.exception) != nil, capture.bytesOmitted == nil {
+      capture.sectionsAbandoned = (capture.sectionsAbandoned ?? 0) | DumpSection.capture.bit
+    }
   }
 
   /// Reads only who it was, when it ended and by what: nothing that a number of the dump says where

@@ -49,7 +49,8 @@ enum HandlerDump {
 
   /// - Parameter isOfEarlierVersion: the crashing thread in one part, behind the process.
   static func bytes(
-    signal: UInt64 = 11, code: UInt64 = 1, isOfEarlierVersion: Bool = false
+    signal: UInt64 = 11, code: UInt64 = 1, isOfEarlierVersion: Bool = false,
+    captureFailed: Bool = false
   ) -> [UInt8] {
     var dump = DumpTokens()
     dump.map(.process) { dump in
@@ -113,7 +114,10 @@ enum HandlerDump {
     writeOtherThreads(&dump)
     dump.array(.memory) { $0.region(0x40_0F10, Array(repeating: 0xDD, count: 16)) }
     dump.map(.capture) { dump in
+      if captureFailed { return }
+      dump.unsigned(.sectionsAbandoned, 0)
       dump.unsigned(.threadsFound, 3, 4)
+      dump.unsigned(.bytesOmitted, 0)
       dump.unsigned(.captureTime, 77)
     }
     dump.end()

@@ -30,6 +30,12 @@ import Testing
     #expect(read.capture.captureTime == 77)
   }
 
+  @Test func aFaultInTheHandlersLastPartIsTold() throws {
+    #expect(try snapshot(HandlerDump.bytes()).capture.sectionsAbandoned == 0)
+    let failed = try snapshot(HandlerDump.bytes(captureFailed: true))
+    #expect(failed.capture.sectionsAbandoned == DumpSection.capture.bit)
+  }
+
   @Test func threads() throws {
     let read = try snapshot(HandlerDump.bytes())
     #expect(read.threads.map(\.id) == [901, 902, 903])

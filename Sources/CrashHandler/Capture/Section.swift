@@ -10,7 +10,7 @@ internal import IntermediateDump
 ///
 /// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply,
 /// `dumpRequest` and `survival` before the first section, and the end mark after `writeCapture`. A raw value is a place in this order and can
-/// change; dumps name a section by its `SectionRow.number`. Each has a file in `Capture/Sections`, with
+/// change; dumps name a section by its `DumpSection`. Each has a file in `Capture/Sections`, with
 /// its row, its function and what it writes. `SectionTests` compares order, numbers and
 /// names with `Docs/Internals/IntermediateDumpFormat.md`.
 ///

@@ -1,28 +1,24 @@
-/// The number, name and function of one section.
+package import IntermediateDump
+
+/// One section and its function.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 package struct SectionRow {
-  /// Its bit in `Progress` and in a dump's `sectionsAbandoned`; never used for another one.
+  /// The section's number in dumps and its name in documents.
   ///
-  /// Sections after the end mark have one only so that none is run twice.
-  package let number: UInt8
-  /// Its name in documents.
-  package let name: StaticString
+  /// Sections after the end mark have a number only so that none is run twice.
+  package let section: DumpSection
   /// Its function: `@c`, because a recovery point calls it by address, and audit and proofs find it
   /// by its symbol, `pm_` and the case's name in snake case.
   let body: @convention(c) (UnsafeMutableRawPointer) -> Void
 
   @_noLocks
-  init(
-    _ number: UInt8, _ name: StaticString,
-    _ body: @convention(c) (UnsafeMutableRawPointer) -> Void
-  ) {
-    self.number = number
-    self.name = name
+  init(_ section: DumpSection, _ body: @convention(c) (UnsafeMutableRawPointer) -> Void) {
+    self.section = section
     unsafe self.body = body
   }
 
-  /// The number as a bit.
-  var bit: UInt64 { @_noLocks get { 1 &<< UInt64(number) } }
+  /// The number as a bit of `Progress` and of a dump's `sectionsAbandoned`.
+  var bit: UInt64 { @_noLocks get { section.bit } }
 }

@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// The pages of the program that a crash runs and reads first then.
 ///
@@ -6,16 +7,19 @@ internal import CSignalSafe
 ///
 /// Ordinary code.
 enum CrashCode {
-  /// Bytes around the functions that are known by address: those of the same modules lie there.
+  /// Bytes around the functions and strings that are known by address: those of the same modules lie there.
   private static let slack: UInt = 256 << 10
 
   /// Has the kernel bring in the pages, which it may let go again when it wants memory.
   static func bringIn() {
     var (code, text) = (AddressSpan(), AddressSpan())
     for section in Section.allCases {
-      let entry = section.entry
-      code.add(UInt(bitPattern: unsafe unsafeBitCast(entry.body, to: UnsafeRawPointer.self)))
-      text.add(unsafe UInt(bitPattern: entry.name.utf8Start))
+      code.add(
+        UInt(bitPattern: unsafe unsafeBitCast(section.entry.body, to: UnsafeRawPointer.self)))
+    }
+    // The linker keeps one copy of equal strings, and those of a module together.
+    for name: StaticString in ["thread-self/maps", "self/status", "self/limits"] {
+      text.add(unsafe UInt(bitPattern: name.utf8Start))
     }
     let crash: pm_crash_handler = unsafe pm_handle_crash
     let stop: pm_signal_handler = unsafe pm_handle_stop
@@ -28,6 +32,9 @@ enum CrashCode {
     let isClose = entry > code.low &- 2 * slack && entry < code.high &+ 2 * slack
     if isClose { code.add(entry) } else { pm_bring_in_control(slack) }
     pm_bring_in(code.low - slack, code.high + slack)
+    // The writer, keys and numbers of a dump: a module of its own, anywhere in the program in a debug build.
+    let format = UInt(bitPattern: unsafe unsafeBitCast(ModuleCode.place, to: UnsafeRawPointer.self))
+    pm_bring_in(format - slack, format + slack)
     pm_bring_in(text.low - slack, text.high + slack)
   }
 }

@@ -52,6 +52,7 @@ extension CrashReport {
       let damage = snapshot.capture.damage.map { ": \($0)" } ?? ""
       paragraphs.append("This dump is torn and holds only what came before its end\(damage).")
     }
+    if let failed = snapshot.capture.failedPartsText { paragraphs.append(failed) }
     if !snapshot.capture.partsNotShown.isEmpty {
       paragraphs.append(
         "/proc was closed to the process: what it tells is unknown, and not none "

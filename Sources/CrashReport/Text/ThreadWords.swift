@@ -130,7 +130,6 @@ extension CrashReport {
       capture.bytesOmitted.nonzero.map { "\($0) bytes left out" },
       capture.modulesUnlisted.nonzero.map { "\($0) modules not in the minidump's list" },
       capture.regionsUnlisted.nonzero.map { "\($0) memory regions not in the minidump" },
-      capture.sectionsAbandoned.nonzero.map { "sections abandoned: \(Address($0))" },
     ]
     return Self.list(notes, separator: "; ").map { "Capture: \($0)." }
   }
@@ -175,6 +174,23 @@ enum DispatchThread {
 }
 
 extension CaptureQuality {
+  /// A sentence on parts that the handler could not finish; nil if there are none.
+  var failedPartsText: String? {
+    guard let abandoned = sectionsAbandoned.nonzero else { return nil }
+    let failed = DumpSection.allCases.filter { abandoned & $0.bit != 0 && $0 != .capture }
+    var sentences: [String] = []
+    if !failed.isEmpty {
+      sentences.append(
+        "The handler failed, or ran out of time, in these parts of the dump, which may be missing: "
+          + failed.map { "\($0.name)" }.joined(separator: ", ") + ".")
+    }
+    if abandoned & DumpSection.capture.bit != 0 {
+      sentences.append(
+        "The handler failed in the part that counts what is missing: more may be missing.")
+    }
+    return sentences.joined(separator: " ")
+  }
+
   /// The parts that `/proc` did not show.
   var partsNotShown: [NotShown] {
     NotShown.allCases.filter { (notShown ?? 0) & $0.bit != 0 }

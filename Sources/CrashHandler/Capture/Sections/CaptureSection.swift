@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var capture: SectionRow {
-    @_noLocks get { unsafe SectionRow(10, "capture", pm_write_capture) }
+    @_noLocks get { unsafe SectionRow(.capture, pm_write_capture) }
   }
 }
 
@@ -13,6 +13,9 @@ extension SectionRow {
 @c(pm_write_capture) @_noLocks
 func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
+  capture.writer.startMap(.capture)
+  // First: a reader takes its absence for a fault in this section.
+  capture.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
   let (counts, threads) = (capture.session.counts, capture.session.threads)
   var stopped: UInt64 = 0
   // The capturing thread is not in the table, unless it captures another one's hang.
@@ -25,14 +28,12 @@ func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
     if !status.isGone { found &+= 1 }
     index &+= 1
   }
-  capture.writer.startMap(.capture)
   if counts.notShown & NotShown.threads.bit == 0 {
     capture.writer.unsigned(.threadsFound, found)
   }
   capture.writer.unsigned(.threadsStopped, stopped)
   capture.writer.unsigned(.threadsReadFromKernel, counts.threadsReadFromKernel)
   capture.writer.unsigned(.threadsOmitted, counts.threadsOmitted)
-  capture.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
   if counts.notShown != 0 { capture.writer.unsigned(.notShown, counts.notShown) }
   let omitted = capture.writer.bytesOmitted
   capture.writer.unsigned(.bytesOmitted, omitted)

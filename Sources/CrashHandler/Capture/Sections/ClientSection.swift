@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var client: SectionRow {
-    @_noLocks get { unsafe SectionRow(16, "client data", pm_write_client) }
+    @_noLocks get { unsafe SectionRow(.client, pm_write_client) }
   }
 }
 

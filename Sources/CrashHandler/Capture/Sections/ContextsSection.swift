@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var contexts: SectionRow {
-    @_noLocks get { unsafe SectionRow(21, "contexts", pm_write_contexts) }
+    @_noLocks get { unsafe SectionRow(.contexts, pm_write_contexts) }
   }
 }
 

@@ -4,14 +4,13 @@ internal import IntermediateDump
 extension SectionRow {
   static var crashingThreadTop: SectionRow {
     @_noLocks get {
-      unsafe SectionRow(
-        20, "registers and top of the stack of the crashing thread", pm_write_crashing_thread_top)
+      unsafe SectionRow(.crashingThreadTop, pm_write_crashing_thread_top)
     }
   }
 
   static var crashingThread: SectionRow {
     @_noLocks get {
-      unsafe SectionRow(4, "the rest of the crashing thread", pm_write_crashing_thread)
+      unsafe SectionRow(.crashingThread, pm_write_crashing_thread)
     }
   }
 }

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var cxxException: SectionRow {
-    @_noLocks get { unsafe SectionRow(18, "C++ exception", pm_write_cxx_exception) }
+    @_noLocks get { unsafe SectionRow(.cxxException, pm_write_cxx_exception) }
   }
 }
 

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var exception: SectionRow {
-    @_noLocks get { unsafe SectionRow(1, "exception", pm_write_exception) }
+    @_noLocks get { unsafe SectionRow(.exception, pm_write_exception) }
   }
 }
 

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var extraMemory: SectionRow {
-    @_noLocks get { unsafe SectionRow(17, "extra memory", pm_write_extra_memory) }
+    @_noLocks get { unsafe SectionRow(.extraMemory, pm_write_extra_memory) }
   }
 }
 

@@ -1,8 +1,9 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 extension SectionRow {
   static var removeHangDumps: SectionRow {
-    @_noLocks get { unsafe SectionRow(15, "removing the dumps of hangs", pm_remove_hang_dumps) }
+    @_noLocks get { unsafe SectionRow(.removeHangDumps, pm_remove_hang_dumps) }
   }
 }
 

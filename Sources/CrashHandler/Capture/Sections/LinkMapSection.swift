@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var linkMap: SectionRow {
-    @_noLocks get { unsafe SectionRow(12, "link map", pm_write_link_map) }
+    @_noLocks get { unsafe SectionRow(.linkMap, pm_write_link_map) }
   }
 }
 

@@ -3,11 +3,11 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var readMappings: SectionRow {
-    @_noLocks get { unsafe SectionRow(3, "reading the mappings", pm_read_mappings) }
+    @_noLocks get { unsafe SectionRow(.readMappings, pm_read_mappings) }
   }
 
   static var mappings: SectionRow {
-    @_noLocks get { unsafe SectionRow(6, "mappings", pm_write_mappings) }
+    @_noLocks get { unsafe SectionRow(.mappings, pm_write_mappings) }
   }
 }
 

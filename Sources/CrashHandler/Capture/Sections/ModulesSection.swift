@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var modules: SectionRow {
-    @_noLocks get { unsafe SectionRow(7, "modules", pm_write_modules) }
+    @_noLocks get { unsafe SectionRow(.modules, pm_write_modules) }
   }
 }
 

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var process: SectionRow {
-    @_noLocks get { unsafe SectionRow(5, "process", pm_write_process) }
+    @_noLocks get { unsafe SectionRow(.process, pm_write_process) }
   }
 }
 

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var resources: SectionRow {
-    @_noLocks get { unsafe SectionRow(11, "resources", pm_write_resources) }
+    @_noLocks get { unsafe SectionRow(.resources, pm_write_resources) }
   }
 }
 

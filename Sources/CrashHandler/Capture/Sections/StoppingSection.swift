@@ -1,8 +1,9 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 extension SectionRow {
   static var stopThreads: SectionRow {
-    @_noLocks get { unsafe SectionRow(2, "stopping the threads", pm_stop_threads) }
+    @_noLocks get { unsafe SectionRow(.stopThreads, pm_stop_threads) }
   }
 }
 

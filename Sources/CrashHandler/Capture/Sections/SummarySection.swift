@@ -1,13 +1,14 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 extension SectionRow {
   static var summary: SectionRow {
-    @_noLocks get { unsafe SectionRow(13, "crash summary", pm_write_summary) }
+    @_noLocks get { unsafe SectionRow(.summary, pm_write_summary) }
   }
 
   static var standardError: SectionRow {
     @_noLocks get {
-      unsafe SectionRow(14, "crash summary on standard error", pm_write_standard_error)
+      unsafe SectionRow(.standardError, pm_write_standard_error)
     }
   }
 }

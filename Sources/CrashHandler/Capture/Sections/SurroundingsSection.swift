@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var surroundings: SectionRow {
-    @_noLocks get { unsafe SectionRow(23, "surroundings", pm_write_surroundings) }
+    @_noLocks get { unsafe SectionRow(.surroundings, pm_write_surroundings) }
   }
 }
 

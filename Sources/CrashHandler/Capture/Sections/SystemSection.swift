@@ -1,9 +1,10 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 extension SectionRow {
   static var systemAndAnnotations: SectionRow {
     @_noLocks get {
-      unsafe SectionRow(8, "system and annotations", pm_write_system_and_annotations)
+      unsafe SectionRow(.systemAndAnnotations, pm_write_system_and_annotations)
     }
   }
 }

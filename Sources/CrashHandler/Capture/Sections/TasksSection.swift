@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var tasks: SectionRow {
-    @_noLocks get { unsafe SectionRow(19, "tasks", pm_write_tasks) }
+    @_noLocks get { unsafe SectionRow(.tasks, pm_write_tasks) }
   }
 }
 

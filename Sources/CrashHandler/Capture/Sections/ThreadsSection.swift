@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var threads: SectionRow {
-    @_noLocks get { unsafe SectionRow(9, "other threads", pm_write_threads) }
+    @_noLocks get { unsafe SectionRow(.threads, pm_write_threads) }
   }
 }
 

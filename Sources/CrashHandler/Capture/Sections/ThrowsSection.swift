@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 extension SectionRow {
   static var throwRecords: SectionRow {
-    @_noLocks get { unsafe SectionRow(22, "throws", pm_write_throws) }
+    @_noLocks get { unsafe SectionRow(.throwRecords, pm_write_throws) }
   }
 }
 
