@@ -75,6 +75,23 @@ struct RootCommandTests {
     #expect(try await run(doctor).end.exitCode == 0)
   }
 
+  /// Such a `/proc` has no boot ID, without which no later start can tell a kill from a reboot.
+  @Test func ofAProcessWhoseProcHasProcessesOnlyNoReportIsPromised() async throws {
+    let victim = try RunningVictim(
+      "/usr/bin/unshare",
+      [
+        "--mount", "sh", "-c", "mount -t proc -o subset=pid proc /proc && exec \"$@\"", "sh",
+        try BuiltProducts.besideTests("crash-lab"), "live-dump", "obeying", "--database", database,
+      ])
+    try victim.waitForLine("ready")
+    let doctor = try await tool("doctor", "\(victim.processID)")
+    #expect(doctor.end.exitCode == 0, "\(doctor)")
+    let note =
+      "killed now, it would leave no report: its /proc does not tell the boot (mount option subset=pid)"
+    #expect(doctor.standardOutput.contains(note), "\(doctor)")
+    #expect(!doctor.standardOutput.contains("reboot"), "\(doctor)")
+  }
+
   @Test(arguments: ["process", "run"])
   func theUserGoesOnAfterwards(command: String) async throws {
     #expect(try await victim("abort").end.signal == SIGABRT)
