@@ -331,7 +331,8 @@ let portableSources = [
   ],
   "HangDetection": ["HangMonitor+Options.swift"],
   "IntermediateDump": [
-    "DumpDigest.swift", "LittleEndian.swift", "Reader/ClampedArithmetic.swift",
+    "Codes/BreadcrumbLevel.swift", "Codes/DumpCode.swift", "DumpDigest.swift", "LittleEndian.swift",
+    "Reader/ClampedArithmetic.swift",
     "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",
     "SignalNames.swift", "SignalTable.swift",
   ],

@@ -384,6 +384,11 @@ extension IntermediateDumpKey {
     case .breadcrumbUptime: .unsigned(8, "CLOCK_BOOTTIME then, in nanoseconds.")
     case .breadcrumbThreadID: .unsigned(4, "Kernel's ID of the thread that left it.")
     case .breadcrumbText: .text("Its text; at most 224 bytes.")
+    case .breadcrumbLevel: .code(BreadcrumbLevel.self, "Its level; missing if it has none.")
+    case .breadcrumbMetadata: .text("""
+      Its names and values in turn, each ended by NUL; with the text at most 224 bytes. Missing if there \
+      are none.
+      """)
     case .extraMemory: .array("""
       Memory that the program asked for: `memoryRegion` maps of at most 128 KiB each, touching \
       ones of one range.

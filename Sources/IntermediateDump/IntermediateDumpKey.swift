@@ -202,6 +202,8 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case breadcrumbUptime = 1423
   case breadcrumbThreadID = 1424
   case breadcrumbText = 1425
+  case breadcrumbLevel = 1426
+  case breadcrumbMetadata = 1427
   case extraMemory = 1430
   case attachments = 1440
   case attachment = 1441

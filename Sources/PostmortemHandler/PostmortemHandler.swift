@@ -21,6 +21,7 @@
 @_exported import func CrashHandler.startHandler
 @_exported import func CrashHandler.withContext
 @_exported import class HangDetection.HangMonitor
+@_exported import enum IntermediateDump.BreadcrumbLevel
 @_exported import struct IntermediateDump.ReportID
 @_exported import struct IntermediateDump.ReportPrivacy
 @_exported import struct IntermediateDump.Timestamp

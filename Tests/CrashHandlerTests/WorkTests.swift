@@ -143,8 +143,10 @@ import Testing
 
     func leave(_ text: String, _ work: UInt64, at uptime: UInt64) {
       let bytes = Array(text.utf8)
-      unsafe rings.ring(of: work, uptime: uptime)?.leave(
-        bytes, count: bytes.count, work: work, uptime: uptime, threadID: 1)
+      unsafe bytes.withUnsafeBytes { buffer in
+        rings.ring(of: work, uptime: uptime)?.leave(
+          unsafe BreadcrumbContent(text: buffer), work: work, uptime: uptime, threadID: 1)
+      }
     }
 
     func texts(_ work: UInt64) -> [String] {

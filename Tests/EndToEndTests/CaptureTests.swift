@@ -51,7 +51,11 @@ struct CaptureTests {
       #expect(report.snapshot.exception?.signal == nil && report.cause == nil)
       #expect(report.snapshot.capture.isComplete)
       #expect(report.snapshot.exception?.threadID == UInt32(victim.processID))
-      #expect(report.snapshot.client.breadcrumbs.first?.text == "waiting for orders")
+      let breadcrumb = try #require(report.snapshot.client.breadcrumbs.first)
+      #expect(breadcrumb.text == "waiting for orders" && breadcrumb.level == .notice)
+      #expect(breadcrumb.metadata.pairs == [.init(name: "from", value: "standard input")])
+      let line = "[notice] waiting for orders from=standard input"
+      #expect(TextReport.text(of: report).contains(line))
       #expect(report.explanation?.hasPrefix("Snapshot taken by postmortem capture") == true)
       #expect(report.signature?.hasPrefix("dump | ") == true, "\(report.signature ?? "")")
       let busy = report.threads.filter { $0.snapshot.state == "R" && !$0.crashed }
@@ -214,7 +218,8 @@ struct CaptureTests {
     #expect(report.snapshot.end?.kind == .unexplained, "\(process)")
     #expect((report.snapshot.process.crashTime != nil) == hasBeats)
     #expect(report.snapshot.client.breadcrumbs.last?.text == (hasBeats ? "order 66" : nil))
-    #expect(TextReport.text(of: report).contains("order 66") == hasBeats)
+    let line = "[warning] order 66 kind=unknown"
+    #expect(TextReport.text(of: report).contains(line) == hasBeats)
   }
 
   @Test("A reason is headline and signature, in every form")

@@ -120,7 +120,7 @@ private func openSignals() {
 private func obey(_ handler: Handler) throws {
   Thread.start { spinForEver() }
   Thread.start { while true { sleep(600) } }
-  leaveBreadcrumb("waiting for orders")
+  leaveBreadcrumb("waiting for orders", level: .notice, metadata: [("from", "standard input")])
   say("ready")
   while let line = readLine() {
     switch line {
@@ -137,7 +137,7 @@ private func obey(_ handler: Handler) throws {
     case "exec":
       let words = unsafe [strdup("cat"), nil]
       _ = unsafe words.withUnsafeBufferPointer { unsafe execv("/bin/cat", $0.baseAddress!) }
-    default: leaveBreadcrumb(line)
+    default: leaveBreadcrumb(line, level: .warning, metadata: [("kind", "unknown")])
     }
     say(line)
   }

@@ -30,6 +30,7 @@ struct EndedRun: Sendable {
       snapshot.client.breadcrumbs = last.breadcrumbs.map { note in
         var breadcrumb = ClientInformation.Breadcrumb(text: note.text)
         (breadcrumb.uptime, breadcrumb.threadID) = (note.uptime, note.threadID)
+        (breadcrumb.level, breadcrumb.metadata) = (note.level, note.metadata)
         breadcrumb.time = last.uptime.map {
           last.time &- Int64(truncatingIfNeeded: $0 &- note.uptime)
         }

@@ -42,5 +42,7 @@ extension RunEvidence.Breadcrumb {
       .value(.breadcrumbUptime, \.uptime),
       .value(.breadcrumbThreadID, \.threadID),
       .required(.breadcrumbText, \.text),
+      .optional(.breadcrumbLevel, \.level),
+      .value(.breadcrumbMetadata, \.metadata),
     ])
 }

@@ -1,4 +1,5 @@
 internal import CSignalSafe
+public import IntermediateDump
 internal import PendingDumps
 
 /// Notes what the program just did; every report of this process shows the last 128 such notes.
@@ -13,14 +14,39 @@ internal import PendingDumps
 ///
 /// - Parameter text: of a longer one than 224 bytes, the characters before.
 public func leaveBreadcrumb(_ text: String) {
+  leave(text, level: nil, metadata: [])
+}
+
+/// Notes what the program just did, as a line of a log: with its level, and with names and values.
+///
+/// As `leaveBreadcrumb(_:)`, which it shares the last 128 with. Reports show level, text, and metadata apart from each
+/// other.
+///
+/// - Parameters:
+///   - text: of a longer one than 224 bytes, the characters before.
+///   - level: as the program's logger has it.
+///   - metadata: names and values in the order in which reports show them. They share 224 bytes with the text,
+///     and each name and value takes one byte more than its text has. A pair for which there is no room is left out, and so is
+///     one with a zero byte in it.
+public func leaveBreadcrumb(
+  _ text: String, level: BreadcrumbLevel, metadata: [(name: String, value: String)] = []
+) {
+  leave(text, level: level, metadata: metadata)
+}
+
+private func leave(
+  _ text: String, level: BreadcrumbLevel?, metadata: [(name: String, value: String)]
+) {
   let uptime = UInt64(bitPattern: SystemClock.sinceBoot)
   let threadID = pm_thread_id()
   let work = WorkKey.current(threadID: threadID)
   unsafe ClientText.withBytes(of: text, atMost: BreadcrumbRing.textCapacity) { bytes, count in
-    unsafe ClientMemory.ofProcess.breadcrumbs.leave(
-      bytes, count: count, work: work, uptime: uptime, threadID: threadID)
-    unsafe WorkRings.ofProcess.ring(of: work, uptime: uptime)?.leave(
-      bytes, count: count, work: work, uptime: uptime, threadID: threadID)
+    unsafe BreadcrumbContent.with(bytes, count, level: level, metadata: metadata) { content in
+      ClientMemory.ofProcess.breadcrumbs.leave(
+        content, work: work, uptime: uptime, threadID: threadID)
+      WorkRings.ofProcess.ring(of: work, uptime: uptime)?.leave(
+        content, work: work, uptime: uptime, threadID: threadID)
+    }
   }
 }
 

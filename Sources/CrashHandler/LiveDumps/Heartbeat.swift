@@ -94,12 +94,15 @@ extension BreadcrumbRing {
     for number in (end > count ? end - count : 0)..<end {
       let size = unsafe read(number, into: base)
       guard size >= 0 else { continue }
-      let text = unsafe UnsafeRawBufferPointer(rebasing: slot[Self.textOffset...].prefix(size))
-      unsafe found.append(
-        RunEvidence.Breadcrumb(
-          uptime: base.load(fromByteOffset: 16, as: UInt64.self),
-          threadID: base.load(fromByteOffset: 24, as: UInt32.self),
-          text: String(decoding: text, as: UTF8.self)))
+      let content = unsafe slot[Self.textOffset...]
+      var breadcrumb = unsafe RunEvidence.Breadcrumb(
+        uptime: base.load(fromByteOffset: 16, as: UInt64.self),
+        threadID: base.load(fromByteOffset: 24, as: UInt32.self),
+        text: String(decoding: content.prefix(size), as: UTF8.self))
+      breadcrumb.level = unsafe BreadcrumbLevel(rawValue: slot[Self.levelOffset])
+      breadcrumb.metadata = unsafe BreadcrumbMetadata(
+        content.dropFirst(size).prefix(Int(slot[Self.metadataCountOffset])))
+      found.append(breadcrumb)
     }
     return found
   }

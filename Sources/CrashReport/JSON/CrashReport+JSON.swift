@@ -147,6 +147,9 @@ extension CrashReport {
       "age": age(of: breadcrumb),
       "threadID": breadcrumb.threadID,
       "text": breadcrumb.text,
+      "level": breadcrumb.level?.word,
+      "metadata": Dictionary(
+        breadcrumb.metadata.pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
     ]
   }
 }

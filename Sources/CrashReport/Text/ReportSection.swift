@@ -138,7 +138,10 @@ extension CrashReport {
     let time = breadcrumb.time.map { Timestamp(nanoseconds: $0).readable }
     let age = age(of: breadcrumb).map { "\(Quantity.duration(Int64(clamping: $0))) before" }
     let thread = breadcrumb.threadID.map { "thread \($0)" }
-    return .text("\(Self.list([time, age, thread]) ?? ""): \(breadcrumb.text)")
+    let level = breadcrumb.level.map { "[\($0.word)] " } ?? ""
+    let metadata = breadcrumb.metadata.pairs.map { " \($0.name)=\($0.value)" }.joined()
+    return .text(
+      "\(Self.list([time, age, thread]) ?? ""): \(level)\(breadcrumb.text)\(metadata)")
   }
 
   private func breadcrumbSection(isFull: Bool) -> ReportSection? {

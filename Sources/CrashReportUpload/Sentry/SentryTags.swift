@@ -65,11 +65,34 @@ struct SentryBreadcrumbs {
           [
             "timestamp": crumb.time.map { .text(SentryEvent.time($0)) },
             "category": .text(category),
-            "level": "info",
+            "level": .text(level(crumb.level)),
             "message": .text(SentryLimits.cut(crumb.text, cuts.breadcrumbText)),
-            "data": crumb.threadID.map { ["thread": SentryValue($0)] },
+            "data": data(crumb, cuts),
           ]
         })
     ]
+  }
+
+  /// Sentry's word of a level.
+  private func level(_ level: BreadcrumbLevel?) -> String {
+    switch level {
+    case .trace, .debug: "debug"
+    case nil, .info, .notice: "info"
+    case .warning: "warning"
+    case .error: "error"
+    case .critical: "fatal"
+    }
+  }
+
+  /// The thread and the metadata; of equal names the last one.
+  private func data(_ crumb: ClientInformation.Breadcrumb, _ cuts: SentryCuts) -> SentryValue? {
+    var data: [String: SentryValue] = [:]
+    data["thread"] = crumb.threadID.map { SentryValue($0) }
+    for pair in crumb.metadata.pairs {
+      data[pair.name] = .text(SentryLimits.cut(pair.value, cuts.breadcrumbText))
+    }
+    guard !data.isEmpty else { return nil }
+    return .object(
+      data.sorted { $0.key < $1.key }.map { SentryValue.Member(name: $0.key, value: $0.value) })
   }
 }

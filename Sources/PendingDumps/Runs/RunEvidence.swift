@@ -40,6 +40,8 @@ package struct RunEvidence: Sendable {
     package var uptime: UInt64
     package var threadID: UInt32
     package var text: String
+    package var level: BreadcrumbLevel?
+    package var metadata = BreadcrumbMetadata()
 
     package init(uptime: UInt64, threadID: UInt32, text: String) {
       self.uptime = uptime
@@ -109,6 +111,10 @@ package struct RunEvidence: Sendable {
         write(.breadcrumbUptime, breadcrumb.uptime)
         writer.unsigned(.breadcrumbThreadID, UInt64(breadcrumb.threadID), width: 4)
         writer.text(.breadcrumbText, breadcrumb.text)
+        if let level = breadcrumb.level { writer.unsigned(.breadcrumbLevel, level.code, width: 1) }
+        if !breadcrumb.metadata.pairs.isEmpty {
+          writer.bytes(.breadcrumbMetadata, breadcrumb.metadata.bytes)
+        }
         writer.end()
       }
       writer.end()

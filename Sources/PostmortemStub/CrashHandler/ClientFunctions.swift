@@ -1,5 +1,7 @@
 // The calls by which a program tells its reports something: there are no reports here.
 
+public import IntermediateDump
+
 /// A function that may handle a fault in place of a crash, which is never asked here.
 public typealias FirstChanceHandler =
   @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Bool
@@ -20,6 +22,11 @@ public func removeAttachment(path: String) {}
 
 /// Does nothing.
 public func leaveBreadcrumb(_ text: String) {}
+
+/// Does nothing.
+public func leaveBreadcrumb(
+  _ text: String, level: BreadcrumbLevel, metadata: [(name: String, value: String)] = []
+) {}
 
 /// Does nothing.
 public func noteTermination(signal: Int32 = 15) {}

@@ -130,11 +130,26 @@ extension ReportID: FieldValue {
   package static var storedSize: Int? { 16 }
 }
 
+extension BreadcrumbMetadata: FieldValue {
+  package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
+    guard let data = map.data(key) else { return nil }
+    self.init(data)
+  }
+
+  /// Writes nothing where there are no pairs.
+  package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
+    if !pairs.isEmpty { writer.bytes(key, bytes) }
+  }
+
+  package static var kinds: IntermediateDumpKeyKinds { [.text] }
+}
+
 extension ReportPrivacy: FieldValue {}
 
 // The codes of dumps.
 extension AnnotationState: FieldValue {}
 extension AnnotationType: FieldValue {}
+extension BreadcrumbLevel: FieldValue {}
 extension CaptureMethod: FieldValue {}
 extension DescriptorKind: FieldValue {}
 extension HangTarget: FieldValue {}

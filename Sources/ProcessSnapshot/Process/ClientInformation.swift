@@ -47,6 +47,9 @@ public struct ClientInformation: Sendable, Equatable {
     public var uptime: UInt64?
     public var threadID: UInt32?
     public var text: String
+    /// Nil where the program gave none.
+    public var level: BreadcrumbLevel?
+    public var metadata = BreadcrumbMetadata()
 
     public init(text: String) {
       self.text = text
@@ -278,6 +281,8 @@ extension ClientInformation.Breadcrumb {
       .optional(.breadcrumbUptime, \.uptime),
       .optional(.breadcrumbThreadID, \.threadID),
       .required(.breadcrumbText, \.text),
+      .optional(.breadcrumbLevel, \.level),
+      .value(.breadcrumbMetadata, \.metadata),
     ])
 }
 

@@ -96,7 +96,9 @@ import Testing
 
   private func leave(_ ring: BreadcrumbRing, _ text: String) {
     let bytes = Array(text.utf8)
-    unsafe ring.leave(bytes, count: bytes.count, work: 1, uptime: 2, threadID: 3)
+    unsafe bytes.withUnsafeBytes { buffer in
+      ring.leave(unsafe BreadcrumbContent(text: buffer), work: 1, uptime: 2, threadID: 3)
+    }
   }
 
   private func text(_ ring: BreadcrumbRing, _ number: UInt64) -> String? {
@@ -141,8 +143,10 @@ import Testing
         for number in 0..<5_000 {
           let text = Array(
             "\(thread)-\(number)-\(String(repeating: "\(number % 10)", count: number % 200))".utf8)
-          unsafe block.memory.breadcrumbs.leave(
-            text, count: text.count, work: 0, uptime: 0, threadID: 0)
+          unsafe text.withUnsafeBytes { buffer in
+            block.memory.breadcrumbs.leave(
+              unsafe BreadcrumbContent(text: buffer), work: 0, uptime: 0, threadID: 0)
+          }
         }
       }
     }

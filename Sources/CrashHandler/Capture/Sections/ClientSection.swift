@@ -117,6 +117,16 @@ extension Capture {
     writer.property(.breadcrumbUptime, slot.bytes(16, count: 8))
     writer.property(.breadcrumbThreadID, slot.bytes(24, count: 4))
     writer.property(.breadcrumbText, slot.bytes(BreadcrumbRing.textOffset, count: count))
+    // The counts and the level in one word: see `BreadcrumbRing.stride`.
+    let word = slot.word(24) &>> 32
+    if word &>> 24 != 0 {
+      writer.property(.breadcrumbLevel, slot.bytes(BreadcrumbRing.levelOffset, count: 1))
+    }
+    let metadataCount = Int(truncatingIfNeeded: word &>> 8 & 0xFF)
+    if metadataCount > 0 {
+      writer.property(
+        .breadcrumbMetadata, slot.bytes(BreadcrumbRing.textOffset &+ count, count: metadataCount))
+    }
     writer.end()
   }
 

@@ -2,25 +2,26 @@ internal import CSignalSafe
 
 /// What the program does to the ring; a crash only reads it.
 extension BreadcrumbRing {
-  /// Leaves one; of a longer text the first 224 bytes.
+  /// Leaves one.
   ///
   /// - Parameters:
+  ///   - content: its text, then its metadata, at most 224 bytes.
   ///   - work: a `WorkRings` key.
   ///   - uptime: CLOCK_BOOTTIME in nanoseconds.
   @_noLocks
   func leave(
-    _ text: UnsafeRawPointer?, count: Int, work: UInt64, uptime: UInt64, threadID: Int32
+    _ content: BreadcrumbContent, work: UInt64, uptime: UInt64, threadID: Int32
   ) {
     guard let number = take() else { return }
     let slot = unsafe slot(number)
-    let count = count < BreadcrumbRing.textCapacity ? count : BreadcrumbRing.textCapacity
     unsafe slot.storeBytes(of: work, toByteOffset: 8, as: UInt64.self)
     unsafe slot.storeBytes(of: uptime, toByteOffset: 16, as: UInt64.self)
     unsafe slot.storeBytes(of: threadID, toByteOffset: 24, as: Int32.self)
-    unsafe slot.storeBytes(
-      of: UInt32(truncatingIfNeeded: count), toByteOffset: 28, as: UInt32.self)
-    if let text = unsafe text {
-      unsafe pm_copy_text(slot + BreadcrumbRing.textOffset, text, count)
+    unsafe slot.storeBytes(of: content.counts, toByteOffset: 28, as: UInt32.self)
+    let place = unsafe slot + BreadcrumbRing.textOffset
+    unsafe pm_copy_text(place, content.text, content.textCount)
+    if content.metadataCount > 0 {
+      unsafe pm_copy_text(place + content.textCount, content.metadata, content.metadataCount)
     }
     unsafe pm_atomic_store_64(
       slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))

@@ -12,9 +12,11 @@ internal import CSignalSafe
 struct BreadcrumbRing {
   /// Breadcrumbs of the process that are kept.
   static var processCount: Int { @_noLocks get { 128 } }
-  /// Bytes of a slot: word 0, work 8, CLOCK_BOOTTIME 16, thread 24, count of bytes 28, text from
-  /// 32.
+  /// Bytes of a slot: word 0, work 8, CLOCK_BOOTTIME 16, thread 24, count of the text's bytes 28, count of
+  /// the metadata's 29, level 31 (0 for none), text from 32, metadata right after it.
   static var stride: Int { @_noLocks get { 256 } }
+  static var metadataCountOffset: Int { @_noLocks get { 29 } }
+  static var levelOffset: Int { @_noLocks get { 31 } }
   static var textOffset: Int { @_noLocks get { 32 } }
   static var textCapacity: Int { @_noLocks get { 224 } }
   static var byteCount: Int { @_noLocks get { 128 &* 256 } }
@@ -56,7 +58,9 @@ struct BreadcrumbRing {
     unsafe pm_copy_bytes(place, slot, BreadcrumbRing.stride)
     // By a swap, which unlike a load is ordered behind the copying.
     guard unsafe pm_atomic_compare_exchange_64(word, whole, whole) == whole else { return -1 }
-    let count = unsafe Int(place.loadUnaligned(fromByteOffset: 28, as: UInt32.self))
-    return count <= BreadcrumbRing.textCapacity ? count : -1
+    let count = unsafe Int(place.load(fromByteOffset: 28, as: UInt8.self))
+    let metadataCount = unsafe Int(
+      place.load(fromByteOffset: BreadcrumbRing.metadataCountOffset, as: UInt8.self))
+    return count &+ metadataCount <= BreadcrumbRing.textCapacity ? count : -1
   }
 }

@@ -1,0 +1,17 @@
+/// What a program puts into a slot of a `BreadcrumbRing`; text and metadata have room there together.
+@safe
+struct BreadcrumbContent {
+  let text: UnsafeRawPointer
+  let textCount: Int
+  let metadata: UnsafeRawPointer
+  let metadataCount: Int
+  let level: UInt8
+
+  /// The word at byte 28 of a slot.
+  var counts: UInt32 {
+    @_noLocks get {
+      UInt32(truncatingIfNeeded: textCount) | UInt32(truncatingIfNeeded: metadataCount) &<< 8
+        | UInt32(level) &<< 24
+    }
+  }
+}

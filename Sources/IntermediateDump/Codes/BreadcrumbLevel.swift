@@ -1,0 +1,18 @@
+/// How much a breadcrumb matters, as loggers have it; the values of the key `breadcrumbLevel`.
+public enum BreadcrumbLevel: UInt8, DumpCode {
+  case trace = 1
+  case debug = 2
+  case info = 3
+  case notice = 4
+  case warning = 5
+  case error = 6
+  case critical = 7
+
+  /// The level of a word such as "warning", which is also the raw value of swift-log's `Logger.Level`; nil for another.
+  public init?(word: String) {
+    guard let level = Self.allCases.first(where: { $0.word == word }) else { return nil }
+    self = level
+  }
+
+  package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
+}
