@@ -121,6 +121,14 @@ extension Proof {
       covers: ["Sources/CoreFile", "Sources/PostmortemTool/Cores", "Docs/Guide/CoreFiles.md"],
       full: .environment(name: "POSTMORTEM_CORES", value: "all")),
     Proof(
+      name: "waits",
+      summary: "owners and waiters of locks, and deadlocks, in hangs, captures and core files",
+      suites: ["WaitingTests"],
+      covers: [
+        "Sources/CrashReport/Waits", "Sources/CrashHandler/Capture/Sections",
+        "Sources/CoreFile", "Examples/CrashLab/Subcommands/Locks.swift",
+      ], full: .environment(name: "POSTMORTEM_WAITS", value: "all")),
+    Proof(
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
       suites: [
         "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",

@@ -18,6 +18,7 @@ extension Command {
     "java": JavaMachine.self,
     "library": LibraryCrash.self,
     "live-dump": LiveDump.self,
+    "locks": Locks.self,
     "masks": MaskScene.self,
     "near-memory-limit": NearMemoryLimit.self,
     "process": Processing.self,

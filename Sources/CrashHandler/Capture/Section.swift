@@ -24,7 +24,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
   // Small. Tasks and threads can reach the dump's size limit; the crashing thread's task is first.
-  case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient
+  case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient, writePointedMemory
   case writeTasks, writeThreads
   // Needed for few crashes: memory that the program named, resource counts, the linker's list.
   case writeExtraMemory, writeResources, writeLinkMap
@@ -52,6 +52,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
       case .writeContexts: .contexts
       case .writeThrows: .throwRecords
       case .writeClient: .client
+      case .writePointedMemory: .pointedMemory
       case .writeTasks: .tasks
       case .writeThreads: .threads
       case .writeExtraMemory: .extraMemory

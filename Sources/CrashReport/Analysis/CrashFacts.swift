@@ -34,7 +34,7 @@ package struct CrashFacts: Sendable {
   package init(of snapshot: ProcessSnapshot, symbols: SymbolSource) {
     symbols.begin(stored: snapshot.storedSymbols)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
-    let hang = Self.hang(in: snapshot, walker)
+    let (hang, waits) = Self.hang(in: snapshot, walker)
     let subject =
       hang.map { hang in snapshot.threads.first { $0.id == hang.threadID } }
       ?? snapshot.crashedThread
@@ -53,7 +53,7 @@ package struct CrashFacts: Sendable {
     signal = snapshot.request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
     cause =
       snapshot.end.map { $0.kind?.word ?? "unknown" }
-      ?? (snapshot.request == nil ? finding?.kind : nil)
+      ?? (snapshot.request == nil ? finding : waits.deadlock(of: snapshot, hang)?.finding)?.kind
     place =
       hang?.hasPlace == false ? nil : rules.place(in: finder.trace.frames, thrown: thrown)
     let frames = finder.trace.frames
@@ -62,15 +62,17 @@ package struct CrashFacts: Sendable {
     stack = frames.prefix(Self.frameCount.all).map(rules.line)
   }
 
-  /// The thread that hangs; nil for what is no hang.
-  private static func hang(in snapshot: ProcessSnapshot, _ walker: Stackwalker) -> HangSubject? {
-    guard snapshot.request?.kind == .hang else { return nil }
+  /// The thread that hangs, nil for what is no hang, and who waits for whom where nothing crashed.
+  private static func hang(
+    in snapshot: ProcessSnapshot, _ walker: Stackwalker
+  ) -> (HangSubject?, Waits) {
+    guard snapshot.request != nil else { return (nil, Waits()) }
     let threads = snapshot.threads.prefix(StoredSymbols.hangThreads).map { thread in
-      HangSubject.Candidate(
-        id: thread.id, name: thread.name,
-        frames: walker.frames(of: thread, limit: StoredSymbols.hangFrames))
+      (thread, walker.frames(of: thread, limit: StoredSymbols.hangFrames))
     }
-    return HangSubject(
-      of: snapshot, threads, OwnCode(of: snapshot, frames: threads.flatMap(\.frames)))
+    let ownCode = OwnCode(of: snapshot, frames: threads.flatMap(\.1))
+    let waits = Waits(in: snapshot, threads, ownCode)
+    let candidates = threads.map { HangSubject.Candidate(id: $0.id, name: $0.name, frames: $1) }
+    return (HangSubject(of: snapshot, candidates, ownCode, waits), waits)
   }
 }

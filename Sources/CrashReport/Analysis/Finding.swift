@@ -82,6 +82,9 @@ package enum Cause: Sendable, Equatable {
   /// `interval` in nanoseconds.
   case watchdog(Sender, interval: UInt64, MainThreadActivity?)
 
+  // Without a signal
+  case deadlock(Deadlock)
+
   package struct Register: Sendable, Equatable {
     package var name: String
     package var value: UInt64
@@ -145,6 +148,7 @@ package enum Evidence: Sendable, Equatable {
   case mainThread(UInt32, MainThreadActivity)
   /// Nanoseconds.
   case watchdogInterval(UInt64)
+  case wait(Wait)
 }
 
 /// A stack that was full.
@@ -224,6 +228,7 @@ extension Finding {
     case .brokenPipe: "broken-pipe"
     case .ownSignal, .sentSignal: "sent-signal"
     case .watchdog: "watchdog"
+    case .deadlock: "deadlock"
     }
   }
 }

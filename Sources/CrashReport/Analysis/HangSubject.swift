@@ -15,6 +15,8 @@ package struct HangSubject: Sendable, Equatable {
   package let threadID: UInt32?
   /// True for a thread that stands in the program's own code.
   package let hasPlace: Bool
+  /// The thread that waits for what this one holds, in the end; nil where this one is it.
+  package private(set) var waiter: UInt32?
 
   /// - Parameters:
   ///   - first: the thread that the dump is about: the one that hung or answered last, else the
@@ -78,8 +80,33 @@ package struct HangSubject: Sendable, Equatable {
 
 extension HangSubject {
   /// Nil for a report that is not of a hang.
-  init?(of snapshot: ProcessSnapshot, _ threads: [Candidate], _ ownCode: OwnCode) {
+  init?(
+    of snapshot: ProcessSnapshot, _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
+  ) {
     guard let request = snapshot.request, request.kind == .hang else { return nil }
-    self.init(request, first: snapshot.exception?.threadID, threads, ownCode)
+    let first = HangSubject(request, first: snapshot.exception?.threadID, threads, ownCode)
+    self = first.owner(threads, ownCode, waits) ?? first
+  }
+
+  /// The thread that the hung one waits for in the end, of a circle the one that it begins with; nil where it
+  /// is not in the program's own code.
+  private func owner(
+    _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
+  ) -> HangSubject? {
+    // A thread that only answered last may wait for other work.
+    let chain = threadID.map { waits.chain(from: $0) } ?? []
+    let circle = chain.last.flatMap { waits.deadlock(with: $0) }
+    let isKnown = circle != nil || hasPlace
+    let shown = circle ?? (isKnown ? nil : waits.deadlocks.first)
+    let last = shown.map { $0.waits.prefix(1).map(\.threadID) } ?? (isKnown ? chain.reversed() : [])
+    let owner = last.first { id in
+      threads.contains { $0.id == id && Self.place(in: $0.frames[...], ownCode) != nil }
+    }
+    guard let owner, owner != threadID || circle != nil else { return nil }
+    return HangSubject(threadID: owner, hasPlace: true, waiter: owner == threadID ? nil : threadID)
+  }
+
+  private init(threadID: UInt32, hasPlace: Bool, waiter: UInt32?) {
+    (self.threadID, self.hasPlace, self.waiter) = (threadID, hasPlace, waiter)
   }
 }

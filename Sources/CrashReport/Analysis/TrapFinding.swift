@@ -51,14 +51,22 @@ struct TrapFinding {
 
   /// A trap of libdispatch, which leaves no message on Linux; its functions tell.
   ///
-  /// Source: swift-corelibs-libdispatch src/queue.c, _dispatch_assert_queue_fail; swift
+  /// Source: swift-corelibs-libdispatch src/queue.c, _dispatch_assert_queue_fail,
+  /// __DISPATCH_WAIT_FOR_QUEUE__; swift
   /// stdlib/public/Concurrency/Actor.cpp, swift_task_checkIsolated.
   private var dispatchFailure: Finding? {
     let symbols = frames.prefix(8).compactMap(\.linkageName)
-    guard let first = symbols.first, first.hasPrefix("_dispatch_assert_queue"),
+    guard let first = symbols.first, Self.checks.contains(where: first.hasPrefix),
       frames.first.flatMap({ snapshot.modules.module(of: $0) })?.name.hasPrefix("libdispatch")
         != false
     else { return nil }
+    if first.hasPrefix(Self.waiting), let id = snapshot.exception?.threadID {
+      var wait = Wait(threadID: id, .queue, at: 0)
+      wait.owner = id
+      return Finding(
+        cause: .deadlock(Waits.circle(of: wait)), certainty: .inferred,
+        evidence: snapshot.signalEvidence + [.trapIn(first), .wait(wait)])
+    }
     let isIsolation = symbols.contains {
       $0.hasPrefix("swift_task_checkIsolated") || $0.hasPrefix("_swift_task_checkIsolated")
         || $0.hasPrefix("swift_task_isCurrentExecutor")
@@ -67,6 +75,10 @@ struct TrapFinding {
       cause: isIsolation ? .actorIsolation : .dispatchAssertion, certainty: .inferred,
       evidence: snapshot.signalEvidence + [.trapIn(first)] + (isIsolation ? [.isolationCheck] : []))
   }
+
+  /// libdispatch's function that waits for a queue, which traps where the thread runs it itself.
+  private static let waiting = "__DISPATCH_WAIT_FOR_QUEUE__"
+  private static let checks = ["_dispatch_assert_queue", waiting]
 
   /// True for a trap in a Swift function without debug information, which would name the check.
   private var isInSwift: Bool {

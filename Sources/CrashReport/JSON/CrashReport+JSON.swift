@@ -34,6 +34,7 @@ extension CrashReport {
       "threads": threads.map {
         ThreadJSON(thread: $0, snapshot: snapshot, ownCode: ownCode, isOfLog: log != nil)
       },
+      "waits": waits.all.map(waitJSON),
       "modules": zip(snapshot.modules, symbolNotes).map {
         ModuleJSON(module: $0, note: $1, isOfLog: log != nil)
       },
@@ -67,6 +68,20 @@ extension CrashReport {
         },
       ]
     }
+  }
+
+  private func waitJSON(_ wait: Wait) -> JSONObject {
+    [
+      "threadID": wait.threadID,
+      "kind": wait.subject.rawValue,
+      "address": wait.address.description,
+      "name": wait.label,
+      "owner": wait.owner,
+      "readers": wait.readers,
+      "certain": wait.isCertain,
+      "deadlocked": waits.deadlock(with: wait.threadID) != nil,
+      "place": wait.place,
+    ]
   }
 
   private var systemJSON: JSONObject {

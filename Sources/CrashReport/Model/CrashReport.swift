@@ -26,6 +26,8 @@ package struct CrashReport: Sendable {
   package var place: String?
   /// The thread that hangs; nil for a report that is not of a hang.
   package var hang: HangSubject?
+  /// Who waits for whom.
+  package var waits: Waits
   /// The throw of the uncaught Swift error; nil for another cause, and where throws are not recorded.
   package var thrown: Thrown?
   /// Lines of source around places of the crashing thread, if they were read.
@@ -140,15 +142,19 @@ package struct CrashReport: Sendable {
     self.log = log
   }
 
-  private init(
+  /// - Parameter threads: each with its stack.
+  init(
     snapshot: ProcessSnapshot, threads: [Thread], symbols: SymbolSource, walker: Stackwalker
   ) {
     self.threads = threads
     self.snapshot = snapshot
+    let code = OwnCode(of: snapshot, frames: threads.flatMap(\.frames))
+    let waits = Waits(in: snapshot, threads.map { ($0.snapshot, $0.frames) }, code)
+    self.waits = waits
     let hang = HangSubject(
       of: snapshot,
       threads.map { HangSubject.Candidate(id: $0.id, name: $0.name, frames: $0.frames) },
-      OwnCode(of: snapshot, frames: threads.flatMap(\.frames)))
+      code, waits)
     self.hang = hang
     if let hang {
       for index in threads.indices {
@@ -163,7 +169,8 @@ package struct CrashReport: Sendable {
     message = snapshot.request?.headline ?? finder.message
     otherMessages = snapshot.request == nil ? finder.otherMessages : []
     let finding = finder.finding
-    cause = snapshot.request == nil && snapshot.end == nil ? finding : nil
+    let deadlock = waits.deadlock(of: snapshot, hang)
+    cause = snapshot.request != nil ? deadlock?.finding : snapshot.end == nil ? finding : nil
     thrown = Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)
     let frames = thrown?.frames ?? []
     let ownCode = ownCode

@@ -6,7 +6,7 @@ extension CrashReport {
   /// The report in a sentence or more: why the dump was taken, how the run ended, or the cause with
   /// what had been used up; nil where the dump shows nothing.
   package var explanation: String? {
-    let sentences = explanationSentences
+    let sentences = explanationSentences + waitSentences
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
 
@@ -153,6 +153,12 @@ extension Finding {
         "The service manager most likely ended the process because it gave no sign of life for"
           + " \(Self.interval(interval)) (WatchdogSec): SIGABRT came from \(sender.text)."
       ] + [activity?.text].compactMap(\.self)
+    case .deadlock:
+      return [
+        "libdispatch stopped the process: the thread called sync on a queue that it runs itself, which"
+          + " would never end.",
+        "This is inferred from the functions on the stack; libdispatch leaves no message.",
+      ]
     default: return [plainSentence]
     }
   }

@@ -58,7 +58,8 @@ extension Evidence {
     switch self {
     case .signal, .ownAbort, .ownPipe, .processorTimeSignal, .fileSizeSignal, .systemCallSignal,
       .pageFault, .mapping, .notMapped, .stack, .stackPointer, .frames, .stackLimit, .allocator,
-      .swiftMessage, .libraryMessage, .namedTrap, .sender:
+      .swiftMessage, .libraryMessage, .namedTrap, .sender,
+      .wait:
       true
     default: false
     }
@@ -113,6 +114,9 @@ extension Evidence {
     case .mainThread(let id, let activity): return "main thread \(id): \(activity.fact)"
     case .watchdogInterval(let interval):
       return "WATCHDOG_USEC was set at launch: \(Finding.interval(interval))"
+    case .wait(let wait):
+      return "thread \(wait.threadID) waits for \(wait.noun)"
+        + (wait.owner.map { wait.subject == .thread ? " \($0)" : ", owner \($0)" } ?? "")
     }
   }
 }

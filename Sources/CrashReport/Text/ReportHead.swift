@@ -37,7 +37,8 @@ extension CrashReport {
     return Head(
       sentence: sentence ?? "The \(log == nil ? "dump" : "log") does not show the cause.",
       place: headPlace, contexts: threads.first(where: \.crashed)?.contextFields ?? [],
-      paragraphs: details.isEmpty ? notes : [details.joined(separator: " ")] + notes,
+      paragraphs: waitSentences
+        + (details.isEmpty ? notes : [details.joined(separator: " ")] + notes),
       signs: signs(isFull: isFull), facts: facts(isFull: isFull))
   }
 

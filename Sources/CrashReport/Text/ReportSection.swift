@@ -58,7 +58,8 @@ extension CrashReport {
   /// - Parameter isFull: true for the evidence that the head shows already.
   func sections(isFull: Bool) -> [ReportSection] {
     [
-      evidenceSection(isFull: isFull), resourceSection, attachmentSection, extraMemorySection,
+      waitSection, evidenceSection(isFull: isFull), resourceSection, attachmentSection,
+      extraMemorySection,
       omissionSection,
     ].compactMap { $0 }
   }

@@ -61,6 +61,7 @@ extension CrashReport {
       default: "requested the dump"
       }
     }
+    if hang?.waiter != nil { return "holds what is waited for" }
     if let hang, hang.hasPlace, request.threadEvidence != .known { return "is blocked" }
     return switch request.threadEvidence {
     case .known: "hung"

@@ -27,6 +27,7 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
   case contexts = 21
   case throwRecords = 22
   case surroundings = 23
+  case pointedMemory = 24
 
   package var bit: UInt64 { @_noLocks get { 1 &<< UInt64(rawValue) } }
 
@@ -57,6 +58,7 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
       case .contexts: "contexts"
       case .throwRecords: "throws"
       case .surroundings: "surroundings"
+      case .pointedMemory: "memory behind pointers"
       }
     }
   }

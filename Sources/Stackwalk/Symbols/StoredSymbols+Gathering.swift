@@ -10,7 +10,7 @@ extension StoredSymbols {
   package static var hangThreads: Int { 128 }
   package static var hangFrames: Int { 64 }
 
-  /// Finds names and lines of the crashing thread, of a hang those of all threads, and of its task's async callers, in the modules'
+  /// Finds names and lines of the crashing thread, of a hang and of a capture those of all threads, and of its task's async callers, in the modules'
   /// files on this machine.
   ///
   /// Takes mostly some tens of milliseconds.
@@ -29,9 +29,9 @@ extension StoredSymbols {
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,
       runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
-    // Any of them may be the one that hangs.
+    // Any of them may be the one that hangs, or that holds what others wait for.
     let others =
-      snapshot.request?.kind == .hang
+      snapshot.request?.kind == .hang || snapshot.request?.kind == .tool
       ? snapshot.threads.prefix(hangThreads).filter { $0.id != thread.id }
         .flatMap { walker.frames(of: $0, limit: hangFrames) } : []
     var symbols = StoredSymbols()

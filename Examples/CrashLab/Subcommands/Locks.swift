@@ -1,0 +1,278 @@
+internal import Dispatch
+internal import Glibc
+internal import Postmortem
+internal import Synchronization
+
+/// Threads that wait for each other, or only wait.
+struct Locks: Subcommand {
+  private enum Scene: String, CaseIterable {
+    /// Two or three threads, each with a lock that the one before it wants.
+    case mutex2 = "mutex-2"
+    case mutex3 = "mutex-3"
+    case write2 = "write-2"
+    case write3 = "write-3"
+    case queue2 = "queue-2"
+    case queue3 = "queue-3"
+    /// The kernel refuses what closes the circle, and Swift's runtime ends the process.
+    case swift2 = "swift-2"
+    case swift3 = "swift-3"
+    /// One thread, with itself; the last two end the process.
+    case mutexSelf = "mutex-self"
+    case swiftSelf = "swift-self"
+    case queueSelf = "queue-self"
+    /// A lock of each kind whose owner works.
+    case mutexHeld = "mutex-held"
+    case swiftHeld = "swift-held"
+    case writeHeld = "write-held"
+    case readHeld = "read-held"
+    case queueHeld = "queue-held"
+    case joined
+    /// Waits that have no owner.
+    case semaphore
+    case condition
+  }
+
+  private enum Manner: String, CaseIterable {
+    /// Waits until it is ended.
+    case waits
+    /// The first thread has a hang monitor.
+    case watched
+    /// Takes a dump that stops the threads.
+    case dumps
+  }
+
+  private let scene: Scene
+  private let manner: Manner
+  private let database: String
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    let words = try arguments.words("SCENE", "MANNER")
+    scene = try Arguments.choice(words[0])
+    manner = try Arguments.choice(words[1])
+    database = try arguments.database
+  }
+
+  func run() throws {
+    let handler = CrashLab.start(database)
+    if manner == .watched {
+      let options = HangMonitor.Options(threshold: .milliseconds(300))
+      let monitor = try HangMonitor.heartbeat(name: "first", options: options)
+      play { monitor.heartbeat() }
+    } else {
+      play {}
+    }
+    waitUntilBlocked()
+    say("blocked")
+    if manner == .dumps {
+      try handler.dumpWithoutCrash(stopsThreads: true)
+      exit(0)
+    }
+    waitForEver()
+  }
+
+  /// - Parameter announce: called by the first thread before it waits.
+  private func play(_ announce: @escaping @Sendable () -> Void) {
+    switch scene {
+    case .mutex2: circle(of: (0..<2).map { _ in PthreadMutex() }, announce)
+    case .mutex3: circle(of: (0..<3).map { _ in PthreadMutex() }, announce)
+    case .write2: circle(of: (0..<2).map { _ in ReadWriteLock() }, announce)
+    case .write3: circle(of: (0..<3).map { _ in ReadWriteLock() }, announce)
+    case .queue2: circle(of: (0..<2).map { Queue($0) }, announce)
+    case .queue3: circle(of: (0..<3).map { Queue($0) }, announce)
+    case .swift2: circle(of: (0..<2).map { _ in SwiftMutex() }, announce)
+    case .swift3: circle(of: (0..<3).map { _ in SwiftMutex() }, announce)
+    case .mutexSelf: circle(of: [PthreadMutex()], announce)
+    case .swiftSelf: circle(of: [SwiftMutex()], announce)
+    case .queueSelf: circle(of: [Queue(0)], announce)
+    case .mutexHeld: hold(PthreadMutex(), announce)
+    case .swiftHeld: hold(SwiftMutex(), announce)
+    case .writeHeld: hold(ReadWriteLock(), announce)
+    case .readHeld: hold(ReadLock(), announce)
+    case .queueHeld: hold(Queue(0), announce)
+    case .joined:
+      let worker = Thread.start(holdForEver)
+      startWaiter(announce) { worker.join() }
+    case .semaphore:
+      let semaphore = DispatchSemaphore(value: 0)
+      startWaiter(announce) { semaphore.wait() }
+    case .condition: startWaiter(announce, waitForCondition)
+    }
+  }
+
+  // MARK: - Threads
+
+  /// Each thread holds a lock, and takes that of the next one once all are held.
+  private func circle(of locks: [any Lock], _ announce: @escaping @Sendable () -> Void) {
+    for index in locks.indices {
+      let (own, next) = (locks[index], locks[(index + 1) % locks.count])
+      expected.add(1, ordering: .relaxed)
+      Thread.start {
+        own.withLock {
+          held.add(1, ordering: .relaxed)
+          while held.load(ordering: .relaxed) < locks.count { usleep(1000) }
+          if index == 0 { announce() }
+          note()
+          takeSecond(next)
+        }
+      }
+    }
+  }
+
+  /// The place of each thread of a circle.
+  @inline(never)
+  private func takeSecond(_ lock: any Lock) {
+    lock.withLock { say("not reached") }
+  }
+
+  private func hold(_ lock: any Lock, _ announce: @escaping @Sendable () -> Void) {
+    Thread.start { lock.withLock { holdForEver() } }
+    startWaiter(announce) {
+      (lock is ReadLock ? ReadWriteLock(lock as? ReadLock) : lock).withLock {}
+    }
+  }
+
+  /// The place of a thread that works.
+  @inline(never)
+  private func holdForEver() {
+    held.add(1, ordering: .relaxed)
+    while true { sleep(1) }
+  }
+
+  private func startWaiter(
+    _ announce: @escaping @Sendable () -> Void, _ wait: @escaping @Sendable () -> Void
+  ) {
+    expected.add(1, ordering: .relaxed)
+    Thread.start {
+      while scene != .semaphore, scene != .condition, held.load(ordering: .relaxed) == 0 {
+        usleep(1000)
+      }
+      announce()
+      note()
+      waitOnce(wait)
+    }
+  }
+
+  /// The place of a thread that only waits.
+  @inline(never)
+  private func waitOnce(_ wait: () -> Void) {
+    wait()
+    say("not reached")
+  }
+
+  // MARK: - Until they wait
+
+  /// Notes the thread that is about to wait.
+  private func note() {
+    let size = 64
+    // "123/task/124".
+    let text = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { place in
+      guard let start = place.baseAddress else { return "" }
+      let count = unsafe readlink("/proc/thread-self", start, size)
+      return unsafe String(
+        decoding: place.prefix(max(count, 0)).lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+    waiters.withLock { $0.append(text) }
+  }
+
+  /// Returns once each thread waits in futex(2), as the kernel tells.
+  private func waitUntilBlocked() {
+    let wanted = expected.load(ordering: .relaxed)
+    while true {
+      let waiting = waiters.withLock { $0 }.filter(isInFutex)
+      if waiting.count == wanted { return }
+      usleep(5000)
+    }
+  }
+
+  private func isInFutex(_ thread: String) -> Bool {
+    guard let file = unsafe fopen("/proc/\(thread)/syscall", "r") else { return false }
+    defer { unsafe fclose(file) }
+    var number: Int32 = -1
+    #if arch(arm64)
+      let futex: Int32 = 98
+    #else
+      let futex: Int32 = 202
+    #endif
+    return unsafe withUnsafeMutablePointer(to: &number) { place in
+      unsafe withVaList([place]) { unsafe vfscanf(file, "%d", $0) }
+    } == 1 && number == futex
+  }
+}
+
+private let held = Atomic(0)
+private let expected = Atomic(0)
+private let waiters = Mutex<[String]>([])
+
+private func waitForCondition() {
+  let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  unsafe pthread_mutex_init(lock, nil)
+  unsafe pthread_cond_init(condition, nil)
+  unsafe pthread_mutex_lock(lock)
+  while true { unsafe pthread_cond_wait(condition, lock) }
+}
+
+// MARK: - Locks
+
+private protocol Lock: Sendable {
+  func withLock(_ body: () -> Void)
+}
+
+@safe
+private struct PthreadMutex: Lock, @unchecked Sendable {
+  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+  init() { unsafe pthread_mutex_init(lock, nil) }
+
+  func withLock(_ body: () -> Void) {
+    unsafe pthread_mutex_lock(lock)
+    body()
+    unsafe pthread_mutex_unlock(lock)
+  }
+}
+
+@safe
+private struct ReadWriteLock: Lock, @unchecked Sendable {
+  private let lock: UnsafeMutablePointer<pthread_rwlock_t>
+
+  /// - Parameter other: the same lock, for a writer.
+  init(_ other: ReadLock? = nil) {
+    unsafe lock = other?.lock ?? .allocate(capacity: 1)
+    if other == nil { unsafe pthread_rwlock_init(lock, nil) }
+  }
+
+  func withLock(_ body: () -> Void) {
+    unsafe pthread_rwlock_wrlock(lock)
+    body()
+    unsafe pthread_rwlock_unlock(lock)
+  }
+}
+
+@safe
+private struct ReadLock: Lock, @unchecked Sendable {
+  fileprivate let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
+
+  init() { unsafe pthread_rwlock_init(lock, nil) }
+
+  func withLock(_ body: () -> Void) {
+    unsafe pthread_rwlock_rdlock(lock)
+    body()
+    unsafe pthread_rwlock_unlock(lock)
+  }
+}
+
+private final class SwiftMutex: Lock {
+  private let lock = Mutex(0)
+
+  func withLock(_ body: () -> Void) {
+    lock.withLock { _ in body() }
+  }
+}
+
+private struct Queue: Lock {
+  private let queue: DispatchQueue
+
+  init(_ index: Int) { queue = DispatchQueue(label: "crash-lab.\(index)") }
+
+  func withLock(_ body: () -> Void) { queue.sync(execute: body) }
+}

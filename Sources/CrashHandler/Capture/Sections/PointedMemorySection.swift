@@ -1,0 +1,165 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension SectionRow {
+  static var pointedMemory: SectionRow {
+    @_noLocks get { unsafe SectionRow(.pointedMemory, pm_write_pointed_memory) }
+  }
+}
+
+/// Writes the memory that tells what threads wait for, and who holds it.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_pointed_memory) @_noLocks
+func pm_write_pointed_memory(_ argument: UnsafeMutableRawPointer) {
+  unsafe WaitWriter(Capture(argument)).write()
+}
+
+/// Writes the words that threads wait at in futex(2), with the locks that they are a part of.
+///
+/// One call reads 32 of them: their addresses are kept in scratch memory first.
+///
+/// RUNS-DURING-CRASH. Source: glibc sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h.
+@safe
+private struct WaitWriter {
+  /// Threads taken at most.
+  private static var limit: Int { 256 }
+  /// Bytes in front of a word, where a `pthread_rwlock_t` begins, and of both with those behind it.
+  private static var bytesBelow: UInt64 { 16 }
+  private static var size: Int { 56 }
+  /// Offset in scratch memory of the words' contents, behind 16 bytes for each thread.
+  private static var stageOffset: Int { 8192 }
+  /// Queues that are written of one call of `sync`: the queue itself, and those that it targets.
+  private static var queueLimit: Int { 4 }
+
+  private let memory: SafeMemory
+  private let scratch: Scratch
+  private let stage: MemoryStage
+  private let regions: MemoryWriter
+  private let capture: Capture
+
+  fileprivate init(_ capture: Capture) {
+    self.capture = capture
+    memory = capture.cachedMemory
+    scratch = capture.session.scratch
+    stage = MemoryStage(memory, in: scratch.dropFirst(WaitWriter.stageOffset))
+    regions = capture.cachedRegions
+  }
+
+  fileprivate func write() {
+    let count = findWords()
+    guard count > 0 else { return }
+    capture.writer.startArray(.memory)
+    var index = 0
+    var read = 0
+    while index < count {
+      if index >= read { read = readWords(from: index, to: count) }
+      writeWord(index)
+      index &+= 1
+    }
+    capture.writer.end()
+  }
+
+  /// Puts the address of each thread's word into scratch memory, and the thread behind it.
+  ///
+  /// - Returns: their number.
+  private func findWords() -> Int {
+    var count = 0
+    let exception = capture.session.exception
+    if capture.capturesItself, let context = exception.signal.context,
+      let word = interruptedWord(context)
+    {
+      add(word, of: exception.threadID, at: &count)
+    }
+    let threads = capture.session.threads
+    var index = 0
+    while index < threads.count, count < WaitWriter.limit {
+      let record = threads[index]
+      index &+= 1
+      if let word = word(of: record) { add(word, of: record.threadID, at: &count) }
+    }
+    return count
+  }
+
+  private func add(_ word: UInt64, of threadID: Int32, at count: inout Int) {
+    scratch.setWord(count &* 16, word)
+    scratch.setWord(count &* 16 &+ 8, UInt64(UInt32(bitPattern: threadID)))
+    count &+= 1
+  }
+
+  /// The word that a thread waits at, by the system call that the kernel told before the stop.
+  private func word(of record: ThreadRecord) -> UInt64? {
+    guard !record.status.isGone else { return nil }
+    if record.status.isStill, let context = record.fields.context,
+      !record.isInSystemCall(context)
+    {
+      return nil
+    }
+    var text = record.systemCall.text
+    #if arch(arm64)
+      guard text.matches("98 ") else { return nil }
+    #else
+      guard text.matches("202 ") else { return nil }
+    #endif
+    text.skipWords(1)
+    return text.hexadecimal()
+  }
+
+  /// That of the thread that takes the dump, which the signal may have found in the call: the kernel
+  /// goes back to its instruction.
+  private func interruptedWord(_ context: SignalContext) -> UInt64? {
+    let registers = context.generalRegisters
+    #if arch(arm64)
+      let (call, instruction) = (registers.word(8 &* 8) == 98, UInt32(0xD400_0001))
+      let word = registers.word(0)
+    #else
+      let (call, instruction) = (registers.word(13 &* 8) == 202, UInt32(0x050F))
+      let word = registers.word(8 &* 8)
+    #endif
+    guard call else { return nil }
+    let size = instruction > 0xFFFF ? 4 : 2
+    let found = memory.instruction(at: context.instructionPointer, size: size)
+    return found == instruction ? word : nil
+  }
+
+  /// Reads as many words as fit, by one call; returns the one behind them.
+  private func readWords(from first: Int, to count: Int) -> Int {
+    stage.removeAll()
+    var index = first
+    while index < count, stage.add(start(index), count: WaitWriter.size) { index &+= 1 }
+    stage.read()
+    return index > first ? index : first &+ 1
+  }
+
+  private func start(_ index: Int) -> UInt64 { scratch.word(index &* 16) &- WaitWriter.bytesBelow }
+
+  private func writeWord(_ index: Int) {
+    var words = scratch.bytes(0, count: 0)
+    if let bytes = stage.bytes(start(index), count: WaitWriter.size) {
+      words = bytes
+      regions.write(start(index), bytes)
+    } else {
+      regions.writeRegion(start(index), count: WaitWriter.size)
+    }
+    // The event's value is UINT32_MAX, and its thread's ID is behind it.
+    let (event, thread) = (scratch.word(index &* 16), scratch.word(index &* 16 &+ 8))
+    if words.word(Int(WaitWriter.bytesBelow)) == thread &<< 32 | 0xFFFF_FFFF { writeQueues(event) }
+  }
+
+  /// Writes the queues that a call of `sync` waits for: their state has the thread that runs them.
+  ///
+  /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s, dispatch_queue_s.
+  private func writeQueues(_ event: UInt64) {
+    var pointer = event &- 40
+    var count = 0
+    while count < WaitWriter.queueLimit, let queue = memory.word(pointer), queue >= 0x10000,
+      regions.writeRegion(queue, count: 96) == 96
+    {
+      if let label = memory.word(queue &+ 72), label >= 0x10000 {
+        regions.writeRegion(label, count: 64)
+      }
+      pointer = queue &+ 24
+      count &+= 1
+    }
+  }
+}

@@ -1,0 +1,128 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+// Words for who waits for whom; raw, as those of a section.
+
+extension CrashReport {
+  /// What the thread of the report waits for in the end: a circle of threads, a line for each, or the
+  /// thread that holds it; empty where nothing is known.
+  var waitSentences: [String] {
+    guard snapshot.end == nil else { return [] }
+    if let deadlock = shownDeadlock {
+      return [deadlock.sentence] + deadlock.waits.map { sentence(on: $0) }
+    }
+    return shownWaits.map { sentence(on: $0, tellsOwner: true) }
+  }
+
+  private var shownWaits: [Wait] {
+    if let deadlock = shownDeadlock { return deadlock.waits }
+    guard let hung = hang?.waiter ?? hang?.threadID else { return [] }
+    return Array(waits.chain(from: hung).compactMap { waits.wait(of: $0) }.prefix(4))
+  }
+
+  /// The circle that the report is about.
+  private var shownDeadlock: Deadlock? {
+    if snapshot.request != nil { return waits.deadlock(of: snapshot, hang) }
+    // A process that did not answer is often ended from outside.
+    switch cause?.cause {
+    case .sentSignal, .watchdog, .ownSignal: return waits.deadlocks.first
+    default: break
+    }
+    return threads.first { $0.crashed }.flatMap { waits.deadlock(with: $0.id) }
+  }
+
+  /// Such as "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by thread 7".
+  ///
+  /// - Parameter tellsOwner: whether it says what the owner does.
+  func sentence(on wait: Wait, tellsOwner: Bool = false) -> String {
+    let name = ownName(of: wait.threadID).map { " \"\($0)\"" } ?? ""
+    let place = wait.place.map { " in \($0)" } ?? ""
+    let certainly = wait.owner == nil || wait.isCertain ? "" : "most likely "
+    let owner = wait.owner.map { owner -> String in
+      let state = tellsOwner ? self.state(of: owner) ?? "" : ""
+      return switch wait.subject {
+      case .thread: " \(owner)" + state
+      case _ where owner == wait.threadID: ", which it \(certainly)holds itself"
+      case .queue: ", \(certainly)run by thread \(owner)" + state
+      default: ", \(certainly)held by thread \(owner)" + state
+      }
+    }
+    let readers =
+      wait.readers > 0 ? ", held by \(Quantity.counted(UInt64(wait.readers), "reader"))" : ""
+    return "Thread \(wait.threadID)\(name) waits\(place) for \(wait.noun)\(owner ?? readers)."
+  }
+
+  /// The thread's name; nil for that of the process, which a thread has until it is named.
+  private func ownName(of id: UInt32) -> String? {
+    let name = threads.first { $0.id == id }?.name
+    return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name
+  }
+
+  /// What the owner of a lock does, as the end of a sentence; nil where it waits for another one.
+  func state(of owner: UInt32) -> String? {
+    guard let thread = threads.first(where: { $0.id == owner }) else {
+      let isWhole =
+        snapshot.capture.isComplete && snapshot.capture.threadsOmitted.nonzero == nil
+        && snapshot.request?.kind != .coreFile
+      return isWhole ? ", which has ended" : ", which is not in the dump"
+    }
+    guard waits.wait(of: owner) == nil else { return nil }
+    guard let number = thread.snapshot.systemCallNumber else { return ", which runs" }
+    let call = snapshot.architecture.systemCallName(number) ?? "system call \(number)"
+    return ", which is in \(call)"
+  }
+
+  /// The threads that wait for a lock or for another thread, without those that the head names.
+  var waitSection: ReportSection? {
+    let known = waits.all.filter { wait in
+      (wait.owner != nil || wait.readers > 0) && !shownWaits.contains(wait)
+    }
+    let rows = known.prefix(Self.waitCount).map {
+      ReportSection.Row.text(sentence(on: $0, tellsOwner: true))
+    }
+    let rest = known.count - rows.count
+    return ReportSection(
+      "Who waits for whom",
+      rows: rows + (rest > 0 ? [.text("\(rest) more threads wait for a lock.")] : []))
+  }
+
+  /// Threads that the section lists.
+  private static let waitCount = 64
+}
+
+extension Deadlock {
+  /// Such as "Deadlock: 2 threads wait for each other".
+  var sentence: String {
+    let doubt =
+      isCertain ? "" : " This is likely: not every word and every function on a stack tells it."
+    guard waits.count > 1 else {
+      let wait = waits.first
+      return "Deadlock: thread \(wait?.threadID ?? 0) waits for itself.\(doubt)"
+    }
+    return "Deadlock: \(waits.count) threads wait for each other.\(doubt)"
+  }
+}
+
+extension Wait {
+  /// What it waits for, such as "the mutex at 0x7f01".
+  var noun: String {
+    switch subject {
+    case .mutex: "the mutex at \(address)"
+    case .swiftMutex: "the Mutex at \(address)"
+    case .readLock: "the read lock at \(address)"
+    case .writeLock: "the write lock at \(address)"
+    case .queue:
+      label.map { "the queue \"\($0)\"" } ?? (address == 0 ? "a queue" : "the queue at \(address)")
+    case .thread: owner == nil ? "the end of a thread" : "the end of thread"
+    case .once: "an initialization (once) at \(address)"
+    case .ownedLock: "the lock at \(address)"
+    case .allocator: "a lock of the heap at \(address)"
+    case .stream: "the lock of a stream at \(address)"
+    case .condition: "a condition at \(address)"
+    case .semaphore: "a semaphore at \(address)"
+    case .group: "a group at \(address)"
+    case .unknown: "an unknown lock at \(address)"
+    }
+  }
+}

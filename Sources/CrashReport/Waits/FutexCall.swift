@@ -1,0 +1,73 @@
+internal import ProcessSnapshot
+
+/// The call of futex(2) that a thread is blocked in.
+struct FutexCall: Sendable, Equatable {
+  let word: Address
+  /// FUTEX_LOCK_PI or FUTEX_LOCK_PI2: the word holds its owner, by a rule of the kernel's.
+  let isOwnedWord: Bool
+
+  /// Nil for a thread that is in no such call, and where its arguments are not known.
+  init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
+    let arguments: (word: UInt64, operation: UInt64)?
+    if let text = thread.systemCall {
+      guard thread.systemCallNumber == snapshot.architecture.futexNumber else { return nil }
+      arguments = Self.arguments(text) ?? thread.context?.firstArguments
+    } else if let context = thread.context, context.isAtFutexCall(snapshot) {
+      arguments = context.firstArguments
+    } else {
+      return nil
+    }
+    guard let arguments, arguments.word >= 0x1000, arguments.word & 3 == 0,
+      arguments.word != ProcessSnapshot.replacedWord
+    else { return nil }
+    word = Address(arguments.word)
+    // Without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME. A sanitized report has no operation.
+    isOwnedWord = [6, 13].contains(arguments.operation & 0x7F)
+  }
+
+  /// The first two of proc_pid_syscall(5), which gives them in hexadecimal; nil for the number alone.
+  private static func arguments(_ text: String) -> (word: UInt64, operation: UInt64)? {
+    let words = text.split(separator: " ").dropFirst().prefix(2).map { word in
+      UInt64(word.drop { $0 == "0" || $0 == "x" }, radix: 16) ?? 0
+    }
+    return words.count == 2 ? (words[0], words[1]) : nil
+  }
+}
+
+extension ProcessSnapshot.Architecture {
+  /// Source: Linux arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
+  fileprivate var futexNumber: Int {
+    switch self {
+    case .x86_64: 202
+    case .arm64: 98
+    }
+  }
+}
+
+extension CPUContext {
+  /// The first two arguments of a system call.
+  ///
+  /// On arm64 the first one is lost in a core file, where its register has the result.
+  fileprivate var firstArguments: (word: UInt64, operation: UInt64)? {
+    switch self {
+    case .x86_64(let context): (context.rdi, context.rsi)
+    case .arm64(let context): context.x.count > 1 ? (context.x[0], context.x[1]) : nil
+    }
+  }
+
+  /// True for a thread that is about to make the call again, as the kernel leaves one that a signal has
+  /// interrupted.
+  fileprivate func isAtFutexCall(_ snapshot: ProcessSnapshot) -> Bool {
+    let number = UInt64(snapshot.architecture.futexNumber)
+    switch self {
+    case .x86_64(let context):
+      return context.rax == number
+        && snapshot.memory.bytes(at: instructionPointer, count: 2)?.elementsEqual([0x0F, 0x05])
+          ?? false
+    case .arm64(let context):
+      return context.x.count > 8 && context.x[8] == number
+        && snapshot.memory.bytes(at: instructionPointer, count: 4)?
+          .elementsEqual([0x01, 0, 0, 0xD4]) ?? false
+    }
+  }
+}

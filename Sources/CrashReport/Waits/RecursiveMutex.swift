@@ -1,0 +1,56 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The wait that Swift's `Mutex` refused: the kernel found that it closes a circle (EDEADLK), and the runtime
+/// ended the process.
+struct RecursiveMutex {
+  private static let message = "Recursive call to lock Mutex"
+  private static let function = "$s15Synchronization12_MutexHandleV9_lockSlow"
+
+  let snapshot: ProcessSnapshot
+  /// What the other threads wait for.
+  let waits: Waits
+
+  /// The wait of the crashed thread, without a place; nil for another crash, and where the dump has not the lock.
+  ///
+  /// The lock's address is in a register, or on the stack above the call.
+  func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
+    guard snapshot.request == nil, thread.id == snapshot.exception?.threadID,
+      snapshot.exception?.fatalMessage?.contains(Self.message) == true,
+      let call = frames.prefix(16).firstIndex(where: {
+        $0.linkageName?.hasPrefix(Self.function) ?? false
+      })
+    else { return nil }
+    let holders = Set(waits.all.map(\.threadID)).filter { id in
+      waits.chain(from: id).last == thread.id
+    }.union([thread.id])
+    let registers = thread.context?.generalRegisters.map { Address($0.value) } ?? []
+    let found = (registers + words(of: thread, to: frames[call...])).compactMap { place in
+      owner(at: place).flatMap { holders.contains($0) ? (place: place, owner: $0) : nil }
+    }
+    // A word that is only like one makes it unknown.
+    guard let first = found.first, found.allSatisfy({ $0.owner == first.owner }) else { return nil }
+    var wait = Wait(threadID: thread.id, .swiftMutex, at: first.place)
+    wait.owner = first.owner
+    // The kernel has found the circle; the word alone tells the lock.
+    wait.isCertain = found.allSatisfy { $0.place == first.place }
+    return wait
+  }
+
+  /// The words of the stack from its top to the caller of the lock's function.
+  private func words(of thread: ThreadSnapshot, to frames: ArraySlice<StackFrame>) -> [Address] {
+    guard let start = thread.stackPointer,
+      let end = frames.dropFirst().lazy.compactMap(\.stackPointer).first,
+      let size = end.distance(above: start), size < 1 << 16
+    else { return [] }
+    return stride(from: 0, to: size &+ 256, by: 8).compactMap { offset in
+      snapshot.memory.word(at: Address(start.value &+ offset)).map { Address($0) }
+    }
+  }
+
+  private func owner(at place: Address) -> UInt32? {
+    guard place.value & 3 == 0 else { return nil }
+    return LockWords(memory: snapshot.memory, word: place).ownedWord?.id
+  }
+}

@@ -1,0 +1,53 @@
+package import ProcessSnapshot
+
+/// What a thread that is blocked in futex(2) waits for, as far as frames and memory tell.
+package struct Wait: Sendable, Equatable {
+  /// The kind of what it waits for.
+  package enum Subject: String, Sendable {
+    /// A `pthread_mutex_t`, which most locks of Swift packages are.
+    case mutex
+    /// `Mutex` of Swift's module Synchronization.
+    case swiftMutex = "swift-mutex"
+    case readLock = "read-lock"
+    case writeLock = "write-lock"
+    /// `sync` of a dispatch queue.
+    case queue
+    /// The end of a thread.
+    case thread
+    /// An initialization that another thread does.
+    case once
+    /// A lock within libdispatch or of a program's own, whose word has its owner.
+    case ownedLock = "owned-lock"
+    /// The C library's heap.
+    case allocator
+    /// A stream of stdio.
+    case stream
+    case condition
+    case semaphore
+    case group
+    /// A lock or something else that no rule knows.
+    case unknown
+  }
+
+  package var threadID: UInt32
+  package var subject: Subject
+  /// The address of the lock, the queue or the word.
+  package var address: Address
+  /// The label of a queue; nil for another subject, and where it has none.
+  package var label: String?
+  /// The thread that holds it, or that has to end; nil where nothing tells.
+  package var owner: UInt32?
+  /// Readers that hold it, which it does not name.
+  package var readers = 0
+  /// True if the word, its mark of a waiter and the function that waits agree on it.
+  package var isCertain = false
+  /// The innermost call of the program's own code that waits, with file and line as far as they are
+  /// known.
+  package var place: String?
+
+  package init(threadID: UInt32, _ subject: Subject, at address: Address) {
+    self.threadID = threadID
+    self.subject = subject
+    self.address = address
+  }
+}

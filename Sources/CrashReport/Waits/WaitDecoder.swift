@@ -1,0 +1,165 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Decides what a thread waits for: by the functions that wait, and the words of what they wait at.
+///
+/// A rule that does not fit names nothing: a wrong owner costs more than none.
+struct WaitDecoder {
+  let snapshot: ProcessSnapshot
+  let ownCode: OwnCode
+  private let byPointer: [Address: UInt32]
+  private let threads: Set<UInt32>
+
+  init(_ snapshot: ProcessSnapshot, _ ownCode: OwnCode) {
+    self.snapshot = snapshot
+    self.ownCode = ownCode
+    threads = Set(snapshot.threads.map(\.id))
+    byPointer = Dictionary(
+      snapshot.threads.compactMap { thread in thread.threadPointer.map { ($0, thread.id) } },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Frames of which the first that a rule knows counts.
+  private static let frameCount = 16
+
+  /// - Parameter frames: the thread's, innermost first.
+  /// - Returns: nil for a thread that is not blocked in futex(2).
+  func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
+    guard let call = FutexCall(of: thread, in: snapshot) else { return nil }
+    let words = LockWords(memory: snapshot.memory, word: call.word)
+    // What calls the program's own code is no lock of the wait.
+    let inner = frames.prefix(Self.frameCount).prefix { !ownCode.contains($0) }
+    var wait = wait(
+      of: thread.id, words, call, Self.subject(of: inner.compactMap(\.linkageName)),
+      isNameless: inner.prefix(4).allSatisfy { $0.function == nil })
+    if wait.owner == nil { wait.isCertain = false }
+    wait.place = place(in: frames)
+    return wait
+  }
+
+  /// The innermost own call that is no method of a lock's: it says which lock it is.
+  func place(in frames: [StackFrame]) -> String? {
+    let rest = frames.drop { !ownCode.contains($0) || Self.isLock($0) }
+    return ownCode.place(in: Array(rest)) ?? ownCode.place(in: frames)
+  }
+
+  private static func isLock(_ frame: StackFrame) -> Bool {
+    guard let function = frame.function else { return false }
+    let name = SignatureName(function).text.prefix { $0 != "(" }
+    return wrappers.contains(String(name.split { $0 == "." || $0 == ":" }.last ?? ""))
+  }
+
+  private static let wrappers: Set = [
+    "withLock", "withLockVoid", "withLockUnchecked", "withReadLock", "withWriteLock",
+    "withReaderLock", "withWriterLock", "lock", "acquire", "sync", "synchronized", "wait", "join",
+  ]
+
+  private func wait(
+    of id: UInt32, _ words: LockWords, _ call: FutexCall, _ subject: Wait.Subject,
+    isNameless: Bool
+  ) -> Wait {
+    var wait = Wait(threadID: id, subject, at: call.word)
+    func hold(_ owner: LockWords.Owner?, isCertain: Bool = true) {
+      wait.owner = owner?.id
+      wait.isCertain = isCertain && owner?.hasWaiter == true
+    }
+    switch subject {
+    case .mutex: hold(words.mutex)
+    case .swiftMutex: hold(words.ownedWord, isCertain: call.isOwnedWord)
+    case .ownedLock: hold(words.ownedWord)
+    case .readLock, .writeLock:
+      guard let lock = words.readWriteLock(reads: subject == .readLock) else { break }
+      (wait.address, wait.readers) = (lock.start, lock.readers)
+      hold(lock.owner)
+    case .queue:
+      guard let queue = words.queue(waitedForBy: id) else { break }
+      (wait.address, wait.label) = (queue.address, queue.label)
+      hold(LockWords.Owner(id: queue.owner, hasWaiter: true))
+    case .thread:
+      guard let ended = words.value(0), ended != 0 else { break }
+      // The word is in the control block of the thread.
+      let pointer = snapshot.threads.first { $0.id == ended }?.threadPointer
+      let above = pointer.map { call.word.wrappedDistance(above: $0) }
+      hold(LockWords.Owner(id: ended, hasWaiter: above.map { min($0, 0 &- $0) < 8192 } ?? false))
+    case .stream:
+      let holder = words.long(8).flatMap { byPointer[Address($0)] }
+      hold(LockWords.Owner(id: holder, hasWaiter: words.value(0) == 2))
+    case .unknown where call.isOwnedWord:
+      wait.subject = .ownedLock
+      hold(words.ownedWord, isCertain: false)
+    case .unknown where isNameless:
+      // The bytes alone: only a mutex whose owner is one of the threads.
+      guard let owner = words.mutex, owner.hasWaiter, let holder = owner.id,
+        threads.contains(holder)
+      else { break }
+      wait.subject = .mutex
+      hold(owner, isCertain: false)
+    case .unknown, .once, .allocator, .condition, .semaphore, .group: break
+    }
+    return wait
+  }
+
+  // MARK: - Functions
+
+  private static func subject(of names: [String]) -> Wait.Subject {
+    var isPrivate = false
+    for name in names {
+      if name.hasPrefix("$s15Synchronization12_MutexHandleV9_lockSlow") { return .swiftMutex }
+      let plain = name.prefix { $0 != "@" && $0 != "." }.drop { $0 == "_" }
+      if plain == "lll_lock_wait_private" { isPrivate = true }
+      guard let subject = functions[String(plain)] else { continue }
+      switch subject {
+      case .allocator, .stream:
+        if isPrivate || subject == .stream { return subject }
+      default: return subject
+      }
+    }
+    return .unknown
+  }
+
+  /// By the names of functions that wait, without the underscores in front.
+  ///
+  /// Source: the exports of glibc 2.36, and libdispatch's functions of Swift 6.3.
+  private static let functions: [String: Wait.Subject] = {
+    let names: [(Wait.Subject, String)] = [
+      (
+        .mutex,
+        """
+        pthread_mutex_lock pthread_mutex_lock_full pthread_mutex_cond_lock \
+        pthread_mutex_cond_lock_full pthread_mutex_timedlock pthread_mutex_clocklock
+        """
+      ),
+      (.readLock, "pthread_rwlock_rdlock pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock"),
+      (.writeLock, "pthread_rwlock_wrlock pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock"),
+      (.condition, "pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait cnd_wait"),
+      (.thread, "pthread_join pthread_timedjoin_np pthread_clockjoin_np pthread_clockjoin_ex"),
+      (
+        .semaphore,
+        """
+        sem_wait new_sem_wait new_sem_wait_slow64 sem_timedwait sem_clockwait \
+        dispatch_sema4_wait dispatch_sema4_timedwait dispatch_semaphore_wait \
+        dispatch_semaphore_wait_slow
+        """
+      ),
+      (
+        .queue,
+        "dispatch_thread_event_wait_slow DISPATCH_WAIT_FOR_QUEUE__ dispatch_sync_f_slow"
+      ),
+      (.ownedLock, "dispatch_unfair_lock_lock_slow dispatch_once_wait"),
+      (.group, "dispatch_group_wait dispatch_group_wait_slow"),
+      (.once, "pthread_once pthread_once_slow"),
+      (.stream, "flockfile fputs fwrite fprintf printf puts fflush fclose vfprintf fgets fread"),
+      (
+        .allocator,
+        """
+        malloc free calloc realloc memalign aligned_alloc posix_memalign cfree libc_malloc \
+        libc_free libc_calloc libc_realloc libc_memalign int_malloc int_free int_realloc \
+        malloc_info mallinfo2 malloc_trim
+        """
+      ),
+    ]
+    return Dictionary(
+      names.flatMap { subject, words in words.split(separator: " ").map { (String($0), subject) } },
+      uniquingKeysWith: { first, _ in first })
+  }()
+}

@@ -1,0 +1,114 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Who waits for whom.
+package struct Waits: Sendable, Equatable {
+  /// One for each thread at most, in the order of the threads.
+  package private(set) var all: [Wait] = []
+  /// The circles that close, each in the order of its owners; the same of every dump of one deadlock.
+  package private(set) var deadlocks: [Deadlock] = []
+  private var places: [UInt32: Int] = [:]
+
+  package init() {}
+
+  /// A circle of one wait, as libdispatch refuses it.
+  static func circle(of wait: Wait) -> Deadlock { Deadlock([wait]) }
+
+  init(_ waits: [Wait]) {
+    for wait in waits where places[wait.threadID] == nil {
+      places[wait.threadID] = all.count
+      all.append(wait)
+    }
+    findCircles()
+  }
+
+  /// - Parameter threads: each with its frames, innermost first.
+  init(
+    in snapshot: ProcessSnapshot, _ threads: [(thread: ThreadSnapshot, frames: [StackFrame])],
+    _ ownCode: OwnCode
+  ) {
+    let decoder = WaitDecoder(snapshot, ownCode)
+    let known = threads.compactMap { decoder.wait(of: $0.thread, $0.frames) }
+    self.init(known)
+    // Of a crash the one that ended the process too.
+    let recursion = RecursiveMutex(snapshot: snapshot, waits: self)
+    let refused = threads.lazy.compactMap { thread, frames -> Wait? in
+      var wait = recursion.wait(of: thread, frames)
+      wait?.place = decoder.place(in: frames)
+      return wait
+    }.first
+    if let refused { self.init([refused] + known) }
+  }
+
+  package func wait(of thread: UInt32) -> Wait? { places[thread].map { all[$0] } }
+
+  func deadlock(with thread: UInt32) -> Deadlock? {
+    deadlocks.first { $0.waits.contains { $0.threadID == thread } }
+  }
+
+  /// The circle that a dump without a crash is about: of the thread that hangs, else the first.
+  func deadlock(of snapshot: ProcessSnapshot, _ hang: HangSubject?) -> Deadlock? {
+    guard snapshot.request != nil else { return nil }
+    return hang?.threadID.flatMap { deadlock(with: $0) } ?? deadlocks.first
+  }
+
+  /// Threads that hold what others wait for, from a thread on: it, the owner of what it waits for, and so
+  /// on; each once.
+  func chain(from thread: UInt32) -> [UInt32] {
+    var chain = [thread]
+    var seen: Set = [thread]
+    while let last = chain.last, let owner = wait(of: last)?.owner, seen.insert(owner).inserted {
+      chain.append(owner)
+    }
+    return chain
+  }
+
+  /// Each thread waits for one owner at most, so that a walk from each finds every circle once.
+  private mutating func findCircles() {
+    /// The walk that came to a thread first.
+    var walks: [UInt32: Int] = [:]
+    for (walk, start) in all.enumerated() {
+      var path: [Wait] = []
+      var next: Wait? = start
+      while let wait = next, walks[wait.threadID] == nil {
+        walks[wait.threadID] = walk
+        path.append(wait)
+        next = wait.owner.flatMap { self.wait(of: $0) }
+      }
+      guard let end = next, walks[end.threadID] == walk,
+        let first = path.firstIndex(where: { $0.threadID == end.threadID })
+      else { continue }
+      deadlocks.append(Deadlock(Array(path[first...])))
+    }
+    deadlocks.sort { $0.order < $1.order }
+  }
+}
+
+/// A circle of threads, each of which waits for what the next one holds.
+package struct Deadlock: Sendable, Equatable {
+  package let waits: [Wait]
+
+  /// Begins at the same place whichever thread was looked at first.
+  fileprivate init(_ waits: [Wait]) {
+    let first = waits.indices.min { Self.order(of: waits[$0]) < Self.order(of: waits[$1]) } ?? 0
+    self.waits = Array(waits[first...] + waits[..<first])
+  }
+
+  /// True if the word, its mark of a waiter and the function agree for each.
+  package var isCertain: Bool { waits.allSatisfy(\.isCertain) }
+
+  fileprivate var order: (String, UInt32) {
+    waits.first.map(Self.order) ?? ("", 0)
+  }
+
+  /// By the place, which stays the same from run to run.
+  private static func order(of wait: Wait) -> (String, UInt32) {
+    (wait.place ?? "\u{10FFFF}", wait.threadID)
+  }
+
+  var finding: Finding {
+    Finding(
+      cause: .deadlock(self), certainty: isCertain ? .certain : .likely,
+      evidence: waits.map { .wait($0) })
+  }
+}

@@ -1,0 +1,208 @@
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+@testable import CrashReport
+
+/// Circles of waiting threads, and what reports say of them.
+@Suite("Deadlocks") struct DeadlockTests {
+  /// Each thread waits for the mutex of the next one, the last for the first one's.
+  private func circle(of threads: [UInt32], lock: UInt32 = 2) -> WaitingProcess {
+    var process = WaitingProcess()
+    for (index, id) in threads.enumerated() {
+      process.wait(id, at: 0x5000 + UInt64(index) * 0x100, "__lll_lock_wait", "pthread_mutex_lock")
+      process.putMutex(
+        at: 0x5000 + UInt64(index) * 0x100, owner: threads[(index + 1) % threads.count], lock: lock)
+    }
+    return process
+  }
+
+  @Test(arguments: [[7], [7, 8], [9, 8, 7], [8, 9, 7]]) func aCircle(threads: [UInt32]) throws {
+    let waits = circle(of: threads).waits
+    let deadlock = try #require(waits.deadlocks.first)
+    #expect(waits.deadlocks.count == 1 && deadlock.isCertain)
+    // Begins at the first place, whoever came first.
+    #expect(deadlock.waits.map(\.threadID).first == 7)
+    #expect(Set(deadlock.waits.map(\.threadID)) == Set(threads))
+    for (wait, next) in zip(deadlock.waits, deadlock.waits.dropFirst() + deadlock.waits.prefix(1)) {
+      #expect(wait.owner == next.threadID)
+    }
+  }
+
+  @Test func withoutTheMarkOfAWaiterItIsLikely() throws {
+    let deadlock = try #require(circle(of: [7, 8], lock: 1).waits.deadlocks.first)
+    #expect(!deadlock.isCertain && deadlock.finding.certainty == .likely)
+  }
+
+  @Test func whoWaitsForACircleIsNotInIt() {
+    var process = circle(of: [8, 9])
+    process.wait(7, at: 0x5000, "pthread_mutex_lock")
+    let waits = process.waits
+    #expect(waits.deadlocks.count == 1 && waits.deadlock(with: 7) == nil)
+    #expect(waits.chain(from: 7) == [7, 9, 8])
+  }
+
+  @Test(arguments: [DumpRequest.Kind.hang, .tool, .program, .coreFile])
+  func aDumpWithoutACrashHasItForItsCause(kind: DumpRequest.Kind) throws {
+    let report = circle(of: [8, 7]).report(kind: kind)
+    #expect(report.cause?.kind == "deadlock" && report.cause?.certainty == .certain)
+    #expect(
+      report.explanation?.hasSuffix(
+        """
+        Deadlock: 2 threads wait for each other. Thread 7 waits in Shop.serve7() at Shop.swift:7 for the mutex \
+        at 0x5100, held by thread 8. Thread 8 waits in Shop.serve8() at Shop.swift:8 for the mutex at \
+        0x5000, held by thread 7.
+        """) == true, "\(report.explanation ?? "")")
+    let text = TextReport.text(of: report).split(separator: "\n").prefix(10).joined(separator: " ")
+    #expect(text.contains("Shop.swift:7") && text.contains("Shop.swift:8"))
+    #expect(HTMLReport.text(of: report).contains("Deadlock: 2 threads wait for each other."))
+    #expect(report.json().contains(#""deadlocked":true"#))
+    #expect(try SchemaTests.schema().errors(in: report.json()) == [])
+    guard kind == .hang else { return }
+    // Whichever thread is known to hang.
+    #expect(report.signature == "hang | Shop.serve7()", "\(report.signature ?? "")")
+    #expect(report.place == "Shop.serve7() at Shop.swift:7")
+    #expect(circle(of: [7, 8]).report().signature == report.signature)
+  }
+
+  @Test func aHangIsTheOwners() {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, "pthread_mutex_lock")
+    process.wait(8, at: 0x6000, "pthread_mutex_lock")
+    process.run(9)
+    process.putMutex(at: 0x5000, owner: 8)
+    process.putMutex(at: 0x6000, owner: 9)
+    let report = process.report()
+    #expect(report.signature == "hang | Shop.serve9()" && report.cause == nil)
+    #expect(report.hang?.waiter == 7)
+    #expect(report.explanation?.contains("held by thread 9, which runs.") == true)
+    #expect(report.threads.first { $0.crashed }?.id == 9)
+  }
+
+  @Test func anOwnerThatEndedIsSaidTo() {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, "pthread_mutex_lock")
+    process.putMutex(at: 0x5000, owner: 100)
+    var report = process.report()
+    report.snapshot.capture.isComplete = true
+    #expect(report.explanation?.contains("held by thread 100, which has ended.") == true)
+    report.snapshot.capture.threadsOmitted = 1
+    #expect(report.explanation?.contains("held by thread 100, which is not in the dump.") == true)
+  }
+
+  /// Against the kernel's answer: the word has an owner of the circle, and its address is in a register.
+  @Test func whatSwiftsMutexRefusesIsNamed() throws {
+    let function = "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+    for owner: UInt32 in [7, 8, 50] {
+      var process = WaitingProcess()
+      var context = X86_64Context()
+      context.rbx = 0x5000
+      var thread = ThreadSnapshot(id: 7)
+      thread.context = .x86_64(context)
+      process.add(
+        thread,
+        [
+          StackFrame("_assertionFailure", module: 1), StackFrame(function, module: 1),
+          StackFrame("Shop.serve7() -> ()"),
+        ])
+      process.wait(8, at: 0x6000, function, operation: 134)
+      process.put([owner | 1 << 31], at: 0x5000)
+      process.put([7 | 1 << 31], at: 0x6000)
+      let report = process.crash("Fatal error: Recursive call to lock Mutex")
+      let found = report.waits.deadlock(with: 7)?.waits.map(\.threadID)
+      #expect(found.map(Set.init) == (owner == 50 ? nil : owner == 7 ? [7] : [7, 8]))
+    }
+  }
+
+  @Test func syncOnTheOwnQueueIsOne() throws {
+    var process = WaitingProcess()
+    process.add(
+      ThreadSnapshot(id: 7),
+      [
+        StackFrame("__DISPATCH_WAIT_FOR_QUEUE__.cold.1", module: nil),
+        StackFrame("_dispatch_sync_f_slow", module: nil), StackFrame("Shop.serve7() -> ()"),
+      ])
+    let cause = try #require(process.crash(nil).cause)
+    #expect(cause.kind == "deadlock" && cause.certainty == .inferred)
+    #expect(cause.text.contains("called sync on a queue that it runs itself"))
+  }
+
+  // MARK: - Chance
+
+  /// Random owners: the circles are those that a walk from each thread comes back to.
+  @Test func theCirclesAreThoseOfAnyGraph() {
+    var random = SeededGenerator(seed: 42)
+    for _ in 0..<500 {
+      let count = UInt32.random(in: 1...12, using: &random)
+      let isAcyclic = Bool.random(using: &random)
+      let waits = (1...count).map { id in
+        var wait = Wait(threadID: id, .mutex, at: 0x1000)
+        let owners = isAcyclic ? id + 1...count + 1 : 1...count + 3
+        wait.owner =
+          Int.random(in: 0..<4, using: &random) == 0 ? nil : .random(in: owners, using: &random)
+        return wait
+      }
+      let owners = Dictionary(uniqueKeysWithValues: waits.map { ($0.threadID, $0.owner) })
+      let expected = Set(
+        (1...count).filter { start in
+          var next = owners[start] ?? nil
+          for _ in 0..<count where next != nil && next != start { next = owners[next ?? 0] ?? nil }
+          return next == start
+        })
+      let found = Waits(waits).deadlocks.flatMap { $0.waits.map(\.threadID) }
+      #expect(found.count == Set(found).count && Set(found) == expected)
+      if isAcyclic { #expect(found.isEmpty) }
+    }
+  }
+
+  /// Memories, calls and stacks of chance, 100,000 with POSTMORTEM_WAITS=all: none traps, and no circle
+  /// without an owner closes.
+  @Test func noBytesTrap() {
+    var random = SeededGenerator(seed: 7)
+    let names: [String?] = [
+      nil, "pthread_mutex_lock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_join",
+      "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF", "_dispatch_sync_f_slow", "fputs",
+      "__lll_lock_wait_private", "malloc", "poll", "_dispatch_once_wait",
+    ]
+    let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_WAITS"] == "all"
+    for _ in 0..<(isFull ? 2000 : 60) {
+      var process = WaitingProcess()
+      for id: UInt32 in 1...50 {
+        let word = [
+          0x5000 + UInt64.random(in: 0..<64, using: &random) * 4,
+          .random(in: 0 ... .max, using: &random),
+        ]
+        process.wait(
+          id, at: word.randomElement(using: &random) ?? 0,
+          names.randomElement(using: &random) ?? nil,
+          names.randomElement(using: &random) ?? nil,
+          operation: .random(in: 0..<512, using: &random))
+      }
+      let special: [UInt32] = [0, 1, 2, 3, 7, .max, 1 << 31 | 3, 0x5000]
+      let words = (0..<96).map { _ in
+        Bool.random(using: &random)
+          ? UInt32.random(in: 0 ... .max, using: &random)
+          : special.randomElement(using: &random) ?? 0
+      }
+      process.put(words, at: 0x5000 - 64)
+      let waits = process.waits
+      for deadlock in waits.deadlocks { #expect(deadlock.waits.allSatisfy { $0.owner != nil }) }
+    }
+  }
+}
+
+private struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+    return word ^ word >> 31
+  }
+}

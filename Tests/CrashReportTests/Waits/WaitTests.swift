@@ -1,0 +1,239 @@
+import Foundation
+import IntermediateDump
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+@testable import CrashReport
+
+/// What each kind of wait is decoded as, and when it names nothing.
+@Suite("Waits") struct WaitTests {
+  private func only(_ process: WaitingProcess) throws -> Wait {
+    try #require(process.waits.all.first)
+  }
+
+  @Test(arguments: [
+    "__lll_lock_wait", "pthread_mutex_lock", "__pthread_mutex_lock@@GLIBC_2.2.5", nil,
+  ])
+  func aMutex(function: String?) throws {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, nil, function, "___pthread_mutex_lock")
+    process.run(8)
+    process.putMutex(at: 0x5000, owner: 8)
+    let wait = try only(process)
+    #expect(wait.subject == .mutex && wait.owner == 8 && wait.isCertain && wait.address == 0x5000)
+    #expect(wait.place == "Shop.serve7() at Shop.swift:7")
+  }
+
+  struct MutexCase: Sendable {
+    let lock: UInt32
+    var kind: UInt32 = 0
+    var owner: UInt32 = 8
+    var found: UInt32?
+    var isCertain = false
+
+    /// FUTEX_WAITERS.
+    static let waiters: UInt32 = 1 << 31
+
+    static let all = [
+      // Locked, and nobody marked that they wait: the waiter is about to.
+      MutexCase(lock: 1, found: 8), MutexCase(lock: 0, owner: 0),
+      // No lock word of a mutex, no kind.
+      MutexCase(lock: 77), MutexCase(lock: 2, kind: 0xFFFF), MutexCase(lock: 2, owner: 0),
+      // Of priority inheritance and robust, the owner is in the word.
+      MutexCase(lock: 8 | waiters, kind: 0x20, found: 8, isCertain: true),
+      MutexCase(lock: 8 | waiters, kind: 0x10, found: 8, isCertain: true),
+      MutexCase(lock: 8, kind: 0x20, found: 8),
+      MutexCase(lock: 8 | waiters, kind: 0x20, owner: 9, found: 8),
+    ]
+  }
+
+  @Test(arguments: MutexCase.all) func aMutexIsBelievedAsFarAsItsWordsFit(_ words: MutexCase) throws
+  {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, "pthread_mutex_lock")
+    process.putMutex(at: 0x5000, owner: words.owner, lock: words.lock, kind: words.kind)
+    let wait = try only(process)
+    #expect(wait.subject == .mutex && wait.owner == words.found, "\(wait)")
+    #expect(wait.isCertain == words.isCertain, "\(wait)")
+  }
+
+  @Test func withoutNamesABeliefIsOnlyLikely() throws {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, nil, nil)
+    process.wait(9, at: 0x6000, nil, nil)
+    process.run(8)
+    process.putMutex(at: 0x5000, owner: 8)
+    // No thread of the process.
+    process.putMutex(at: 0x6000, owner: 1000)
+    let waits = process.waits.all
+    #expect(waits[0].subject == .mutex && waits[0].owner == 8 && !waits[0].isCertain)
+    #expect(waits[1].subject == .unknown && waits[1].owner == nil)
+  }
+
+  @Test func aMutexOfSwift() throws {
+    let function = "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+    for (word, operation, owner, isCertain) in [
+      (UInt32(1 << 31 | 8), 134, UInt32?(8), true), (8, 134, 8, false),
+      (1 << 31 | 8, 128, 8, false),
+      (0, 134, nil, false), (1 << 30 | 8, 134, 8, false),
+    ] {
+      var process = WaitingProcess()
+      process.wait(7, at: 0x5004, function, operation: operation)
+      process.put([word, 0], at: 0x5004)
+      let wait = try only(process)
+      #expect(wait.subject == .swiftMutex && wait.owner == owner, "\(wait)")
+      #expect(wait.isCertain == isCertain, "\(word) \(operation)")
+    }
+  }
+
+  struct ReadWriteCase: Sendable {
+    let reads: Bool
+    /// Of the word that the thread waits at, in the lock.
+    let offset: UInt64
+    let words: [UInt32]
+    var owner: UInt32?
+    var readers = 0
+
+    /// By `pthread_rwlock_common.c`: readers, writers, phase, writer's word, padding, writer.
+    static let all = [
+      // A reader waits for a writer, at the word of phases.
+      ReadWriteCase(reads: true, offset: 8, words: [11, 0, 3, 1, 0, 0, 8, 0], owner: 8),
+      // A writer waits for another one, at that of writers.
+      ReadWriteCase(reads: false, offset: 12, words: [3, 1, 1, 3, 0, 0, 8, 0], owner: 8),
+      // For two readers, at that of phases.
+      ReadWriteCase(reads: false, offset: 8, words: [18, 0, 2, 1, 0, 0, 0, 0], readers: 2),
+      // A reader behind a writer that waits for a reader, at that of readers.
+      ReadWriteCase(reads: true, offset: 0, words: [14, 0, 2, 1, 0, 0, 0, 0], readers: 1),
+      // A word that none waits at.
+      ReadWriteCase(reads: false, offset: 8, words: [18, 0, 0, 1, 0, 0, 8, 0]),
+    ]
+  }
+
+  @Test(arguments: ReadWriteCase.all) func aReadWriteLock(_ lock: ReadWriteCase) throws {
+    var process = WaitingProcess()
+    process.wait(
+      7, at: 0x5000 + lock.offset,
+      lock.reads ? "__pthread_rwlock_rdlock" : "__pthread_rwlock_wrlock")
+    process.put(lock.words, at: 0x5000)
+    let wait = try only(process)
+    #expect(wait.owner == lock.owner && wait.readers == lock.readers, "\(wait)")
+    #expect(wait.isCertain == (lock.owner != nil))
+    if lock.owner != nil || lock.readers > 0 { #expect(wait.address == 0x5000) }
+  }
+
+  @Test func theEndOfAThread() throws {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x9000_02D0, "__pthread_clockjoin_ex", operation: 265)
+    process.run(8, threadPointer: 0x9000_0000)
+    process.put([8], at: 0x9000_02D0)
+    let wait = try only(process)
+    #expect(wait.subject == .thread && wait.owner == 8 && wait.isCertain)
+  }
+
+  /// The queue is that of the call, or one that it targets and that another thread runs.
+  @Test(arguments: [UInt32(9), 7]) func aQueue(firstOwner: UInt32) throws {
+    var process = WaitingProcess()
+    process.wait(
+      7, at: 0x7F00_0060, "_dispatch_thread_event_wait_slow", "__DISPATCH_WAIT_FOR_QUEUE__")
+    process.put([0xA000, 0], at: 0x7F00_0038)
+    process.put([.max, 7], at: 0x7F00_0060)
+    for (queue, owner, target) in [(UInt32(0xA000), firstOwner, UInt32(0xB000)), (0xB000, 8, 0)] {
+      process.put([target, 0], at: UInt64(queue) + 24)
+      process.put([owner | 1 << 31, 1], at: UInt64(queue) + 56)
+      process.put([queue + 0x100, 0], at: UInt64(queue) + 72)
+      process.put(queue == 0xA000 ? "db" : "pool", at: UInt64(queue) + 0x100)
+    }
+    let wait = try only(process)
+    #expect(wait.subject == .queue && wait.isCertain)
+    #expect(wait.owner == (firstOwner == 7 ? 8 : 9))
+    #expect(wait.label == (firstOwner == 7 ? "pool" : "db"))
+  }
+
+  @Test(arguments: [
+    ("pthread_cond_wait", Wait.Subject.condition),
+    ("__new_sem_wait_slow64.constprop.0", .semaphore),
+    ("dispatch_semaphore_wait", .semaphore), ("_dispatch_group_wait_slow", .group),
+    ("poll", .unknown), ("malloc", .unknown),
+  ])
+  func whatNamesNoOwner(function: String, subject: Wait.Subject) throws {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, function)
+    process.run(8)
+    process.putMutex(at: 0x5000, owner: 8)
+    let wait = try only(process)
+    #expect(wait.subject == subject && wait.owner == nil && !wait.isCertain)
+  }
+
+  @Test func theHeapsLock() throws {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, "__lll_lock_wait_private", "_int_free", "free")
+    #expect(try only(process).subject == .allocator)
+  }
+
+  @Test func noOtherCallIsAWait() {
+    var process = WaitingProcess()
+    process.run(8)
+    for call in [
+      "0 0x5000 0x80", "running", "-1 0x1 0x2", "202", "202 0x0 0x80", "202 0x5001 0x80",
+    ] {
+      var thread = ThreadSnapshot(id: 7)
+      thread.systemCall = call
+      process.add(thread, [StackFrame("pthread_mutex_lock", module: 1)])
+    }
+    #expect(process.waits.all.isEmpty)
+  }
+
+  /// The main thread of `postmortem capture` takes the dump, and is about to make its call again.
+  @Test func aThreadThatASignalInterrupted() throws {
+    var process = WaitingProcess()
+    var context = X86_64Context()
+    (context.rax, context.rdi, context.rsi, context.rip) = (202, 0x5000, 128, 0x10_1000)
+    var thread = ThreadSnapshot(id: 7)
+    thread.context = .x86_64(context)
+    process.add(thread, [StackFrame("pthread_mutex_lock", module: 1)])
+    #expect(process.waits.all.isEmpty)
+    process.put([0x050F], at: 0x10_1000)
+    process.putMutex(at: 0x5000, owner: 8)
+    #expect(try only(process).owner == 8)
+  }
+
+  /// The layouts of the C library that the tests run with.
+  @Test func theLayoutsAreGlibcs() throws {
+    let own = try #require(UInt32(try threadID()))
+    let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    defer { unsafe lock.deallocate() }
+    unsafe pthread_mutex_init(lock, nil)
+    unsafe pthread_mutex_lock(lock)
+    #expect(
+      unsafe words(UnsafeRawBufferPointer(start: lock, count: 40), at: 0).mutex == .init(own, false)
+    )
+    unsafe pthread_mutex_unlock(lock)
+    let shared = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
+    defer { unsafe shared.deallocate() }
+    unsafe pthread_rwlock_init(shared, nil)
+    unsafe pthread_rwlock_wrlock(shared)
+    // With the mark of one that waits.
+    let place = unsafe UnsafeMutableRawBufferPointer(start: shared, count: 56)
+    #expect(unsafe place[8] == 1)
+    let found = unsafe words(UnsafeRawBufferPointer(place), at: 8, marking: 8)
+      .readWriteLock(reads: true)
+    #expect(found?.owner == .init(own, true) && found?.start == 0x5000)
+    unsafe pthread_rwlock_unlock(shared)
+  }
+
+  private func threadID() throws -> String {
+    let place = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+    return String(place.split(separator: "/").last ?? "")
+  }
+
+  private func words(
+    _ memory: UnsafeRawBufferPointer, at offset: UInt64, marking index: Int? = nil
+  ) -> LockWords {
+    var bytes = unsafe [UInt8](memory)
+    if let index { bytes[index] |= 2 }
+    return LockWords(
+      memory: MemorySnapshot(joining: [MemoryRegion(address: 0x5000, bytes: bytes)]),
+      word: Address(0x5000 + offset))
+  }
+}

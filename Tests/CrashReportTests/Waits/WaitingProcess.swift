@@ -1,0 +1,106 @@
+import IntermediateDump
+import ProcessSnapshot
+import Stackwalk
+
+@testable import CrashReport
+
+/// A process whose threads wait, with the memory of what they wait at.
+struct WaitingProcess {
+  private(set) var snapshot = ProcessSnapshot(architecture: .x86_64)
+  private var frames: [[StackFrame]] = []
+  private var regions: [MemoryRegion] = []
+
+  init() {
+    snapshot.modules = ["/srv/shop", "/usr/lib/libc.so.6"].enumerated().map {
+      ModuleSnapshot(address: Address(UInt64($0) << 20), size: 1 << 20, path: $1)
+    }
+  }
+
+  /// Adds a thread that waits, in a function of its own, by the functions of a library, the innermost first.
+  mutating func wait(
+    _ id: UInt32, at word: UInt64, _ functions: String?..., operation: Int = 128
+  ) {
+    var thread = ThreadSnapshot(id: id)
+    thread.state = "S"
+    thread.systemCall =
+      "202 0x\(String(word, radix: 16)) 0x\(String(operation, radix: 16)) 0x2 0x0 0x0 0x0"
+    add(thread, functions.map { StackFrame($0, module: 1) } + [own(id)])
+  }
+
+  /// Adds a thread that runs.
+  mutating func run(_ id: UInt32, threadPointer: UInt64? = nil) {
+    var thread = ThreadSnapshot(id: id)
+    thread.state = "R"
+    thread.threadPointer = threadPointer.map { Address($0) }
+    add(thread, [own(id)])
+  }
+
+  private func own(_ id: UInt32) -> StackFrame {
+    StackFrame(
+      "Shop.serve\(id)() -> ()",
+      line: SourceLocation(file: "/src/Shop/Shop.swift", line: Int(id)))
+  }
+
+  mutating func add(_ thread: ThreadSnapshot, _ frames: [StackFrame]) {
+    snapshot.threads.append(thread)
+    self.frames.append(frames)
+  }
+
+  mutating func put(_ words: [UInt32], at address: UInt64) {
+    let bytes = words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+    }
+    regions.append(MemoryRegion(address: Address(address), bytes: bytes))
+    snapshot.memory = MemorySnapshot(joining: regions)
+  }
+
+  mutating func put(_ text: String, at address: UInt64) {
+    regions.append(MemoryRegion(address: Address(address), bytes: Array(text.utf8) + [0]))
+    snapshot.memory = MemorySnapshot(joining: regions)
+  }
+
+  /// A `pthread_mutex_t` of the default kind that threads wait for.
+  mutating func putMutex(at address: UInt64, owner: UInt32, lock: UInt32 = 2, kind: UInt32 = 0) {
+    put([lock, 0, owner, 1, kind, 0, 0, 0, 0, 0], at: address)
+  }
+
+  var waits: Waits {
+    let threads = zip(snapshot.threads, frames).map { ($0, $1) }
+    return Waits(in: snapshot, threads, OwnCode(of: snapshot, frames: frames.flatMap { $0 }))
+  }
+
+  /// The report of a hang of the first thread.
+  func report(kind: DumpRequest.Kind = .hang) -> CrashReport {
+    var snapshot = snapshot
+    var request = DumpRequest()
+    (request.kind, request.threadEvidence) = (kind, .known)
+    (request.hangTime, request.threshold) = (2_000_000_000, 1_000_000_000)
+    snapshot.request = request
+    snapshot.exception = snapshot.threads.first.map { ExceptionSnapshot(threadID: $0.id) }
+    return report(of: snapshot)
+  }
+
+  /// The report of a crash of the first thread by a trap.
+  func crash(_ message: String?) -> CrashReport {
+    var snapshot = snapshot
+    var exception = ExceptionSnapshot(threadID: snapshot.threads.first?.id ?? 0)
+    (exception.signal, exception.code, exception.fatalMessage) = (4, 2, message)
+    snapshot.exception = exception
+    return report(of: snapshot)
+  }
+
+  private func report(of snapshot: ProcessSnapshot) -> CrashReport {
+    let symbols = SymbolSource(directories: [], stored: nil, readsFiles: false)
+    let threads = zip(snapshot.threads, frames).map { thread, frames in
+      CrashReport.Thread(
+        snapshot: thread, crashed: thread.id == snapshot.exception?.threadID,
+        trace: StackTrace(frames))
+    }
+    return CrashReport(
+      snapshot: snapshot, threads: threads, symbols: symbols,
+      walker: Stackwalker(snapshot: snapshot, symbols: symbols))
+  }
+}
+
+extension LockWords.Owner {
+  init(_ id: UInt32?, _ hasWaiter: Bool) { self.init(id: id, hasWaiter: hasWaiter) }
+}

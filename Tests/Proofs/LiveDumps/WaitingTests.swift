@@ -1,0 +1,154 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// Programs whose owners and waiters are known, by crash-lab's `locks`: as hang, capture and core file.
+@Suite("Who waits for whom") struct WaitingTests {
+  /// All scenes in all ways, or one way each.
+  private static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_WAITS"] == "all"
+
+  enum Way: String, CaseIterable, Sendable {
+    case hang, capture, core
+  }
+
+  /// What is read of `postmortem show --json`.
+  struct Shown: Decodable {
+    struct Cause: Decodable {
+      let kind: String
+      let certainty: String
+    }
+    struct Wait: Decodable {
+      let threadID: UInt32
+      let kind: String
+      let name: String?
+      let owner: UInt32?
+      let readers: Int
+      let certain: Bool
+      let deadlocked: Bool
+      let place: String?
+    }
+    let cause: Cause?
+    let signature: String?
+    let place: String?
+    let explanation: String?
+    let waits: [Wait]
+  }
+
+  /// - Parameter ways: of the everyday run; a full one takes all.
+  private static func cases(_ scenes: [(String, Int)], _ ways: [Way]) -> [(String, Int, Way)] {
+    scenes.enumerated().flatMap { index, scene in
+      (isFull ? Way.allCases : [ways[index % ways.count]]).map { (scene.0, scene.1, $0) }
+    }
+  }
+
+  @Test(
+    arguments: cases(
+      [
+        ("mutex-2", 2), ("queue-3", 3), ("write-2", 2), ("mutex-self", 1), ("queue-2", 2),
+        ("mutex-3", 3), ("write-3", 3),
+      ], Way.allCases))
+  func aCircleIsADeadlock(scene: String, count: Int, way: Way) async throws {
+    let (shown, text) = try await shown(scene, way)
+    #expect(shown.cause?.kind == "deadlock" && shown.cause?.certainty == "certain", "\(text)")
+    let circle = shown.waits.filter(\.deadlocked)
+    #expect(circle.count == count && circle.allSatisfy { $0.certain }, "\(circle)")
+    #expect(Set(circle.compactMap(\.owner)) == Set(circle.map(\.threadID)))
+    #expect(circle.allSatisfy { $0.place?.contains("takeSecond") == true }, "\(circle)")
+    let kind = scene.prefix { $0 != "-" }
+    #expect(
+      circle.allSatisfy { $0.kind == (kind == "write" ? "write-lock" : String(kind)) }, "\(circle)")
+    if kind == "queue" {
+      #expect(Set(circle.map(\.name)) == Set((0..<count).map { "crash-lab.\($0)" }))
+    }
+    // The place of each of two threads.
+    let head = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(10)
+    let places = head.joined(separator: " ").components(separatedBy: "takeSecond").count - 1
+    #expect(places >= min(count, 2), "\(head)")
+    if way == .hang {
+      #expect(shown.signature?.contains("withLock") == true, "\(shown.signature ?? "")")
+    }
+  }
+
+  @Test(
+    arguments: cases(
+      [("mutex-held", 1), ("swift-held", 1), ("queue-held", 1), ("write-held", 1), ("joined", 1)],
+      [.hang, .capture, .core, .hang, .hang]))
+  func anOwnerThatWorksIsNoDeadlock(scene: String, count: Int, way: Way) async throws {
+    let (shown, text) = try await shown(scene, way)
+    #expect(shown.cause == nil && !shown.waits.contains { $0.deadlocked }, "\(text)")
+    let wait = try #require(
+      shown.waits.first { $0.owner != nil && $0.place?.contains("Locks") == true }, "\(text)")
+    #expect(wait.certain, "\(wait)")
+    guard way == .hang else { return }
+    // The owner's place, not the waiter's.
+    #expect(shown.place?.contains("holdForEver") == true, "\(text)")
+    #expect(shown.signature?.contains("holdForEver") == true, "\(text)")
+    #expect(shown.explanation?.contains("which is in clock_nanosleep") == true, "\(text)")
+  }
+
+  @Test(
+    arguments: cases(
+      [("read-held", 1), ("semaphore", 0), ("condition", 0)], [.capture, .core, .hang]))
+  func whatNamesNoOwnerNamesNone(scene: String, readers: Int, way: Way) async throws {
+    let (shown, text) = try await shown(scene, way)
+    #expect(shown.cause == nil && !shown.waits.contains { $0.deadlocked }, "\(text)")
+    let kind = scene == "read-held" ? "write-lock" : scene
+    let wait = try #require(
+      shown.waits.first { $0.kind == kind && $0.place?.contains("Locks") == true }, "\(text)")
+    #expect(wait.owner == nil && wait.readers == readers, "\(wait)")
+  }
+
+  /// The kernel and libdispatch refuse these circles, and the runtime ends the process.
+  @Test(arguments: [("swift-2", 2), ("swift-3", 3), ("swift-self", 1), ("queue-self", 0)])
+  func aCrashThatRefusesACircleNamesIt(scene: String, count: Int) async throws {
+    let victim = try await LiveVictim()
+    let child = try await victim.run("locks", scene, "waits")
+    #expect(child.end.signal == SIGILL || child.end.signal == SIGTRAP, "\(child)")
+    _ = try await victim.process()
+    let (shown, text) = try await shown(try #require(try victim.reports().first).path)
+    let circle = shown.waits.filter(\.deadlocked)
+    #expect(circle.count == count, "\(text)")
+    #expect(shown.cause?.kind == (count == 0 ? "deadlock" : "swift-fatal-error"), "\(text)")
+    if count > 0 { #expect(text.contains("Deadlock: ")) }
+  }
+
+  // MARK: - Reports
+
+  private func shown(_ scene: String, _ way: Way) async throws -> (Shown, text: String) {
+    let victim = try await LiveVictim()
+    let running = try victim.start("locks", scene, way == .hang ? "watched" : "waits")
+    if way == .hang {
+      _ = try await victim.waitForFile(endingIn: ".hang")
+      running.kill()
+      _ = try await victim.process()
+      return try await shown(try #require(try victim.reports().first).path)
+    }
+    try running.waitForLine("blocked")
+    guard way == .core else {
+      let run = try await tool("capture", "\(running.processID)")
+      #expect(run.end.exitCode == 0, "\(run)")
+      return try await shown(try #require(try victim.reports().first).path)
+    }
+    let path = victim.directory.path + "/core"
+    let run = try await ChildProcess.run(
+      "/usr/bin/gcore", ["-o", path, "\(running.processID)"], in: victim.directory.path)
+    try #require(run.end.exitCode == 0, "\(run)")
+    return try await shown("\(path).\(running.processID)")
+  }
+
+  private func shown(_ path: String) async throws -> (Shown, text: String) {
+    let json = try await tool("show", "--json", path)
+    let text = try await tool("show", path)
+    try #require(json.end.exitCode == 0, "\(json)")
+    return (
+      try JSONDecoder().decode(Shown.self, from: Data(json.standardOutput.utf8)),
+      text.standardOutput
+    )
+  }
+
+  private func tool(_ arguments: String...) async throws -> ChildProcess {
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    return try await ChildProcess.run(tool, arguments, in: "/tmp")
+  }
+}
