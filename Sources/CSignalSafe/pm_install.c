@@ -55,6 +55,8 @@ struct segment_search {
   uint64_t address;
   uint64_t start;
   uint64_t size;
+  // Bytes that come from the module's file; zeros follow.
+  uint64_t file_size;
   const char *name;
 };
 
@@ -67,6 +69,7 @@ static int find_segment(struct dl_phdr_info *info, size_t size, void *argument) 
     if (header->p_type != PT_LOAD || search->address - start >= header->p_memsz) continue;
     search->start = start;
     search->size = header->p_memsz;
+    search->file_size = header->p_filesz;
     search->name = info->dlpi_name;
     return 1;
   }
@@ -83,7 +86,8 @@ void pm_bring_in(uintptr_t start, uintptr_t end) {
   struct segment_search segment = segment_around(start + (end - start) / 2);
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   if (start < segment.start) start = segment.start;
-  if (end > segment.start + segment.size) end = segment.start + segment.size;
+  // Zeros need no file; some linkers put constants and variables into one segment.
+  if (end > segment.start + segment.file_size) end = segment.start + segment.file_size;
   if (end <= start) return;
   start &= ~(page - 1);
   madvise((void *)start, end - start, 22);

@@ -2,9 +2,18 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
-internal import Synchronization
 
-private let started = Mutex<Started?>(nil)
+/// A mutex of libc's: the standard library's first asks the kernel for the thread's ID.
+private nonisolated(unsafe) var startedMutex = unsafe pthread_mutex_t()
+private nonisolated(unsafe) var lockedStarted: Started?
+
+private func withStarted<Result, Failure>(
+  _ body: (inout Started?) throws(Failure) -> Result
+) throws(Failure) -> Result {
+  unsafe pthread_mutex_lock(&startedMutex)
+  defer { unsafe pthread_mutex_unlock(&startedMutex) }
+  return try unsafe body(&lockedStarted)
+}
 
 /// A struct: metadata of a tuple is made at its first use, in the launch.
 private struct Started {
@@ -65,7 +74,7 @@ public func startHandler(
     throw CrashHandlerError(
       .notInstalled, "this program is built with ThreadSanitizer, which reports faults itself")
   }
-  return try started.withLock { current throws(CrashHandlerError) in
+  return try withStarted { current throws(CrashHandlerError) in
     if let current {
       guard current.directory == DirectoryIdentity(path: database) else {
         throw CrashHandlerError(
@@ -75,6 +84,8 @@ public func startHandler(
       }
       return current.handler
     }
+    // First, because this launch runs some of it too.
+    CrashCode.bringIn()
     if let name = options.sharedGroup {
       guard let group = SystemGroup.number(name) else {
         throw CrashHandlerError(
@@ -82,7 +93,7 @@ public func startHandler(
       }
       DatabaseDirectory.share(with: group)
     }
-    let standard = StandardDescriptors()
+    let (proc, standard) = openProc(isWanted: !options.forgoing.contains(.proc))
     defer { standard.giveBack() }
     let statistics = ProcessStatistics.current()
     let signals = CrashSignals(
@@ -114,7 +125,7 @@ public func startHandler(
       pm_set_file_mode(files.fileMode)
       // A thread can only be made by one that is there.
       try HandlerInstaller.install(
-        files: files, facts: facts, options: options, signals: signals,
+        files: files, facts: facts, proc: proc, options: options, signals: signals,
         hasStandardError: standard.hasStandardError, isAlone: statistics?.threadCount == 1)
       let handler = Handler(
         database: files.placeInMountPoint ?? database, identifier: identifier,
@@ -129,6 +140,7 @@ public func startHandler(
       return handler
     } catch {
       facts.cgroup.close()
+      if proc >= 0 { close(proc) }
       throw error
     }
   }
@@ -136,13 +148,26 @@ public func startHandler(
 
 extension Handler {
   /// The handler of this process; nil if `startHandler` has not succeeded.
-  public static var current: Handler? { started.withLock { $0?.handler } }
+  public static var current: Handler? { withStarted { $0?.handler } }
 }
 
 /// The system's words for an error number.
 ///
 /// Source: strerror(3).
 func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror(errno)) }
+
+/// Opens `/proc` for a crash, before any other file of ours, so that its number tells whether descriptors 0 to 2 are open;
+/// those that are not are kept free.
+private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardDescriptors) {
+  func opened() -> Int32 {
+    unsafe isWanted ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1
+  }
+  let first = opened()
+  if first > STDERR_FILENO { return (first, .none) }
+  if first >= 0 { close(first) }
+  let standard = StandardDescriptors()
+  return (opened(), standard)
+}
 
 /// True if the environment disables the handler.
 private func isDisabled() -> Bool {
@@ -152,10 +177,9 @@ private func isDisabled() -> Bool {
 }
 
 private func defaultIdentifier(_ executable: String?) -> String {
-  let path = (executable ?? CommandLine.arguments.first ?? "program").utf8
-  let slash = path.lastIndex(of: UInt8(ascii: "/"))
-  let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
-  return PendingDumpName.identifier(reducing: String(Substring(name)))
+  let path = Array((executable ?? CommandLine.arguments.first ?? "program").utf8)
+  let name = path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...]
+  return PendingDumpName.identifier(reducing: String(decoding: name, as: UTF8.self))
 }
 
 /// A directory by device and inode, so that two spellings of one path are equal.

@@ -29,16 +29,20 @@ extension [UInt8] {
 extension FixedWidthInteger {
   /// Reads digits alone, without a sign; nil for anything else, and for a number that is too large.
   ///
-  /// In place of the standard library's `init(_:radix:)`, whose specializations are 5 KB a caller.
+  /// In place of the standard library's `init(_:radix:)`, whose specializations are 5 KB a caller. Inlined,
+  /// because the metadata that the generic one asks the runtime for took a launch 20 page faults.
+  @inlinable
   package init?(digits text: Substring, radix: UInt64 = 10) {
-    guard let value = number(text, radix: radix) else { return nil }
+    guard let value = numberOfDigits(text.utf8, radix: radix) else { return nil }
     self.init(exactly: value)
   }
 }
 
-private func number(_ text: Substring, radix: UInt64) -> UInt64? {
+/// The number that digits alone stand for, as `FixedWidthInteger.init(digits:radix:)` reads it.
+@inlinable
+package func numberOfDigits(_ text: some Collection<UInt8>, radix: UInt64) -> UInt64? {
   var value: UInt64 = 0
-  for byte in text.utf8 {
+  for byte in text {
     let digit: UInt8
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte &- UInt8(ascii: "0")

@@ -23,7 +23,12 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   /// Makes a random identifier.
   public init() {
     var generator = SystemRandomNumberGenerator()
-    self.init(high: generator.next(), low: generator.next(), version: 4)
+    self.init(random: (generator.next(), generator.next()))
+  }
+
+  /// Makes one of words that are random.
+  package init(random words: (UInt64, UInt64)) {
+    self.init(high: words.0, low: words.1, version: 4)
   }
 
   /// Makes the identifier of another dump that lies under this one's: always the same for the same

@@ -36,8 +36,11 @@ let package = Package(
       name: "start-victim",
       dependencies: [.product(name: "PostmortemHandler", package: "swift-postmortem")],
       path: "Sources/StartVictim"),
+    // Plain C, and nothing of the package: what any handler's start has to cost.
+    .executableTarget(name: "start-floor", path: "Sources/StartFloor"),
     .executableTarget(
-      name: "start-benchmark", dependencies: ["start-victim"], path: "Sources/StartBenchmark"),
+      name: "start-benchmark", dependencies: ["start-victim", "start-floor"],
+      path: "Sources/StartBenchmark"),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -34,7 +34,8 @@ struct AlternateStack {
   /// A stack of at least this size that the program made stays in place.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
-  private static var mappingSize: Int { pageSize + size + guardAbove }
+  /// Bytes of the whole mapping.
+  static var mappingSize: Int { pageSize + size + guardAbove }
 
   init(mapping: UInt) { self.mapping = mapping }
   init(base: UInt) { mapping = base - UInt(Self.pageSize) }
@@ -54,10 +55,13 @@ struct AlternateStack {
   }
 
   /// Maps one; nil, with errno set, if the kernel refuses, or the program would miss the address space.
-  static func make() -> AlternateStack? {
+  ///
+  /// - Parameter place: `mappingSize` bytes of a mapping that is there and cannot be touched.
+  static func make(in place: UInt? = nil) -> AlternateStack? {
     let count = Self.count.add(1, ordering: .relaxed).newValue
     guard !isLimited || UInt64(count * mappingSize) <= addressSpace / share,
-      let memory = unsafe pm_map_unlocked(mappingSize)
+      let memory = unsafe place.map({ unsafe UnsafeMutableRawPointer(bitPattern: $0) })
+        ?? pm_map_unlocked(mappingSize)
     else {
       Self.count.subtract(1, ordering: .relaxed)
       errno = ENOMEM
@@ -67,7 +71,8 @@ struct AlternateStack {
     let usable = unsafe memory + pageSize
     guard unsafe mprotect(usable, size, PROT_READ | PROT_WRITE) == 0 else {
       let reason = errno
-      stack.unmap()
+      // A place stays its owner's.
+      if place == nil { stack.unmap() } else { Self.count.subtract(1, ordering: .relaxed) }
       errno = reason
       return nil
     }
@@ -92,8 +97,10 @@ struct AlternateStack {
 
   /// Makes it the calling thread's; false, with errno set, if the kernel refuses.
   ///
-  /// - Parameter isFirst: true if the thread has none.
-  func use(isFirst: Bool) -> Bool {
+  /// - Parameters:
+  ///   - isFirst: true if the thread has none.
+  ///   - thread: the calling thread's ID; nil to ask for it.
+  func use(isFirst: Bool, thread: Int32? = nil) -> Bool {
     let size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
     guard let place = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return false }
     // Not by libc's function: that one would tell it as the program's own.
@@ -103,7 +110,8 @@ struct AlternateStack {
       return false
     }
     pm_tell_stack(
-      pm_gettid(), pm_told_stack(base: UInt64(base), size: UInt64(size), is_handlers: true))
+      thread ?? pm_gettid(),
+      pm_told_stack(base: UInt64(base), size: UInt64(size), is_handlers: true))
     return true
   }
 

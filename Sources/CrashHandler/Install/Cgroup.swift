@@ -50,7 +50,7 @@ struct Cgroup {
     init() {}
 
     init(_ directory: String, _ name: String, isUnified: Bool) {
-      descriptor = unsafe Glibc.open(directory + "/" + name, O_RDONLY | O_CLOEXEC)
+      descriptor = Cgroup.open(directory + "/" + name)
       guard descriptor >= 0 else { return }
       self.directory = directory
       self.isUnified = isUnified
@@ -81,6 +81,10 @@ struct Cgroup {
   private static func file(besides usage: Usage, _ name: String, _ oldName: String) -> HeldFile {
     guard let directory = usage.directory else { return HeldFile() }
     let path = directory + "/" + (usage.isUnified ? name : oldName)
-    return HeldFile(unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC))
+    return HeldFile(open(path))
+  }
+
+  private static func open(_ path: String) -> Int32 {
+    unsafe path.withCString { unsafe Glibc.open($0, O_RDONLY | O_CLOEXEC) }
   }
 }

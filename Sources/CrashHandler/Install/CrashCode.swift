@@ -29,12 +29,15 @@ enum CrashCode {
     let control: pm_signal_handler = unsafe pm_enter_crash
     let entry = UInt(bitPattern: unsafe unsafeBitCast(control, to: UnsafeRawPointer.self))
     // Mostly close by: the C and the assembly of the same program.
-    let isClose = entry > code.low &- 2 * slack && entry < code.high &+ 2 * slack
-    if isClose { code.add(entry) } else { pm_bring_in_control(slack) }
-    pm_bring_in(code.low - slack, code.high + slack)
+    if code.isClose(entry, 2 * slack) { code.add(entry) } else { pm_bring_in_control(slack) }
     // The writer, keys and numbers of a dump: a module of its own, anywhere in the program in a debug build.
     let format = UInt(bitPattern: unsafe unsafeBitCast(ModuleCode.place, to: UnsafeRawPointer.self))
-    pm_bring_in(format - slack, format + slack)
+    if code.isClose(format, 2 * slack) {
+      code.add(format)
+    } else {
+      pm_bring_in(format - slack, format + slack)
+    }
+    pm_bring_in(code.low - slack, code.high + slack)
     pm_bring_in(text.low - slack, text.high + slack)
   }
 }
@@ -43,6 +46,10 @@ enum CrashCode {
 private struct AddressSpan {
   private(set) var low = UInt.max
   private(set) var high: UInt = 0
+
+  func isClose(_ address: UInt, _ distance: UInt) -> Bool {
+    address > low &- distance && address < high &+ distance
+  }
 
   mutating func add(_ address: UInt) {
     low = min(low, address)

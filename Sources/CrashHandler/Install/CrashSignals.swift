@@ -10,14 +10,14 @@ struct CrashSignals {
   let stopSignal: Int32
   /// The next one below it, for the bound on our own time; 0 if there is none.
   let watchdogSignal: Int32
-  /// The signals of `mask`, in order, and the actions that they had.
-  private let previous: [Previous]
+  /// Those that the calling thread blocks; nil where `/proc` does not tell.
+  var blocked: UInt64? { present?.blocked }
+  /// The actions that the signals of `mask` had, by their numbers.
+  ///
+  /// No array: the metadata of one is made at its first use, in the launch.
+  private let previous: InlineArray<32, pm_signal_action>
   private let present: SignalDispositions?
-
-  private struct Previous {
-    let signal: Int32
-    let action: pm_signal_action
-  }
+  private static var numbers: ClosedRange<Int32> { 1...31 }
 
   /// Signals raised by an instruction.
   ///
@@ -42,14 +42,13 @@ struct CrashSignals {
     var candidates = chosen.intersection(.all).rawValue
     // At a terminal, QUIT is a key that users press. Without one of its own the process has no such key.
     if hasTerminal, isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
-    var previous: [Previous] = []
-    previous.reserveCapacity(11)
+    var previous = InlineArray<32, pm_signal_action>(repeating: pm_signal_action())
     var mask: UInt64 = 0
-    for signal in Int32(1)...31 where SignalMask.has(candidates, signal) {
+    for signal in Self.numbers where SignalMask.has(candidates, signal) {
       // An ignored signal stays so: a job in the background inherits QUIT ignored, and catching it
       // turned exit 0 into 131.
       guard let action = Self.action(of: signal, present), action.handler != 1 else { continue }
-      previous.append(Previous(signal: signal, action: action))
+      previous[Int(signal)] = action
       mask |= SignalMask.bit(signal)
     }
     self.previous = previous
@@ -87,22 +86,23 @@ struct CrashSignals {
 
   /// Swift's backtracer, where it is the previous handler: of which signals, and its code.
   var backtracer: Shared.Backtracer {
-    var mask: UInt64 = 0
+    var backtraced: UInt64 = 0
     var found = (code: UInt64(0), size: UInt64(0))
-    for entry in previous {
+    for signal in Self.numbers where SignalMask.has(mask, signal) {
       var (code, size) = (UInt64(0), UInt64(0))
-      guard unsafe pm_find_swift_backtracer(entry.action.handler, &code, &size) != 0 else {
-        continue
-      }
-      mask |= SignalMask.bit(entry.signal)
+      guard unsafe pm_find_swift_backtracer(previous[Int(signal)].handler, &code, &size) != 0
+      else { continue }
+      backtraced |= SignalMask.bit(signal)
       found = (code, size)
     }
-    return Shared.Backtracer(signals: mask, code: found.code, codeSize: found.size)
+    return Shared.Backtracer(signals: backtraced, code: found.code, codeSize: found.size)
   }
 
   /// Writes the previous actions to a table indexed by signal number.
   func copyActions(to table: UnsafeMutablePointer<pm_signal_action>) {
-    for entry in previous { unsafe table[Int(entry.signal)] = entry.action }
+    for signal in Self.numbers where SignalMask.has(mask, signal) {
+      unsafe table[Int(signal)] = previous[Int(signal)]
+    }
   }
 
   /// Installs the stop handler, and returns its action: everything but faults is blocked while a
@@ -126,12 +126,12 @@ struct CrashSignals {
         watchdogSignal, pm_watchdog_entry(watchdog), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
         ~Self.faults)
     }
-    for entry in previous {
-      let result = Self.install(entry.signal, insteadOf: entry.action)
+    for signal in Self.numbers where SignalMask.has(mask, signal) {
+      let result = Self.install(signal, insteadOf: previous[Int(signal)])
       guard result == 0 else {
         restore()
         throw CrashHandlerError(
-          .notInstalled, "the kernel refuses a handler for signal \(entry.signal)",
+          .notInstalled, "the kernel refuses a handler for signal \(signal)",
           errno: result)
       }
     }
@@ -159,7 +159,9 @@ struct CrashSignals {
   func installedAction(_ stopAction: pm_signal_action) -> pm_signal_action {
     var action = stopAction
     if stopSignal == 0 {
-      action = previous.first.flatMap { SignalAction.current($0.signal) } ?? pm_signal_action()
+      action =
+        Self.numbers.first { SignalMask.has(mask, $0) }.flatMap(SignalAction.current)
+        ?? pm_signal_action()
     } else {
       let handler: pm_signal_handler = unsafe pm_enter_crash
       action.handler = UInt64(
@@ -171,7 +173,9 @@ struct CrashSignals {
   }
 
   private func restore() {
-    for entry in previous { SignalAction.set(entry.signal, entry.action) }
+    for signal in Self.numbers where SignalMask.has(mask, signal) {
+      SignalAction.set(signal, previous[Int(signal)])
+    }
     // Both were at their defaults, or they would not have been taken.
     for signal in [stopSignal, watchdogSignal] where signal != 0 {
       SignalAction.set(signal, pm_signal_action())

@@ -14,18 +14,27 @@ enum HandlerInstaller {
   /// - Parameter isAlone: true if the process had no other thread before.
   /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts,
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, proc: Int32,
     options: HandlerOptions, signals: CrashSignals, hasStandardError: Bool, isAlone: Bool
   ) throws(CrashHandlerError) {
-    let refusal = ThreadStack.install()
+    let stackSize = AlternateStack.currentSize
+    let needsStack = stackSize < AlternateStack.sufficientSize
+    let entryStackSize = SignalFrame.stackSize(Int(PM_ENTRY_STACK_SIZE), frames: 2)
+    let entryStacks = Int(PM_ENTRY_STACKS) * entryStackSize
+    var memory = try HandlerMemory(
+      capacity: HandlerMemory.captureSize + entryStacks, holdsPages: facts.cgroup.isLimited,
+      hasThreadStack: needsStack)
+    let refusal = ThreadStack.install(
+      currentSize: stackSize, thread: isAlone ? Int32(bitPattern: files.owningRun.processID) : nil
+    ) {
+      let stack = AlternateStack.make(in: memory.threadStack)
+      if stack != nil { memory.giveThreadStack() }
+      return stack
+    }
     guard refusal == 0 else {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errno: refusal)
     }
-    let entryStackSize = SignalFrame.stackSize(Int(PM_ENTRY_STACK_SIZE), frames: 2)
-    let entryStacks = Int(PM_ENTRY_STACKS) * entryStackSize
-    var memory = try HandlerMemory(
-      capacity: HandlerMemory.captureSize + entryStacks, holdsPages: facts.cgroup.isLimited)
     // First, where the zone below the memory is its guard.
     let faultStack = unsafe Installed.FaultStack(
       base: try memory.stack(faultStackSize), size: faultStackSize)
@@ -34,7 +43,7 @@ enum HandlerInstaller {
       files: files, facts: facts, options: options, signals: signals,
       hasStandardError: hasStandardError, faultStack: faultStack, memory: &memory)
     let capture = unsafe try makeCapture(
-      installed, files: files, options: options, signals: signals, memory: &memory)
+      installed, files: files, proc: proc, options: options, signals: signals, memory: &memory)
     pm_bind_now()
     pm_find_thread_base()
     let entry: @convention(c) () -> Void = pm_handle_fork
@@ -59,14 +68,13 @@ enum HandlerInstaller {
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)
     if options.keepsCrashSignalsOpen {
-      OpenSignals.keep(signals.mask, in: capture.shared.process.id)
+      OpenSignals.keep(signals.mask, in: capture.shared.process.id, blocked: signals.blocked)
     }
     if options.alternateStacksOnAllThreads {
       // New threads first, so that none is missed between the two.
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
-    CrashCode.bringIn()
     if options.recordsThrowSites { pm_record_throws(files.owningRun.stackStart) }
     memory.keep()
   }
@@ -150,15 +158,12 @@ enum HandlerInstaller {
   }
 
   private static func makeCapture(
-    _ installed: UnsafeMutablePointer<Installed>, files: borrowing PendingDumpFiles,
+    _ installed: UnsafeMutablePointer<Installed>, files: borrowing PendingDumpFiles, proc: Int32,
     options: HandlerOptions, signals: CrashSignals, memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> Capture {
     let finished = files.lockedName.with(role: .finished).description
     let shared = unsafe try makeShared(
       finished, files: files, options: options, signals: signals, memory: &memory)
-    let proc =
-      unsafe !options.forgoing.contains(.proc)
-      ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1
     let capture = unsafe try memory.session(
       installed, shared,
       names: memory.names(of: files.lockedName),
@@ -232,7 +237,7 @@ enum HandlerInstaller {
           report: memory.piece(16), name: UnsafeMutablePointer(mutating: memory.text(finished))),
         knownFaults: KnownFaults(base: memory.pages(KnownFaults.byteCount)),
         spares: Shared.SpareDescriptors(
-          first: copy(of: directory), second: copy(of: directory), third: copy(of: directory))))
+          first: files.heldDatabase, second: copy(of: directory), third: copy(of: directory))))
     return unsafe shared
   }
 

@@ -13,6 +13,10 @@ struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
   let pageSize: Int
+  /// `AlternateStack.mappingSize` bytes above the rest, for the thread that starts the handler: one mapping
+  /// is made in place of two.
+  let threadStack: UInt?
+  private var ownsThreadStack: Bool
   private var used = 0
   private let holdsPages: Bool
   /// The rest of the page that small pieces are cut from: a page each would be touched by the launch.
@@ -26,24 +30,29 @@ struct HandlerMemory: ~Copyable {
   ///
   /// - Parameters:
   ///   - holdsPages: whether pieces get pages before they are touched, see `hold`.
+  ///   - hasThreadStack: whether there is a `threadStack`.
   ///   - pageSize: that of the system, or a multiple; 4, 16 or 64 KiB on arm64.
   init(
-    capacity: Int, holdsPages: Bool = false,
+    capacity: Int, holdsPages: Bool = false, hasThreadStack: Bool = false,
     pageSize: Int = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
   ) throws(CrashHandlerError) {
     self.holdsPages = holdsPages
-    guard let mapping = unsafe pm_map_unlocked(capacity + 2 * Self.guardSize) else {
+    let size = (capacity + pageSize - 1) & ~(pageSize - 1) + 2 * Self.guardSize
+    let wholeSize = size + (hasThreadStack ? AlternateStack.mappingSize : 0)
+    guard let mapping = unsafe pm_map_unlocked(wholeSize) else {
       throw CrashHandlerError(
         .notInstalled, "cannot map \(capacity) bytes of memory", errno: errno)
     }
     let memory = unsafe mapping + Self.guardSize
     guard unsafe mprotect(memory, capacity, PROT_READ | PROT_WRITE) == 0 else {
       let reason = errno
-      _ = unsafe munmap(mapping, capacity + 2 * Self.guardSize)
+      _ = unsafe munmap(mapping, wholeSize)
       throw CrashHandlerError(
         .notInstalled, "cannot use \(capacity) bytes of memory", errno: reason)
     }
     unsafe base = memory
+    threadStack = hasThreadStack ? UInt(bitPattern: mapping) + UInt(size) : nil
+    ownsThreadStack = hasThreadStack
     self.capacity = capacity
     self.pageSize = pageSize
     // Huge pages would make the first touch, in a crash, clear 2 MiB.
@@ -139,12 +148,17 @@ struct HandlerMemory: ~Copyable {
     return unsafe (page, madvise(page, pageSize, wipeOnFork) == 0)
   }
 
+  /// Leaves the stack to its thread, which unmaps it.
+  mutating func giveThreadStack() { ownsThreadStack = false }
+
   /// Leaves the memory mapped for the rest of the process's life.
   consuming func keep() {
     discard self
   }
 
   deinit {
-    unsafe munmap(base - Self.guardSize, capacity + 2 * Self.guardSize)
+    let size = (capacity + pageSize - 1) & ~(pageSize - 1) + 2 * Self.guardSize
+    unsafe munmap(
+      base - Self.guardSize, size + (ownsThreadStack ? AlternateStack.mappingSize : 0))
   }
 }

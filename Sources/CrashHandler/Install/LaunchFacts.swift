@@ -22,7 +22,7 @@ struct LaunchFacts {
 
   /// The tokens of the first process map.
   func encodedProcess(_ reportID: ReportID) -> [UInt8]? {
-    IntermediateDumpEncoding.encode(sizeHint: 16 << 10) { writer in
+    IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.startMap(.process)
       writer.bytes(.reportID, reportID.bytes)
       writer.text(.identifier, identifier)
@@ -50,7 +50,7 @@ struct LaunchFacts {
   func encodedSystem(bootID: String) -> [UInt8]? {
     let kernel = Self.kernel()
     let release = Self.releaseText()
-    return IntermediateDumpEncoding.encode { writer in
+    return IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.startMap(.system)
       writer.text(.kernelName, kernel.name)
       writer.text(.kernelRelease, kernel.release)
@@ -189,7 +189,7 @@ struct LaunchFacts {
   private static func distribution(in text: String) -> String? {
     for var line in text.lazyLines where line.cut(before: UInt8(ascii: "=")) == "PRETTY_NAME" {
       let quote = UInt8(ascii: "\"")
-      if line.utf8.first == quote { line.removeFirst() }
+      if line.utf8.first == quote { line = Substring(line.utf8.dropFirst()) }
       return String(line.cut(before: quote) ?? line)
     }
     return nil

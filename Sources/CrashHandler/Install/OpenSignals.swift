@@ -10,9 +10,11 @@ enum OpenSignals {
 
   /// Opens those of `crashes` in the calling thread, and in each that begins or sets its mask from
   /// now on.
-  static func keep(_ crashes: UInt64, in process: Int32) {
+  ///
+  /// - Parameter blocked: those that the calling thread blocks; nil where it is not known.
+  static func keep(_ crashes: UInt64, in process: Int32, blocked: UInt64?) {
     pm_keep_open(crashes & all, process)
-    pm_adopt_mask()
+    if blocked.map({ $0 & crashes & all != 0 }) ?? true { pm_adopt_mask() }
     // Threads that get an alternate stack begin with it.
     if pm_thread_start() == nil { pm_set_thread_start { pm_adopt_mask() } }
   }

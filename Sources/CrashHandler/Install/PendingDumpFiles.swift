@@ -10,9 +10,8 @@ internal import PendingDumps
 struct PendingDumpFiles: ~Copyable {
   let reportID: ReportID
   let lockedName: PendingDumpName
-  /// The database, absolute and without links, and its identity.
+  /// The database's path, absolute and without links.
   let databasePath: String
-  let databaseStatus: FileStatus
   /// The database's path where it is a directory in the mount point that was given.
   let placeInMountPoint: String?
   /// The record of this process, as it is in the run record.
@@ -22,6 +21,9 @@ struct PendingDumpFiles: ~Copyable {
   /// The mapping that shows others that this process lives; none if it would not show.
   private(set) var recordMapping = RecordMapping()
 
+  /// Open as long as the process lives: it is one of the places in the descriptor table that a crash
+  /// gives back.
+  private var database: Directory
   /// The pending directory, for names relative to it.
   private var directory: Directory
   /// The FIFO's read end: while a process has it open, the owner lives; nil where the file system has none.
@@ -46,13 +48,18 @@ struct PendingDumpFiles: ~Copyable {
     database path: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {
     // Under `ulimit -f 0` it throws the error of the write, in place of the program's end.
-    let writing = OwnWriting(raisesLimit: false)
-    defer { writing.finish(hasFailed: true) }
-    let reportID = ReportID()
+    let writing = FileSizeLimit.isSet ? OwnWriting(raisesLimit: false) : nil
+    defer { writing?.finish(hasFailed: true) }
+    let reportID = randomReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
     do throws(CrashReportDatabaseError) {
-      var files = try PendingDumpFiles(database: path, lockedName: name, record: record)
+      // As a converter opens them; what is missing is made.
+      let given = try DatabaseDirectory.absolute(path)
+      let database = try DatabaseDirectory.openPlace(given, creating: true)
+      let directory = try database.subdirectory(PendingDumpName.directory, create: true)
+      var files = PendingDumpFiles(
+        database: database, given: given, directory: directory, lockedName: name, record: record)
       PendingDumpBound(directory: files.directory, identifier: identifier, host: host)
         .apply(wholly: PendingDumpBound.isDue(for: reportID))
       files.fifo = files.directory.createFIFO(name.with(role: .fifo).description)
@@ -67,19 +74,18 @@ struct PendingDumpFiles: ~Copyable {
     }
   }
 
-  /// Opens database and pending directory as a converter opens them; makes what is missing.
+  /// - Parameter given: the path of the database as the caller named it.
   private init(
-    database path: String, lockedName: PendingDumpName, record: RunRecord
-  ) throws(CrashReportDatabaseError) {
-    let given = try DatabaseDirectory.absolute(path)
-    let database = try DatabaseDirectory.openPlace(given, creating: true)
+    database: consuming Directory, given: String, directory: consuming Directory,
+    lockedName: PendingDumpName, record: RunRecord
+  ) {
     let place = database.path
-    directory = try database.subdirectory(PendingDumpName.directory, create: true)
     placeInMountPoint = place == given ? nil : place
     databasePath =
-      SystemFile.target("/proc/thread-self/fd/\(database.descriptor)") ?? Self.resolved(place)
-    databaseStatus = database.status
+      SystemFile.path(of: database.descriptor) ?? Self.resolved(place)
     reportID = lockedName.reportID
+    self.database = database
+    self.directory = directory
     self.lockedName = lockedName
     owningRun = record
   }
@@ -87,6 +93,7 @@ struct PendingDumpFiles: ~Copyable {
   /// Leaves the files where they are, and open, for the rest of the process's life.
   mutating func keep() {
     isKept = true
+    database.keep()
     directory.keep()
     fifo?.keep()
     record?.keep()
@@ -104,9 +111,9 @@ struct PendingDumpFiles: ~Copyable {
 
   // MARK: - What a crash needs of them
 
-  var heldDirectory: HeldFile {
-    HeldFile(directory.descriptor, identity: FileIdentity(directory.status))
-  }
+  var databaseStatus: FileStatus { database.status }
+  var heldDatabase: HeldFile { Self.held(database) }
+  var heldDirectory: HeldFile { Self.held(directory) }
   var heldFIFO: HeldFile { Self.held(fifo) }
   var heldRecord: HeldFile { Self.held(record) }
   var heldDump: HeldFile { Self.held(dump) }
@@ -114,6 +121,10 @@ struct PendingDumpFiles: ~Copyable {
   var owner: DirectoryOwner? { directory.owner }
   /// The mode of the files, which a group may share.
   var fileMode: UInt32 { directory.fileMode }
+
+  private static func held(_ directory: borrowing Directory) -> HeldFile {
+    HeldFile(directory.descriptor, identity: FileIdentity(directory.status))
+  }
 
   private static func held(_ file: borrowing OpenFile?) -> HeldFile {
     switch file {
@@ -126,6 +137,15 @@ struct PendingDumpFiles: ~Copyable {
   }
 
   // MARK: - Steps
+
+  /// By one system call; the standard library's generator makes one for each 8 bytes.
+  private static func randomReportID() -> ReportID {
+    var words = (UInt64(0), UInt64(0))
+    let count = unsafe withUnsafeMutableBytes(of: &words) { buffer in
+      unsafe buffer.baseAddress.map { unsafe pm_getrandom($0, buffer.count) }
+    }
+    return count == 16 ? ReportID(random: words) : ReportID()
+  }
 
   /// Creates a file that must not exist.
   private func create(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> OpenFile {

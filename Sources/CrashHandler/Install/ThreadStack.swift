@@ -27,10 +27,17 @@ enum ThreadStack {
   /// errno that says why not.
   ///
   /// errno itself is as before: a new thread finds 0 in it.
-  static func install() -> Int32 {
+  ///
+  /// - Parameters:
+  ///   - current: bytes of the stack that the thread has.
+  ///   - thread: the thread's ID; nil to ask for it where it is needed.
+  ///   - make: gives a stack; nil, with errno set, for none.
+  static func install(
+    currentSize current: Int = AlternateStack.currentSize, thread: Int32? = nil,
+    make: () -> AlternateStack? = { EarlierThreads.reuse() ?? AlternateStack.make() }
+  ) -> Int32 {
     let before = errno
     defer { errno = before }
-    let current = AlternateStack.currentSize
     if current >= AlternateStack.sufficientSize {
       // Not known where it was set without libc's function, or before the trait's was there.
       pm_tell_own_stack()
@@ -41,8 +48,8 @@ enum ThreadStack {
     if let own = unsafe pthread_getspecific(key) {
       return stack(UInt(bitPattern: own)).use(isFirst: current == 0) ? 0 : errno
     }
-    guard let stack = EarlierThreads.reuse() ?? AlternateStack.make() else { return errno }
-    guard stack.use(isFirst: current == 0) else {
+    guard let stack = make() else { return errno }
+    guard stack.use(isFirst: current == 0, thread: thread) else {
       let reason = errno
       stack.unmap()
       return reason

@@ -108,7 +108,7 @@ package enum DatabaseDirectory {
   package static func open(
     _ name: String, in parent: Int32, path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
-    var descriptor = unsafe openat(parent, name, flags | O_NOFOLLOW)
+    var descriptor = unsafe name.withCString { unsafe openat(parent, $0, flags | O_NOFOLLOW) }
     if descriptor < 0, errno == ENOENT, creating {
       try make(name, in: parent, path: path, owner: DirectoryOwner(of: parent))
       descriptor = unsafe openat(parent, name, flags | O_NOFOLLOW)
@@ -125,7 +125,9 @@ package enum DatabaseDirectory {
   /// Bits of a mode: others may write, the group may, new files get the directory's group.
   ///
   /// Source: inode(7).
-  private static let (others, group, setsGroup): (UInt32, UInt32, UInt32) = (0o2, 0o20, 0o2000)
+  private static let others: UInt32 = 0o2
+  private static let group: UInt32 = 0o20
+  private static let setsGroup: UInt32 = 0o2000
 
   /// Source: open(2); the same on x86_64 and arm64.
   private static let O_PATH: Int32 = 0o10_000_000
@@ -134,7 +136,7 @@ package enum DatabaseDirectory {
 
   /// Follows a link only once its owner is known, and never another one that was put in its place.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
-    let descriptor = unsafe Glibc.open(path, flags | O_NOFOLLOW)
+    let descriptor = unsafe path.withCString { unsafe Glibc.open($0, flags | O_NOFOLLOW) }
     if descriptor >= 0 { return descriptor }
     guard errno == ELOOP || errno == ENOTDIR else { throw failure("opening the directory", path) }
     let link = unsafe Glibc.open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC)
@@ -242,18 +244,18 @@ package enum DatabaseDirectory {
   private static func check(
     _ status: stat, _ descriptor: Int32, _ path: String, database: Int32?
   ) throws(CrashReportDatabaseError) {
-    let mode = String(status.st_mode & 0o7777, radix: 8)
+    let mode = { String(status.st_mode & 0o7777, radix: 8) }
     let remedy = { modeRemedy(descriptor, path) }
     guard status.st_mode & others == 0 else {
       throw CrashReportDatabaseError(
         .writableByOthers,
-        "all users may write to the directory \(path) (mode \(mode)), and could plant or take dumps; "
+        "all users may write to the directory \(path) (mode \(mode())), and could plant or take dumps; "
           + (remedy() ?? "chmod 700 \(path), or name a directory in it, such as \(path)/crashes"))
     }
     guard status.st_mode & group == 0 || isShared(status) else {
       throw CrashReportDatabaseError(
         .writableByOthers,
-        "group \(status.st_gid) may write to the directory \(path) (mode \(mode)); "
+        "group \(status.st_gid) may write to the directory \(path) (mode \(mode())); "
           + (remedy() ?? "chmod 700 \(path)")
           + ", or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
     }

@@ -193,8 +193,9 @@ package struct Directory: ~Copyable, Sendable {
   /// taken.
   package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
     let path = "\(path)/\(name)"
-    let result = unsafe openat(
-      descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let result = unsafe name.withCString { name in
+      unsafe openat(descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    }
     guard result >= 0 else {
       if errno == EEXIST { return nil }
       throw CrashReportDatabaseError(systemCall: "making \(path)", errno: errno)
@@ -210,12 +211,13 @@ package struct Directory: ~Copyable, Sendable {
   ///
   /// - Returns: nil where there can be none; then the name is free again.
   package func createFIFO(_ name: String) -> OpenFile? {
-    guard unsafe mkfifoat(descriptor, name, 0o600) == 0 else {
+    guard unsafe name.withCString({ unsafe mkfifoat(descriptor, $0, 0o600) }) == 0 else {
       if errno != EEXIST { try? remove(name) }
       return nil
     }
-    let result = unsafe openat(
-      descriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
+    let result = unsafe name.withCString { name in
+      unsafe openat(descriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
+    }
     if result >= 0 {
       var file = OpenFile(descriptor: result, path: "\(path)/\(name)")
       settle(&file)

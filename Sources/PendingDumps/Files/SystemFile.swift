@@ -6,9 +6,13 @@ internal import IntermediateDump
 /// This process's files are read by `/proc/thread-self`: once the first thread has ended, `/proc/self` shows neither
 /// memory nor descriptors nor namespaces. But its start time is that of `/proc/self/stat`.
 ///
-/// Most have no size and are read to their end.
+/// Most have no size and are read to their end. Paths are given to the kernel by `withCString`: a conversion to a
+/// pointer copies them twice.
 package enum SystemFile {
   private static let pieceSize = 16384
+  /// Bytes of the first read where one gives all, and those of the first readlink(2): a launch touches fewer pages.
+  private static let recordSize = 4000
+  private static let targetSize = 256
 
   /// Reads a file.
   ///
@@ -21,22 +25,28 @@ package enum SystemFile {
   package static func bytes(
     _ path: String, limit: Int = 1 << 20, isOneRecord: Bool = false
   ) -> [UInt8]? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      SystemRefusals.note(errno)
-      return nil
-    }
+    let descriptor = descriptor(of: path)
+    guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    let first = piece(of: descriptor, size: min(limit, pieceSize), isOneRecord: isOneRecord)
-    guard var contents = first else { return nil }
-    // A piece that is not full was the last one.
-    while !isOneRecord, contents.count % pieceSize == 0, !contents.isEmpty, contents.count < limit {
-      let size = min(limit - contents.count, pieceSize)
-      guard let next = piece(of: descriptor, size: size, isOneRecord: false) else { return nil }
-      if next.isEmpty { break }
-      contents += next
+    var contents: [UInt8] = []
+    var size = isOneRecord ? recordSize : pieceSize
+    while contents.count < limit {
+      size = min(limit - contents.count, size)
+      guard let next = piece(of: descriptor, size: size, isOneRecord: isOneRecord) else {
+        return nil
+      }
+      if contents.isEmpty { contents = next } else { contents += next }
+      // A piece that is not full was the last one.
+      if next.count < size { break }
+      size = pieceSize
     }
     return contents
+  }
+
+  private static func descriptor(of path: String) -> Int32 {
+    let descriptor = unsafe path.withCString { unsafe open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+    if descriptor < 0 { SystemRefusals.note(errno) }
+    return descriptor
   }
 
   /// Reads until there are as many bytes as a piece has, or no more; nil where that fails.
@@ -63,7 +73,7 @@ package enum SystemFile {
 
   /// The integer that is all of a file; nil for any other text.
   package static func integer(_ path: String) -> UInt64? {
-    text(path, isOneRecord: true).flatMap(integer(of:))
+    bytes(path, isOneRecord: true).flatMap { integer(of: $0) }
   }
 
   /// The same of the bytes at the start of an open file, wherever its offset is.
@@ -72,43 +82,43 @@ package enum SystemFile {
     return unsafe withUnsafeMutableBytes(of: &digits) { buffer in
       let count = unsafe pread(descriptor, buffer.baseAddress, buffer.count, 0)
       guard count > 0 else { return nil }
-      return unsafe integer(of: String(decoding: buffer.prefix(count), as: UTF8.self))
+      return unsafe integer(of: buffer.prefix(count))
     }
   }
 
   /// Reads a number without the line feed that files of /proc end with.
-  private static func integer(of text: String) -> UInt64? {
-    UInt64(digits: text.utf8.last == UInt8(ascii: "\n") ? text.dropLast() : text[...])
+  private static func integer(of text: some BidirectionalCollection<UInt8>) -> UInt64? {
+    numberOfDigits(text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...], radix: 10)
   }
 
   /// The number behind a name at the start of a line of a file that comes in pieces, which is read no further.
   package static func number(_ name: String, inFile path: String) -> UInt64? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      SystemRefusals.note(errno)
-      return nil
-    }
+    let descriptor = descriptor(of: path)
+    guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var text: [UInt8] = []
     while text.count < 1 << 20,
-      let piece = piece(of: descriptor, size: pieceSize, isOneRecord: true), !piece.isEmpty
+      let piece = piece(of: descriptor, size: recordSize, isOneRecord: true), !piece.isEmpty
     {
-      text += piece
+      if text.isEmpty { text = piece } else { text += piece }
       // A line that is not whole may end in the midst of its number.
       let whole = text[...(text.lastIndex(of: UInt8(ascii: "\n")) ?? 0)]
-      if let number = number(name, in: String(decoding: whole, as: UTF8.self)) { return number }
+      if let number = number(name, inBytes: whole) { return number }
     }
     return nil
   }
 
   /// The number behind a name at the start of a line, as in `/proc/vmstat` and `/proc/meminfo`.
   package static func number(_ name: String, in text: String?) -> UInt64? {
-    guard let text else { return nil }
+    text.flatMap { number(name, inBytes: $0.utf8) }
+  }
+
+  private static func number(_ name: String, inBytes text: some Sequence<UInt8>) -> UInt64? {
     let name = Array(name.utf8)
     // Bytes of the name that the line has had; nil in another line.
     var matched: Int? = 0
     var value: UInt64?
-    for byte in text.utf8 {
+    for byte in text {
       switch (byte, matched) {
       case (UInt8(ascii: "\n"), _):
         if value != nil { return value }
@@ -134,12 +144,21 @@ package enum SystemFile {
 
   /// The target of a symbolic link; nil if it cannot be read.
   package static func target(_ path: String) -> String? {
-    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe buffer.withUnsafeMutableBytes {
-      unsafe readlink(path, $0.baseAddress!, $0.count)
+    for size in [targetSize, Int(PATH_MAX)] {
+      var count = 0
+      let target = unsafe String(unsafeUninitializedCapacity: size) { buffer in
+        count = unsafe path.withCString { path in
+          unsafe buffer.withMemoryRebound(to: CChar.self) { buffer in
+            unsafe buffer.baseAddress.map { unsafe readlink(path, $0, size) } ?? -1
+          }
+        }
+        return max(0, count)
+      }
+      if count < 0 { SystemRefusals.note(errno) }
+      // One that fills the buffer may be cut.
+      if count < size { return count > 0 ? target : nil }
     }
-    if count < 0 { SystemRefusals.note(errno) }
-    return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    return nil
   }
 
   /// The inode of one of this process's namespaces; nil where the kernel has none of the kind.
@@ -148,11 +167,23 @@ package enum SystemFile {
   ///
   /// Source: namespaces(7), "pid:[4026531836]".
   static func namespace(_ kind: String) -> UInt64? {
-    guard var text = target("/proc/thread-self/ns/" + kind)?[...],
-      text.cut(before: UInt8(ascii: "[")) != nil,
-      let digits = text.cut(before: UInt8(ascii: "]"))
+    guard let text = target("/proc/thread-self/ns/" + kind).map({ Array($0.utf8) }),
+      let start = text.firstIndex(of: UInt8(ascii: "[")),
+      let end = text.firstIndex(of: UInt8(ascii: "]")), start < end
     else { return nil }
-    return UInt64(digits: digits)
+    return numberOfDigits(text[(start + 1)..<end], radix: 10)
+  }
+
+  /// The path of an open file, without links; nil where `/proc` does not tell.
+  package static func path(of descriptor: Int32) -> String? {
+    // By hand: the standard library's number in a text takes a launch three pages.
+    var digits: [UInt8] = []
+    var rest = UInt32(bitPattern: descriptor)
+    repeat {
+      digits.insert(UInt8(ascii: "0") + UInt8(rest % 10), at: 0)
+      rest /= 10
+    } while rest > 0
+    return target("/proc/thread-self/fd/" + String(decoding: digits, as: UTF8.self))
   }
 }
 

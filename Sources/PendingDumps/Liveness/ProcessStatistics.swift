@@ -95,7 +95,7 @@ package struct ProcessStatistics: Sendable, Equatable {
   }
 
   private static func number<Value: FixedWidthInteger>(_ digits: ArraySlice<UInt8>) -> Value? {
-    Value(digits: String(decoding: digits, as: UTF8.self)[...])
+    numberOfDigits(digits, radix: 10).flatMap(Value.init(exactly:))
   }
 
   /// True for a process that has ended and only waits for its parent.

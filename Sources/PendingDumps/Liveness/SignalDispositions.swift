@@ -2,12 +2,14 @@ internal import IntermediateDump
 
 /// What the process has set for its signals, by one read in place of one for each signal.
 ///
-/// Source: proc_pid_status(5), SigIgn and SigCgt.
+/// Source: proc_pid_status(5), SigIgn, SigCgt and SigBlk.
 package struct SignalDispositions: Sendable, Equatable {
   /// Bit n - 1 stands for signal n.
   package let ignored: UInt64
   /// Those with a handler.
   package let caught: UInt64
+  /// Those that the calling thread blocks; nil where `/proc` does not tell.
+  package let blocked: UInt64?
 
   /// The calling process's; nil where `/proc` does not tell.
   package static func current() -> SignalDispositions? {
@@ -15,11 +17,12 @@ package struct SignalDispositions: Sendable, Equatable {
       .flatMap(SignalDispositions.init(statusText:))
   }
 
-  /// Reads the file's text; nil if one of the lines is missing.
+  /// Reads the file's text; nil if it does not tell what is ignored and what has a handler.
   package init?(statusText text: [UInt8]) {
     guard let ignored = Self.mask("SigIgn:", in: text), let caught = Self.mask("SigCgt:", in: text)
     else { return nil }
     (self.ignored, self.caught) = (ignored, caught)
+    blocked = Self.mask("SigBlk:", in: text)
   }
 
   private static func mask(_ label: String, in text: [UInt8]) -> UInt64? {

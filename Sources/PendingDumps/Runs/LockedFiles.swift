@@ -21,7 +21,7 @@ package enum LockedFiles {
         status.st_mode & S_IFMT == S_IFREG || status.st_mode & S_IFMT == S_IFDIR,
         let text = SystemFile.text("/proc/thread-self/fdinfo/\(descriptor)", isOneRecord: true),
         text.lazyLines.contains(where: { $0.hasPrefix("lock:") }),
-        let target = SystemFile.target("/proc/thread-self/fd/\(descriptor)")
+        let target = SystemFile.path(of: descriptor)
       else { continue }
       let path = String(decoding: target.utf8.prefix(200), as: UTF8.self)
       if paths.contains(path) { continue }

@@ -46,6 +46,7 @@ package struct RunRecord: Sendable {
     package var stop: UInt32
     package var watchdog: UInt32
 
+    @_noLocks
     package init(crash: UInt64, stop: UInt32, watchdog: UInt32) {
       self.crash = crash
       self.stop = stop
@@ -112,32 +113,34 @@ package struct RunRecord: Sendable {
 
   /// The record as it is stored: an intermediate dump of one map.
   ///
-  /// By hand, token by token: `fields`, which the converter reads it by, takes longer to make than the
+  /// By `OwnerProperties`, token by token: `fields`, which the converter reads it by, takes longer to make than the
   /// rest, and each program would carry it. A test compares the two.
   package func encoded() -> [UInt8]? {
-    IntermediateDumpEncoding.encode { writer in
+    IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()
       writer.startMap(.owner)
       // First, because notes and heartbeat are written over in place.
       course?.encode(to: &writer)
-      writer.unsigned(.ownerProcessID, UInt64(processID), width: 4)
-      writer.unsigned(.ownerStartTime, startTime)
-      writer.unsigned(.ownerStackStart, stackStart)
-      writer.text(.ownerBootID, bootID)
-      writer.unsigned(.ownerProcessNamespace, processNamespace ?? 0)
-      if let launchTime { writer.signed(.ownerLaunchTime, launchTime) }
-      writer.unsigned(.ownerTimeNamespace, timeNamespace ?? 0)
-      writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
-      writer.unsigned(.ownerTakesRequests, takesRequests ? 1 : 0, width: 1)
-      if let toldStacks { writer.unsigned(.ownerToldStacks, toldStacks) }
-      if let signals {
-        writer.unsigned(.ownerCrashSignals, signals.crash)
-        writer.unsigned(.ownerStopSignal, UInt64(signals.stop), width: 4)
-        writer.unsigned(.ownerWatchdogSignal, UInt64(signals.watchdog), width: 4)
+      // With an end, so that there is a place of an empty text too.
+      unsafe (Array(bootID.utf8) + [0]).withUnsafeBytes { text in
+        if let place = text.baseAddress {
+          unsafe properties.write(to: &writer, bootID: place, count: text.count - 1)
+        }
       }
       writer.end()
       _ = writer.endDocument()
     }
+  }
+
+  private var properties: OwnerProperties {
+    var properties = OwnerProperties(
+      processID: processID, startTime: startTime, stackStart: stackStart,
+      processNamespace: processNamespace ?? 0, timeNamespace: timeNamespace ?? 0,
+      isMapped: isMapped, takesRequests: takesRequests)
+    properties.launchTime = launchTime
+    properties.toldStacks = toldStacks
+    properties.signals = signals
+    return properties
   }
 }
 
@@ -174,7 +177,7 @@ package struct RunCourse: Sendable {
 
   /// The tokens by themselves, for a record that is written by a forked child.
   package func encoded() -> [UInt8]? {
-    IntermediateDumpEncoding.encode { encode(to: &$0) }
+    IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { encode(to: &$0) }
   }
 
   /// Writes the properties, which must come first in the owner's map.

@@ -1,10 +1,11 @@
 internal import CSignalSafe
 internal import IntermediateDump
+internal import PendingDumps
 
 /// The run record beside a locked file that is not made by `startHandler`: a forked child's, or the
 /// next one of a process that continues after a crash.
 ///
-/// RUNS-DURING-CRASH. Source: `RunRecord`, which writes the first one.
+/// RUNS-DURING-CRASH. `RunRecord` writes the first one.
 extension Capture {
   /// Writes it to an open file.
   ///
@@ -23,24 +24,17 @@ extension Capture {
     if session.runRecord.isFollowed {
       writer.encoded(installed.encoded.course)
     }
-    writer.unsigned(
-      .ownerProcessID, UInt64(UInt32(bitPattern: shared.process.id)), width: 4)
-    writer.unsigned(.ownerStartTime, run.startTime)
-    writer.unsigned(.ownerStackStart, run.stackStart)
-    unsafe writer.property(.ownerBootID, run.bootID, count: run.bootIDCount)
-    writer.unsigned(.ownerProcessNamespace, run.processNamespace)
-    writer.signed(.ownerLaunchTime, run.launchTime)
-    writer.unsigned(.ownerTimeNamespace, run.timeNamespace)
-    writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
-    writer.unsigned(
-      .ownerTakesRequests, installed.takesRequests ? 1 : 0, width: 1)
-    writer.unsigned(.ownerToldStacks, pm_told_stacks_place())
-    writer.unsigned(.ownerCrashSignals, installed.signals.crashes)
-    writer.unsigned(
-      .ownerStopSignal, UInt64(UInt32(bitPattern: installed.signals.stop)), width: 4)
-    writer.unsigned(
-      .ownerWatchdogSignal, UInt64(UInt32(bitPattern: installed.signals.watchdog)), width: 4
-    )
+    var properties = OwnerProperties(
+      processID: UInt32(bitPattern: shared.process.id), startTime: run.startTime,
+      stackStart: run.stackStart, processNamespace: run.processNamespace,
+      timeNamespace: run.timeNamespace, isMapped: isMapped,
+      takesRequests: installed.takesRequests)
+    properties.launchTime = run.launchTime
+    properties.toldStacks = pm_told_stacks_place()
+    properties.signals = RunRecord.Signals(
+      crash: installed.signals.crashes, stop: UInt32(bitPattern: installed.signals.stop),
+      watchdog: UInt32(bitPattern: installed.signals.watchdog))
+    unsafe properties.write(to: &writer, bootID: run.bootID, count: run.bootIDCount)
     if session.request.isCrash && shared.survived.count > 0 {
       unsafe writer.property(.continuesReport, shared.survived.report, count: 16)
     }

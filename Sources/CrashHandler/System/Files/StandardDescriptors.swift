@@ -11,6 +11,11 @@ struct StandardDescriptors {
   /// The ones taken, by bits.
   private let taken: UInt32
 
+  /// For a process that is known to have all three open.
+  static var none: StandardDescriptors { @_noLocks get { StandardDescriptors(taken: 0) } }
+
+  private init(taken: UInt32) { self.taken = taken }
+
   @_noLocks
   init() {
     let path = unsafe ProcReader.characters("/dev/null")

@@ -1,4 +1,5 @@
-// Starts the same program with a handler and without one, side by side in one run, and prints medians.
+// Starts the same program with a handler and without one, and a plain C program that does the least of it, side by side in one
+// run, and prints medians.
 //
 //   swift run --package-path Tests/Benchmarks -c release start-benchmark [REPEATS]
 import Foundation
@@ -18,6 +19,7 @@ guard arguments.count <= 1, let repeats = Int(arguments.first ?? "51"), repeats 
   exit(64)
 }
 let victim = Bundle.main.bundleURL.appending(path: "start-victim")
+let floor = Bundle.main.bundleURL.appending(path: "start-floor")
 let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
 defer { try? FileManager.default.removeItem(at: directory) }
@@ -47,6 +49,15 @@ func start(_ arguments: [String]) throws -> Start {
   return Start(
     nanoseconds: numbers[0], pageFaults: numbers[1], residentKiB: numbers[2],
     process: after - before)
+}
+
+/// Nanoseconds of CPU time that the plain C program takes.
+func floorTime() throws -> Double {
+  let text = try output(floor, [directory.path])
+  guard let time = Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+    throw CocoaError(.fileReadCorruptFile)
+  }
+  return time
 }
 
 /// CPU time of the children that have ended, in nanoseconds.
@@ -124,17 +135,26 @@ let contenders = [
   ("no handler", [String]()), ("handler", [database]), ("handler, 10,000 leftovers", [crowded]),
 ]
 var rounds = [[Start]](repeating: [], count: contenders.count)
+var floors: [Double] = []
 for _ in 0..<repeats {
   // Interleaved, so that whatever else the machine does meets all of them.
   for (index, contender) in contenders.enumerated() {
     rounds[index].append(try start(contender.1))
   }
+  floors.append(try floorTime())
 }
 print("Microseconds of CPU time in startHandler, medians of \(repeats); x none: the whole process.")
 print("                                microsec   least  calls  faults  resident  x none")
 for (index, contender) in contenders.enumerated() {
   print(row(contender.0, rounds[index], rounds[0], try systemCalls(contender.1)))
 }
+let ratio = median(zip(rounds[1], floors).map { $0.nanoseconds / max($1, 1) })
+print(
+  String(
+    format:
+      "the floor, plain C: %.0f microseconds (least %.0f); the handler takes %.1f times as long",
+    median(floors) / 1000, (floors.min() ?? 0) / 1000, ratio))
+print("goal of 4 times the floor: \(ratio <= 4 ? "met" : "missed")")
 goal("startHandler", median(rounds[1].map { $0.nanoseconds / 1000 }), 500, "microseconds")
 
 var steadyRounds: [(none: [Double], handler: [Double])] = []

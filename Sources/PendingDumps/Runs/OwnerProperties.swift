@@ -1,0 +1,60 @@
+package import IntermediateDump
+
+/// What a run record says of its owner, after the course of the run: the one writer of these properties,
+/// for `startHandler` and for a record that is made in a crash.
+///
+/// RUNS-DURING-CRASH. `RunRecord` reads them.
+package struct OwnerProperties {
+  private let processID: UInt32
+  private let startTime: UInt64
+  private let stackStart: UInt64
+  private let processNamespace: UInt64
+  private let timeNamespace: UInt64
+  /// Left out where it is nil.
+  package var launchTime: Int64?
+  package var toldStacks: UInt64?
+  package var signals: RunRecord.Signals?
+  private let isMapped: Bool
+  private let takesRequests: Bool
+
+  /// - Parameters:
+  ///   - startTime: 0, as the next three, where it is not known.
+  ///   - isMapped: as in `RunRecord`.
+  @_noLocks
+  package init(
+    processID: UInt32, startTime: UInt64, stackStart: UInt64, processNamespace: UInt64,
+    timeNamespace: UInt64, isMapped: Bool, takesRequests: Bool
+  ) {
+    self.processID = processID
+    self.startTime = startTime
+    self.stackStart = stackStart
+    self.processNamespace = processNamespace
+    self.timeNamespace = timeNamespace
+    self.isMapped = isMapped
+    self.takesRequests = takesRequests
+  }
+
+  /// Writes them into the owner's map.
+  ///
+  /// - Parameter bootID: the text; empty where it is not known.
+  @_noLocks
+  package func write(
+    to writer: inout IntermediateDumpWriter, bootID: UnsafeRawPointer, count: Int
+  ) {
+    writer.unsigned(.ownerProcessID, UInt64(processID), width: 4)
+    writer.unsigned(.ownerStartTime, startTime)
+    writer.unsigned(.ownerStackStart, stackStart)
+    unsafe writer.property(.ownerBootID, bootID, count: count)
+    writer.unsigned(.ownerProcessNamespace, processNamespace)
+    if let launchTime { writer.signed(.ownerLaunchTime, launchTime) }
+    writer.unsigned(.ownerTimeNamespace, timeNamespace)
+    writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
+    writer.unsigned(.ownerTakesRequests, takesRequests ? 1 : 0, width: 1)
+    if let toldStacks { writer.unsigned(.ownerToldStacks, toldStacks) }
+    if let signals {
+      writer.unsigned(.ownerCrashSignals, signals.crash)
+      writer.unsigned(.ownerStopSignal, UInt64(signals.stop), width: 4)
+      writer.unsigned(.ownerWatchdogSignal, UInt64(signals.watchdog), width: 4)
+    }
+  }
+}
