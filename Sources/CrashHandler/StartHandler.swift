@@ -84,8 +84,6 @@ public func startHandler(
       }
       return current.handler
     }
-    // First, because this launch runs some of it too.
-    CrashCode.bringIn()
     if let name = options.sharedGroup {
       guard let group = SystemGroup.number(name) else {
         throw CrashHandlerError(

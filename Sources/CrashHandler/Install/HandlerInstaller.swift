@@ -75,6 +75,7 @@ enum HandlerInstaller {
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
+    CrashCode.bringIn()
     if options.recordsThrowSites { pm_record_throws(files.owningRun.stackStart) }
     memory.keep()
   }

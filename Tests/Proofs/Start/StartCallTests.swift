@@ -14,8 +14,8 @@ struct StartCallTests {
   private static let limit = hasUnifiedCgroups ? 93 : 90
   private static let hasUnifiedCgroups = FileManager.default.fileExists(
     atPath: CgroupText.root + "/cgroup.controllers")
-  /// Pages that it touches first, those that it has the kernel bring in included: 41, and one for the heap's.
-  private static let faultLimit = 42
+  /// Pages that it touches first. Where memory lies moves one run's count by four; three of ten have 40 or fewer.
+  private static let faultLimit = 40
 
   /// Optimized: a debug build touches three times as many.
   private static func victim() async throws -> String {
@@ -37,7 +37,7 @@ struct StartCallTests {
     let directory = try TemporaryDirectory()
     var counts: [Int] = []
     // The first run makes the directories; what the page cache lacks is a fault more.
-    for _ in 0..<6 {
+    for _ in 0..<24 {
       let child = try await ChildProcess.run(
         try await Self.victim(), [directory.path + "/db", "exit"], in: directory.path,
         environment: ["SWIFT_BACKTRACE": "enable=no", "VICTIM_PRINTS_FAULTS": "1"])
