@@ -14,7 +14,9 @@ struct StartCallTests {
   private static let limit = hasUnifiedCgroups ? 93 : 90
   private static let hasUnifiedCgroups = FileManager.default.fileExists(
     atPath: CgroupText.root + "/cgroup.controllers")
-  /// Pages that it touches first. Where memory lies moves one run's count by four; three of ten have 40 or fewer.
+  /// Pages that it touches first.
+  ///
+  /// Where memory lies moves one run's count by four; three of ten have 40 or fewer.
   private static let faultLimit = 40
 
   /// Optimized: a debug build touches three times as many.
