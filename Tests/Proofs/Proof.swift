@@ -133,7 +133,7 @@ extension Proof {
       suites: [
         "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",
         "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests", "RealNameTests",
-        "VerdictTests",
+        "VerdictTests", "ObjectTests",
       ],
       covers: [
         "Sources/CrashReport", "Sources/Stackwalk", "Sources/ProcessSnapshot",
