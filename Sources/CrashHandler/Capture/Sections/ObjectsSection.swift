@@ -111,8 +111,12 @@ private struct ObjectWriter {
   /// types, with these: they may be its generic arguments.
   private func writeClass(_ metadata: UInt64) {
     write(metadata, count: ObjectWriter.classSize)
+    // The size of all of it, and of what lies before its address.
+    let sizes = memory.word(metadata &+ 32) ?? 0
+    let size = (sizes & 0xFFFF_FFFF) &- (sizes &>> 32)
+    let end = size < ObjectWriter.argumentsSize ? size : ObjectWriter.argumentsSize
     var place = metadata &+ 56
-    while place < metadata &+ ObjectWriter.argumentsSize {
+    while place < metadata &+ end {
       if writeType(memory.word(place) ?? 0) { write(place, count: 8) }
       place &+= 8
     }
