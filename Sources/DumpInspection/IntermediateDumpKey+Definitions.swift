@@ -223,7 +223,7 @@ extension IntermediateDumpKey {
       mappings, 4 the rest of the crashing thread, 5 process, 6 mappings, 7 modules, 8 system and \
       annotations, 9 other threads, 10 capture, 11 resources, 12 link map, 16 client data, 17 extra \
       memory, 18 C++ exception, 19 tasks, 20 registers and top of the stack of the crashing thread, \
-      21 contexts, 22 throws, 23 surroundings, 24 memory behind pointers. Behind the end mark: 13 \
+      21 contexts, 22 throws, 23 surroundings, 24 memory behind pointers, 25 objects. Behind the end mark: 13 \
       crash summary, 14 crash summary on standard error, 15 \
       removing the dumps of hangs. The handler never sets bits 10 and \
       13 to 15: these sections end after this is written. A reader sets bit 10 if this is missing.

@@ -141,6 +141,15 @@ extension Proof {
         "Sources/CrashHandler/Client",
       ], full: .environment(name: "POSTMORTEM_VERDICTS", value: "1000")),
     Proof(
+      name: "objects",
+      summary: "objects in registers and on the stack have the program's own names for them",
+      suites: ["ObjectTests"],
+      covers: [
+        "Sources/CrashReport/Objects",
+        "Sources/CrashHandler/Capture/Sections/ObjectsSection.swift",
+        "Examples/CrashLab/Subcommands/ObjectScene.swift",
+      ]),
+    Proof(
       name: "journeys", summary: "from crash to cause by the commands of Docs/Guide/Journeys.md",
       suites: ["JourneyTests"],
       covers: [

@@ -21,6 +21,7 @@ extension Command {
     "locks": Locks.self,
     "masks": MaskScene.self,
     "near-memory-limit": NearMemoryLimit.self,
+    "objects": ObjectScene.self,
     "process": Processing.self,
     "process-itself": ProcessingItself.self,
     "served-memory": ServedMemory.self,

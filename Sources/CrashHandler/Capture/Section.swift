@@ -26,8 +26,9 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // Small. Tasks and threads can reach the dump's size limit; the crashing thread's task is first.
   case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient, writePointedMemory
   case writeTasks, writeThreads
-  // Needed for few crashes: memory that the program named, resource counts, the linker's list.
-  case writeExtraMemory, writeResources, writeLinkMap
+  // Needed for few crashes: memory that the program named, objects' bytes by which a report names them,
+  // resource counts, the linker's list.
+  case writeExtraMemory, writeObjects, writeResources, writeLinkMap
   // After everything else, because it makes a call for each descriptor.
   case writeSurroundings
   // Has time of its own, and names the sections that ran out of time.
@@ -56,6 +57,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
       case .writeTasks: .tasks
       case .writeThreads: .threads
       case .writeExtraMemory: .extraMemory
+      case .writeObjects: .objects
       case .writeResources: .resources
       case .writeLinkMap: .linkMap
       case .writeSurroundings: .surroundings

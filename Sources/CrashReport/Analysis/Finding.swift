@@ -131,6 +131,10 @@ package enum Evidence: Sendable, Equatable {
   case stackLimit(UInt64)
   /// A function of the allocator among the innermost frames.
   case allocator(String)
+  /// A word that is no pointer: in a register, or so many bytes below the faulting address.
+  case pattern(WordPattern, register: String?, offset: UInt64)
+  /// The function that counts references faulted on what it was given.
+  case countedNoObject(function: String, Address)
   case swiftMessage(String)
   case libraryMessage(String)
   case caughtException(type: String)

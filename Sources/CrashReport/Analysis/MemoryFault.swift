@@ -31,6 +31,7 @@ struct MemoryFault {
   var finding: Finding? {
     guard var finding = bareFinding else { return nil }
     if let allocator = allocatorFunction { finding.evidence.append(.allocator(allocator)) }
+    finding.evidence += wordEvidence(of: finding.cause)
     return finding
   }
 

@@ -14,6 +14,9 @@ extension HTMLReport {
             html.element("dt", text: name)
             html.element("dd") { html in
               html.element("code", text: value.wide)
+              if let word = report.word(inRegister: name) {
+                html.element("span", text: word.words)
+              }
               if let place = report.snapshot.place(of: value) {
                 html.element("span", ["class": "at"], text: place)
               }

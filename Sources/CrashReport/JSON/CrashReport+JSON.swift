@@ -44,6 +44,7 @@ extension CrashReport {
       "survival": survivalJSON,
       "request": snapshot.request?.json,
       "client": clientJSON,
+      "words": words.map(\.json),
       "memory": snapshot.memoryExcerpts.map(\.json),
       "mappings": mappings.mappings.map { MappingJSON(mapping: $0) },
       "mappingsOmitted": mappings.omitted,

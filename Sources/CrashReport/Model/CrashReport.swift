@@ -30,6 +30,10 @@ package struct CrashReport: Sendable {
   package var waits: Waits
   /// The throw of the uncaught Swift error; nil for another cause, and where throws are not recorded.
   package var thrown: Thrown?
+  /// The words of the crashed thread that say something: pointers to objects, and what allocators leave.
+  package var words: [NotedWord] = []
+  /// What they say of the cause.
+  package var objectSentences: [String] = []
   /// Lines of source around places of the crashing thread, if they were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
@@ -172,6 +176,7 @@ package struct CrashReport: Sendable {
     let deadlock = waits.deadlock(of: snapshot, hang)
     cause = snapshot.request != nil ? deadlock?.finding : snapshot.end == nil ? finding : nil
     thrown = Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)
+    noteWords(symbols)
     let frames = thrown?.frames ?? []
     let ownCode = ownCode
     signature = Signature.text(

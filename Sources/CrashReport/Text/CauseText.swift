@@ -22,7 +22,7 @@ extension CrashReport {
     if let foreign = snapshot.exception?.foreign {
       return [foreign.sentence(at: snapshot.exception?.address)]
     }
-    return (cause?.sentences ?? []) + snapshot.shortages.map(\.text)
+    return (cause?.sentences ?? []) + objectSentences + snapshot.shortages.map(\.text)
   }
 }
 
@@ -37,7 +37,7 @@ extension Finding {
       return "It happened inside the memory allocator (\(function)), whose heap was most likely"
         + " damaged before: by a write past the end of a block, or to one that had been freed."
     }.first
-    return causeSentences + [allocator].compactMap(\.self)
+    return causeSentences + [allocator].compactMap(\.self) + evidence.flatMap(\.wordSentences)
   }
 
   /// True where the program's own message says all that the sentences say.

@@ -59,7 +59,7 @@ extension Evidence {
     case .signal, .ownAbort, .ownPipe, .processorTimeSignal, .fileSizeSignal, .systemCallSignal,
       .pageFault, .mapping, .notMapped, .stack, .stackPointer, .frames, .stackLimit, .allocator,
       .swiftMessage, .libraryMessage, .namedTrap, .sender,
-      .wait:
+      .wait, .pattern, .countedNoObject:
       true
     default: false
     }
@@ -95,6 +95,11 @@ extension Evidence {
       return "\(found) frames found" + (estimated > 0 ? ", \(estimated) estimated" : "")
     case .stackLimit(let limit): return "RLIMIT_STACK \(limit)"
     case .allocator(let function): return "\(function) is among the innermost frames"
+    case .pattern(let pattern, let register, let offset):
+      let place = (register ?? "the faulting address") + (offset > 0 ? " minus \(offset)" : "")
+      return "\(place) is \(pattern.words)"
+    case .countedNoObject(let function, let address):
+      return "\(function) was called on \(address)"
     case .swiftMessage(let message): return "message of the Swift runtime: \(message)"
     case .libraryMessage(let message): return "message of the C library: \(message)"
     case .caughtException(let type):

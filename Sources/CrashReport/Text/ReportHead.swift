@@ -31,7 +31,7 @@ extension CrashReport {
   /// - Parameter isFull: true for the facts that the text form shows on request.
   func head(isFull: Bool) -> Head {
     let told = message != nil && cause?.isToldByMessage == true
-    let sentences = told ? snapshot.shortages.map(\.text) : explanationSentences
+    let sentences = told ? objectSentences + snapshot.shortages.map(\.text) : explanationSentences
     let details = message == nil ? Array(sentences.dropFirst()) : sentences
     let sentence = message ?? sentences.first
     return Head(

@@ -53,14 +53,13 @@ extension CrashReport {
       .compactMap { $0 }
   }
 
-  /// The sections after the threads, in order; each is left out where there is nothing to show.
+  /// The sections after the threads and registers, in order; each is left out where there is nothing to show.
   ///
   /// - Parameter isFull: true for the evidence that the head shows already.
   func sections(isFull: Bool) -> [ReportSection] {
     [
-      waitSection, evidenceSection(isFull: isFull), resourceSection, attachmentSection,
-      extraMemorySection,
-      omissionSection,
+      stackObjectSection(isFull: isFull), waitSection, evidenceSection(isFull: isFull),
+      resourceSection, attachmentSection, extraMemorySection, omissionSection,
     ].compactMap { $0 }
   }
 

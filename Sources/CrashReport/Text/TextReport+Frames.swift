@@ -66,11 +66,14 @@ extension TextReport {
     var cells: [String] = []
     for (name, value) in registers {
       let cell = name.indented(to: 6) + " " + value.wide
-      guard let place = report.snapshot.place(of: value) else {
+      let place = report.snapshot.place(of: value)
+      let words = report.word(inRegister: name)?.words
+      guard place != nil || words != nil else {
         cells.append(cell)
         continue
       }
-      let line = cell + "  " + place.escapedForTerminal()
+      let line =
+        cell + [words, place].compactMap(\.self).map { "  " + $0.escapedForTerminal() }.joined()
       guard isFull, let bytes = report.snapshot.memory.bytes(at: value, count: 16) else {
         lines.append(line)
         continue

@@ -28,6 +28,7 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
   case throwRecords = 22
   case surroundings = 23
   case pointedMemory = 24
+  case objects = 25
 
   package var bit: UInt64 { @_noLocks get { 1 &<< UInt64(rawValue) } }
 
@@ -59,6 +60,7 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
       case .throwRecords: "throws"
       case .surroundings: "surroundings"
       case .pointedMemory: "memory behind pointers"
+      case .objects: "objects"
       }
     }
   }

@@ -44,7 +44,7 @@ import Testing
         "place",
         "privacy", "process", "reportID", "request", "resources", "schemaVersion", "signature",
         "survival",
-        "symbolHint", "system", "threads", "thrown", "waits",
+        "symbolHint", "system", "threads", "thrown", "waits", "words",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
     #expect(object["message"] is NSNull)

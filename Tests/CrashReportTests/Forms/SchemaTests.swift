@@ -29,6 +29,15 @@ import Testing
     let frames = full.threads[0].frames
     full.threads[0].task?.calls.frames = frames
     full.cause = Finding(cause: .abort, certainty: .likely, evidence: [.ownAbort])
+    full.words = [
+      NotedWord(
+        place: .register("rdi"), value: 0x1000,
+        meaning: .object(
+          SwiftObject(
+            kind: .object, type: TypeName("Basket"),
+            count: try #require(ReferenceCount(3) { _ in nil }), size: 1, text: "text"))),
+      NotedWord(place: .stack(8), value: 0x5A5A, meaning: .pattern(.jemallocFreed)),
+    ]
     var sent = full
     sent.snapshot.exception?.code = 0
     var trapped = full

@@ -1,0 +1,156 @@
+internal import IntermediateDump
+package import ProcessSnapshot
+internal import Stackwalk
+
+/// A word of the crashed thread that one can say something about.
+package struct NotedWord: Sendable, Equatable {
+  package enum Meaning: Sendable, Equatable {
+    /// It points to the start of an object.
+    case object(SwiftObject)
+    case pattern(WordPattern)
+  }
+
+  package enum Place: Sendable, Equatable {
+    case register(String)
+    /// So many bytes above the stack pointer.
+    case stack(UInt64)
+  }
+
+  package var place: Place
+  package var value: Address
+  package var meaning: Meaning
+
+  package var object: SwiftObject? {
+    if case .object(let object) = meaning { object } else { nil }
+  }
+
+  package var words: String {
+    switch meaning {
+    case .object(let object): object.words
+    case .pattern(let pattern): pattern.words
+    }
+  }
+
+  /// Such as "rdi" or "sp+0x18".
+  package var placeText: String {
+    switch place {
+    case .register(let name): name
+    case .stack(let offset): "sp+\(Address(offset))"
+    }
+  }
+}
+
+extension NotedWord {
+  /// Bytes above the stack pointer that are searched.
+  package static let stackSize: UInt64 = 4096
+
+  /// Finds the words of registers that say something, and on the stack the pointers to objects.
+  ///
+  /// - Parameters:
+  ///   - snapshot: the process.
+  ///   - context: the registers of the crashed thread.
+  ///   - symbols: opens modules' files; nil to read the dump's memory alone.
+  static func all(
+    in snapshot: ProcessSnapshot, _ context: CPUContext, symbols: SymbolSource?
+  ) -> [NotedWord] {
+    let objects = ObjectReader(of: snapshot, symbols: symbols)
+    var known: [UInt64: SwiftObject?] = [:]
+    func object(at value: UInt64) -> SwiftObject? {
+      if let answer = known[value] { return answer }
+      let answer = objects.object(at: Address(value))
+      known[value] = .some(answer)
+      return answer
+    }
+    var words: [NotedWord] = []
+    let special: Set = ["rip", "pc", "rsp", "sp", "eflags", "rflags", "cpsr", "pstate"]
+    for register in context.generalRegisters where !special.contains(register.name) {
+      // Of a private report most are left out.
+      guard register.value != ProcessSnapshot.replacedWord else { continue }
+      let meaning =
+        object(at: register.value).map(Meaning.object)
+        ?? WordPattern(register.value, snapshot.architecture).map(Meaning.pattern)
+      if let meaning {
+        words.append(
+          NotedWord(
+            place: .register(register.name), value: Address(register.value), meaning: meaning))
+      }
+    }
+    let stack = context.stackPointer
+    let start = stack.alignedDown(to: 8)
+    for offset in stride(from: UInt64(0), to: stackSize, by: 8) {
+      guard let word = snapshot.memory.word(at: start &+ offset), let found = object(at: word)
+      else { continue }
+      words.append(
+        NotedWord(
+          place: .stack((start &+ offset).distance(above: stack) ?? 0), value: Address(word),
+          meaning: .object(found)))
+    }
+    return words
+  }
+}
+
+extension ObjectReader {
+  init(of snapshot: ProcessSnapshot, symbols: SymbolSource?) {
+    let reader = ProcessReader(
+      memory: { snapshot.memory.bytes(at: $0, count: $1) },
+      constants: { address, count in
+        guard let module = snapshot.module(containing: address) else { return nil }
+        return symbols?.constants(at: address, count: count, in: module)?[...]
+      })
+    self.init(reader, showsContents: snapshot.process.privacy ?? .full == .full)
+  }
+}
+
+extension CrashReport {
+  /// What is known of a register of the crashed thread.
+  func word(inRegister name: String) -> NotedWord? {
+    words.first { $0.place == .register(name) }
+  }
+
+  /// Objects on the stack that are shown where not everything is.
+  private static let fewObjects = 12
+
+  /// Objects that the innermost part of the crashed thread's stack points to, each once.
+  func stackObjectSection(isFull: Bool) -> ReportSection? {
+    var seen: Set<Address> = []
+    let found = words.filter { word in
+      guard case .stack = word.place, word.object != nil else { return false }
+      return seen.insert(word.value).inserted
+    }
+    let shown = found.prefix(isFull ? .max : Self.fewObjects)
+    let more = found.count > shown.count ? " (\(found.count - shown.count) more: --full)" : ""
+    return ReportSection(
+      "Objects that the stack points to" + more,
+      rows: shown.map { word in
+        .field(
+          ReportField(name: word.placeText, value: "\(word.value.padded)  \(word.words)"))
+      })
+  }
+}
+
+extension NotedWord {
+  /// As `words[]` has it.
+  var json: JSONObject {
+    let object = object
+    var pattern: WordPattern?
+    if case .pattern(let found) = meaning { pattern = found }
+    return [
+      "place": placeText,
+      "value": value.description,
+      "text": words,
+      "pattern": pattern?.kind,
+      "object": object.map { object -> JSONObject in
+        [
+          "kind": object.kind.rawValue,
+          "type": object.type?.qualified,
+          "state": object.count.state.rawValue,
+          "strong": object.count.strong > 0 ? object.count.strong : nil,
+          "unowned": object.count.state == .immortal ? nil : object.count.unowned,
+          "sideTable": object.count.hasSideTable,
+          "size": object.size,
+          "text": object.text,
+        ]
+      },
+    ]
+  }
+}

@@ -1,0 +1,61 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+extension CrashReport {
+  /// Notes the words of the crashed thread, and what they say of the cause.
+  mutating func noteWords(_ symbols: SymbolSource) {
+    // The registers of a dump without a crash are the caller's, of a hang's thread its own.
+    guard
+      let context = snapshot.exception?.context ?? threads.first(where: \.crashed)?.snapshot.context
+    else { return }
+    words = NotedWord.all(in: snapshot, context, symbols: symbols)
+    guard snapshot.request == nil, snapshot.end == nil, let cause else { return }
+    let objects = ObjectReader(of: snapshot, symbols: symbols)
+    if cause.kind == SwiftFailure.unownedAfterFree.rawValue {
+      objectSentences = unownedSentence(objects).map { [$0] } ?? []
+    } else if cause.isOfMemory {
+      objectSentences = dyingSentence.map { [$0] } ?? []
+    }
+  }
+
+  /// Names the object that an unowned reference outlived: its header stays as long as such references.
+  private func unownedSentence(_ objects: ObjectReader) -> String? {
+    guard let text = message,
+      let digits = text.firstRange(of: "object 0x").map({ text[$0.upperBound...] }),
+      let value = UInt64(digits.prefix(while: \.isHexDigit), radix: 16),
+      let object = objects.object(at: Address(value)), let type = object.type,
+      object.count.state == .deinitializing
+    else { return nil }
+    return "The object that the unowned reference outlived was a \(type.short)."
+  }
+
+  /// An object in a register whose deinitializer runs or has run.
+  private var dyingSentence: String? {
+    for word in words {
+      guard case .register(let name) = word.place, let object = word.object,
+        object.count.state == .deinitializing, let type = object.type
+      else { continue }
+      let isOwn = threads.first(where: \.crashed)?.frames.contains {
+        $0.linkageName?.hasSuffix("fD") == true || $0.linkageName?.hasSuffix("fd") == true
+      }
+      return isOwn == true
+        ? "\(name) points to a \(type.short) that is being deinitialized."
+        : "\(name) points to a \(type.short) whose deinitializer has run: it was most likely used after its"
+          + " last strong reference was gone."
+    }
+    return nil
+  }
+}
+
+extension Finding {
+  /// True for a fault on an access to memory.
+  fileprivate var isOfMemory: Bool {
+    switch cause {
+    case .nullDereference, .nullCall, .impossibleAddress, .protectedMemory, .guardRegion,
+      .mappedSince,
+      .unmappedMemory, .generalProtection, .trapInstruction, .illegalInstruction, .misalignedAccess:
+      true
+    default: false
+    }
+  }
+}

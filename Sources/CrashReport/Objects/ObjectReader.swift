@@ -1,0 +1,122 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// An object of Swift that a pointer leads to.
+package struct SwiftObject: Sendable, Equatable {
+  package enum Kind: String, Sendable {
+    case object
+    /// The box of an error that is a struct or an enum.
+    case error
+    /// The captured variables of a closure, or one variable that lives longer than its function.
+    case closure
+    /// A value in memory of its own, such as one of a protocol's type that is large.
+    case box
+    case task
+  }
+
+  package var kind: Kind
+  /// Of the object, or of the value in the box; nil where only the kind is known.
+  package var type: TypeName?
+  package var count: ReferenceCount
+  /// Elements of a collection's storage, or bytes of a string's.
+  package var size: UInt64?
+  /// The first bytes of a string's storage.
+  package var text: String?
+
+  /// Such as "Basket (strong 2)".
+  package var words: String {
+    let name = type?.short
+    let what =
+      switch kind {
+      case .object: name ?? "object"
+      case .error: "error " + (name ?? "of an unknown type")
+      case .closure: "captured variables"
+      case .box: "box of " + (name ?? "an unknown type")
+      case .task: "task"
+      }
+    let unit = text == nil && type?.short.hasSuffix("StringStorage") != true ? "elements" : "bytes"
+    let facts = [count.text] + (size.map { ["\($0) \(unit)"] } ?? [])
+    return what + " (" + facts.joined(separator: ", ") + ")" + (text.map { " \"\($0)\"" } ?? "")
+  }
+}
+
+/// Tells the objects of a process, by its memory and its modules' constants.
+///
+/// Total: any bytes give an answer or none. Source: swift stdlib/public/SwiftShims/swift/shims/HeapObject.h,
+/// include/swift/ABI/Metadata.h, stdlib/public/runtime/ErrorObject.h.
+struct ObjectReader {
+  private let reader: ProcessReader
+  private let types: TypeReader
+  /// True where contents may be shown.
+  private let showsContents: Bool
+
+  init(_ reader: ProcessReader, showsContents: Bool) {
+    self.reader = reader
+    self.showsContents = showsContents
+    types = TypeReader(reader: reader)
+  }
+
+  private enum Kind {
+    static let heapVariable: UInt64 = 0x400
+    static let genericHeapVariable: UInt64 = 0x500
+    static let error: UInt64 = 0x501
+    static let task: UInt64 = 0x502
+  }
+
+  /// The object that begins at an address; nil where none does, as far as memory tells.
+  func object(at address: Address) -> SwiftObject? {
+    guard address.value & 7 == 0, address.value >= 0x1_0000, address.value < 1 << 48,
+      let metadata = reader.word(address), metadata & 7 == 0, metadata >= 0x1_0000,
+      metadata < 1 << 48, let bits = reader.word(address &+ 8),
+      let count = ReferenceCount(bits, read: reader.word),
+      let kind = reader.word(Address(metadata))
+    else { return nil }
+    let type = Address(metadata)
+    switch kind {
+    case Kind.heapVariable:
+      // An offset behind the header, and a description of what is captured.
+      guard let offset = reader.word(type &+ 8), UInt32(truncatingIfNeeded: offset) >= 16,
+        UInt32(truncatingIfNeeded: offset) < 1 << 16
+      else { return nil }
+      return SwiftObject(kind: .closure, count: count)
+    case Kind.genericHeapVariable:
+      let boxed = reader.word(type &+ 16).flatMap { types.name(ofMetadata: Address($0)) }
+      return boxed.map { SwiftObject(kind: .box, type: $0, count: count) }
+    case Kind.error:
+      let inner = reader.word(address &+ 16).flatMap { types.name(ofMetadata: Address($0)) }
+      return SwiftObject(kind: .error, type: inner, count: count)
+    case Kind.task: return SwiftObject(kind: .task, count: count)
+    default:
+      guard kind == 0, let name = types.name(ofMetadata: type) else { return nil }
+      var object = SwiftObject(kind: .object, type: name, count: count)
+      if showsContents, count.state != .deinitializing { addContents(of: address, to: &object) }
+      return object
+    }
+  }
+
+  /// A string of more bytes is cut.
+  private static let textLimit: UInt64 = 48
+
+  /// Adds what the storage of a standard collection or string says of its contents.
+  ///
+  /// Source: swift stdlib/public/core/StringStorage.swift, ContiguousArrayBuffer.swift, HashTable.swift.
+  private func addContents(of address: Address, to object: inout SwiftObject) {
+    guard let name = object.type?.qualified, name.hasPrefix("Swift.") else { return }
+    if name == "Swift.__StringStorage" {
+      guard let word = reader.word(address &+ 24) else { return }
+      let size = word & 0xFFFF_FFFF_FFFF
+      object.size = size
+      if size > 0,
+        let bytes = reader.bytes(address &+ 32, count: Int(min(size, Self.textLimit)))
+      {
+        object.text = String(decoding: bytes, as: UTF8.self) + (size > Self.textLimit ? "..." : "")
+      }
+    } else if Self.storages.contains(where: name.hasPrefix) {
+      object.size = reader.word(address &+ 16).flatMap { $0 < 1 << 40 ? $0 : nil }
+    }
+  }
+
+  private static let storages = [
+    "Swift._ContiguousArrayStorage<", "Swift._DictionaryStorage<", "Swift._SetStorage<",
+  ]
+}

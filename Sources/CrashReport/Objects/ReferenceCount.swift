@@ -1,0 +1,80 @@
+internal import IntermediateDump
+package import ProcessSnapshot
+
+/// The second word of a Swift object's header.
+///
+/// Source: swift stdlib/public/SwiftShims/swift/shims/RefCount.h, RefCountBitOffsets<8>.
+package struct ReferenceCount: Sendable, Equatable {
+  package enum State: String, Sendable {
+    case alive
+    /// It is never freed: a literal, or an object that the compiler allocated.
+    case immortal
+    /// Its deinitializer runs, or has run and unowned references keep the memory.
+    case deinitializing
+  }
+
+  package var state: State
+  /// Strong references; 0 of one that is immortal or being deinitialized.
+  package var strong: UInt64 = 0
+  /// Unowned references besides the one that all strong ones hold together.
+  package var unowned: UInt64 = 0
+  /// True if the counts are in another place, which weak references and very many others need.
+  package var hasSideTable = false
+
+  private static let sideTableMark: UInt64 = 0b11 << 62
+
+  /// Decodes the word; nil for one that is no count of an object.
+  ///
+  /// - Parameters:
+  ///   - word: the second word of an object.
+  ///   - read: reads a word of the process, for the counts of a side table.
+  package init?(_ word: UInt64, read: (Address) -> UInt64?) {
+    guard word & Self.sideTableMark == Self.sideTableMark else {
+      self.init(counts: word)
+      return
+    }
+    // The pointer without its three lowest bits.
+    let table = Address((word & ~Self.sideTableMark) << 3)
+    guard table.value >= 0x1_0000, table.value < 0x1_0000_0000_0000 else { return nil }
+    // A table begins with its object, and has the counts in the third word.
+    if let counts = read(table &+ 16) {
+      self.init(counts: counts)
+    } else {
+      self.init(state: .alive)
+    }
+    hasSideTable = true
+  }
+
+  private init(state: State) { self.state = state }
+
+  private init?(counts word: UInt64) {
+    let low = UInt32(truncatingIfNeeded: word)
+    if low == .max {
+      self.init(state: .immortal)
+      return
+    }
+    // Every object of Swift's own has bit 0, and one unowned reference for all strong ones. More
+    // references of a kind than these are not plausible.
+    let extra = word >> 33
+    let unowned = UInt64(low >> 1)
+    guard word >> 63 == 0, low & 1 == 1, unowned > 0, extra < 1 << 24, unowned < 1 << 20 else {
+      return nil
+    }
+    self.init(state: word >> 32 & 1 == 1 ? .deinitializing : .alive)
+    if state == .alive { strong = extra &+ 1 }
+    self.unowned = unowned &- 1
+  }
+
+  /// Such as "strong 2, unowned 1".
+  package var text: String {
+    switch state {
+    case .immortal: return "immortal"
+    case .deinitializing:
+      return "being deinitialized" + (unowned > 0 ? ", unowned \(unowned)" : "")
+    case .alive:
+      guard strong > 0 else { return "counts in a side table" }
+      return "strong \(strong)" + (unowned > 0 ? ", unowned \(unowned)" : "")
+        + (hasSideTable ? ", side table" : "")
+    }
+  }
+}

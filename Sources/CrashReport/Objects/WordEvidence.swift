@@ -1,0 +1,86 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+extension MemoryFault {
+  /// What the words say that the fault is about: the faulting address, or the registers that hold no possible
+  /// address, and the object that a function of the Swift runtime was given.
+  func wordEvidence(of cause: Cause) -> [Evidence] {
+    var evidence: [Evidence] = []
+    if let (function, address) = countedObject {
+      evidence.append(.countedNoObject(function: function, address))
+    }
+    switch cause {
+    case .impossibleAddress(_, let address), .unmappedMemory(_, let address, _, _):
+      if let (pattern, offset) = WordPattern.below(address) {
+        evidence.append(.pattern(pattern, register: nil, offset: offset))
+      }
+    case .generalProtection(let registers):
+      let found = registers.compactMap { register in
+        WordPattern.below(Address(register.value)).map { (register.name, $0.pattern, $0.offset) }
+      }
+      // Several registers mostly hold one value; parts of a fill may look like text.
+      if let (name, pattern, offset) = found.first(where: { $0.1.isFill }) ?? found.first {
+        evidence.append(.pattern(pattern, register: name, offset: offset))
+      }
+    default: break
+    }
+    return evidence
+  }
+
+  /// Source: swift stdlib/public/runtime/HeapObject.cpp.
+  private static let countingFunctions: Set = [
+    "swift_retain", "swift_release", "swift_retain_n", "swift_release_n", "swift_tryRetain",
+    "swift_bridgeObjectRetain", "swift_bridgeObjectRelease", "swift_nonatomic_retain",
+    "swift_nonatomic_release", "swift_unownedRetain", "swift_unownedRelease",
+    "swift_unownedRetainStrong", "swift_unknownObjectRetain", "swift_unknownObjectRelease",
+  ]
+
+  /// The function that counts references, and its argument, if it could not read the count there.
+  ///
+  /// The count is the second word of an object. A faulting address in the first 64 KiB is another pointer's.
+  private var countedObject: (function: String, Address)? {
+    let names = trace.frames.prefix(3).compactMap(\.linkageName)
+    guard
+      let function = names.lazy.map({ $0.trimmingUnderscores }).first(
+        where: Self.countingFunctions.contains),
+      let context = exception.context,
+      let argument = context.generalRegisters.first(where: { $0.name == "rdi" || $0.name == "x0" })
+    else { return nil }
+    let object = Address(argument.value)
+    guard object.value >= 0x1_0000, argument.value != ProcessSnapshot.replacedWord else {
+      return nil
+    }
+    if exception.code == Self.kernelCode {
+      return Self.isCanonical(object.value) ? nil : (function, object)
+    }
+    guard let address = exception.address, address == object || address == object &+ 8 else {
+      return nil
+    }
+    return (function, object)
+  }
+}
+
+extension Evidence {
+  /// The sentences on a word that is no pointer; empty for other evidence.
+  var wordSentences: [String] {
+    switch self {
+    case .pattern(let pattern, let register, let offset):
+      let minus = offset > 0 ? " minus \(offset)" : ""
+      return [pattern.sentence("The " + (register.map { "value of \($0)" } ?? "address") + minus)]
+        .compactMap(\.self)
+    case .countedNoObject(let function, let address):
+      return [
+        "\(function) was called on \(address), which is no object of Swift: the reference was overwritten,"
+          + " never written, or used after its object was freed."
+      ]
+    default: return []
+    }
+  }
+}
+
+extension String {
+  /// Names of the runtime's own implementations begin and end with an underscore.
+  fileprivate var trimmingUnderscores: String {
+    hasPrefix("_swift_") && hasSuffix("_") ? String(dropFirst().dropLast()) : self
+  }
+}

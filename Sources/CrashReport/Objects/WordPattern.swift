@@ -1,0 +1,192 @@
+internal import IntermediateDump
+package import ProcessSnapshot
+
+/// A word that is no pointer, or of which one cannot tell: the values that allocators, the Swift
+/// runtime and debuggers leave in memory that is not in use.
+///
+/// A program may have any of them for a reason of its own, so none is a proof.
+package enum WordPattern: Sendable, Equatable {
+  /// In place of what a sanitized report leaves out.
+  case leftOut
+  /// What a runtime that is built for debugging writes over freed objects.
+  case swiftFreedObject
+  /// jemalloc's `opt.junk`: freed, or allocated and never written.
+  case jemallocFreed, jemallocNew
+  /// Any other byte eight times: MALLOC_PERTURB_, compilers, sanitizers.
+  case repeatedByte(UInt8)
+  /// A number that spells a word, such as 0xdeadbeef.
+  case spelledNumber(UInt32)
+  case text(String)
+  /// The second word of a Swift string whose bytes lie in the words themselves.
+  case smallString(count: Int)
+  /// The second word of a Swift string whose bytes lie elsewhere and need no reference count: a literal's, mostly.
+  case literalString(Address)
+  case negative(Int64)
+  /// No address of a user process.
+  case impossibleAddress
+
+  /// Names a word; nil for one that may be a pointer or a number like any other.
+  package init?(_ word: UInt64, _ architecture: ProcessSnapshot.Architecture = .x86_64) {
+    // Small numbers and null say it themselves.
+    guard word >= 0x1_0000 else { return nil }
+    if word == ProcessSnapshot.replacedWord {
+      self = .leftOut
+    } else if word > UInt64(bitPattern: -0x1_0000) {
+      self = .negative(Int64(bitPattern: word))
+    } else if let fill = Self.fill(word) {
+      self = fill
+    } else if let text = Self.text(of: word) {
+      self = .text(text)
+    } else if let string = Self.string(word) {
+      self = string
+    } else if architecture == .x86_64, !MemoryFault.isCanonical(word) {
+      self = .impossibleAddress
+    } else {
+      return nil
+    }
+  }
+
+  /// Names the word that an address was computed of: the address itself, or one a little below.
+  ///
+  /// - Returns: the pattern and the distance in bytes; nil where the address is none of a fill or of
+  ///   text.
+  package static func below(_ address: Address) -> (pattern: WordPattern, offset: UInt64)? {
+    let word = address.value
+    let top = UInt8(truncatingIfNeeded: word >> 56)
+    let candidates =
+      [UInt64(top) &* 0x0101_0101_0101_0101, swiftPoison]
+      + spelledNumbers.flatMap { [UInt64($0), UInt64($0) << 32 | UInt64($0)] }
+    for candidate in candidates where candidate >= 0x1_0000 && word >= candidate {
+      let offset = word &- candidate
+      if offset <= maximumOffset, let pattern = fill(candidate) { return (pattern, offset) }
+    }
+    return text(of: word).map { (.text($0), 0) }
+  }
+
+  /// The largest distance of a field from its object's start that is looked for.
+  private static let maximumOffset: UInt64 = 4096
+
+  /// Source: swift stdlib/public/runtime/HeapObject.cpp, SWIFT_RUNTIME_CLOBBER_FREED_OBJECTS.
+  private static let swiftPoison: UInt64 = 0x08D0_EEF4_EA1D_ADAB
+
+  private static let spelledNumbers: [UInt32] = [
+    0xDEAD_BEEF, 0xBAAD_F00D, 0xFEED_FACE, 0xCAFE_BABE, 0xDEAD_DEAD, 0xDEAD_C0DE, 0xABAD_1DEA,
+    0xBADD_CAFE, 0x8BAD_F00D, 0xDEFE_C8ED, 0xCAFE_D00D,
+  ]
+
+  private static func fill(_ word: UInt64) -> WordPattern? {
+    if word == swiftPoison { return .swiftFreedObject }
+    let byte = UInt8(truncatingIfNeeded: word)
+    if word == UInt64(byte) &* 0x0101_0101_0101_0101 {
+      // Source: jemalloc include/jemalloc/internal/jemalloc_internal_inlines_b.h, JEMALLOC_ALLOC_JUNK.
+      return byte == 0x5A ? .jemallocFreed : byte == 0xA5 ? .jemallocNew : .repeatedByte(byte)
+    }
+    let (low, high) = (UInt32(truncatingIfNeeded: word), UInt32(truncatingIfNeeded: word >> 32))
+    guard high == 0 || high == low, spelledNumbers.contains(low) else { return nil }
+    return .spelledNumber(low)
+  }
+
+  /// Eight printable characters, or at least four and then zeros up to the end.
+  private static func text(of word: UInt64) -> String? {
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64($0 * 8)) }
+    let text = bytes.prefix { (0x20..<0x7F).contains($0) }
+    // Six and two zeros may be an address; seven and one are none on any processor.
+    guard text.count >= 7, bytes[text.count...].allSatisfy({ $0 == 0 }) else { return nil }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Source: swift stdlib/public/core/StringObject.swift: the discriminator in the four highest bits.
+  private static func string(_ word: UInt64) -> WordPattern? {
+    let count = Int(truncatingIfNeeded: word >> 56 & 0xF)
+    switch word >> 60 {
+    case 0xE, 0xA:
+      // Bytes 8 to 14 of the string; those behind its end are 0.
+      let own = max(0, count - 8)
+      let rest = word & 0x00FF_FFFF_FFFF_FFFF
+      guard (word >> 60 == 0xE || count > 0), rest >> UInt64(own * 8) == 0 || own == 7 else {
+        return nil
+      }
+      return .smallString(count: count)
+    case 0x8:
+      let address = word & 0x0FFF_FFFF_FFFF_FFFF
+      // Biased by the 32 bytes of a header that a literal does not have.
+      guard address >= 0x1_0000, address < 0x1_0000_0000_0000 else { return nil }
+      return .literalString(Address(address).clampedAdding(32))
+    default: return nil
+    }
+  }
+}
+
+extension WordPattern {
+  /// A word for it in JSON.
+  package var kind: String {
+    switch self {
+    case .leftOut: "left-out"
+    case .swiftFreedObject: "swift-freed-object"
+    case .jemallocFreed: "jemalloc-freed"
+    case .jemallocNew: "jemalloc-new"
+    case .repeatedByte: "repeated-byte"
+    case .spelledNumber: "spelled-number"
+    case .text: "text"
+    case .smallString: "small-string"
+    case .literalString: "string-literal"
+    case .negative: "negative-number"
+    case .impossibleAddress: "impossible-address"
+    }
+  }
+
+  /// A few words beside the register that holds it.
+  package var words: String {
+    switch self {
+    case .leftOut: "left out of this report"
+    case .swiftFreedObject: "written over freed objects by the Swift runtime"
+    case .jemallocFreed: "jemalloc's fill of freed memory"
+    case .jemallocNew: "jemalloc's fill of new memory"
+    case .repeatedByte(let byte): "byte 0x\(byte.hexadecimal(digits: 2)) repeated: a fill of memory"
+    case .spelledNumber(let number): "0x\(String(number, radix: 16)), a mark of memory not in use"
+    case .text(let text): "text \"\(text)\""
+    case .smallString(let count): "as of a Swift string of \(count) bytes"
+    case .literalString(let address): "as of a Swift string with bytes at \(address)"
+    case .negative(let number): "\(number)"
+    case .impossibleAddress: "no possible address"
+    }
+  }
+
+  /// True for one that tells of memory which was freed, or never written.
+  package var isFill: Bool {
+    switch self {
+    case .swiftFreedObject, .jemallocFreed, .jemallocNew, .repeatedByte, .spelledNumber: true
+    default: false
+    }
+  }
+
+  /// What a pointer with this value says of the program, as a sentence; nil where it says nothing.
+  ///
+  /// - Parameter subject: the value's name, such as "The address".
+  func sentence(_ subject: String) -> String? {
+    let freed = ": the pointer was most likely read from memory that had been freed."
+    switch self {
+    case .swiftFreedObject:
+      return subject + " is what the Swift runtime writes over freed objects" + freed
+    case .jemallocFreed:
+      return subject + " is the byte 0x5a repeated, with which jemalloc fills freed memory" + freed
+    case .jemallocNew:
+      return subject
+        + " is the byte 0xa5 repeated, with which jemalloc fills new memory: the pointer"
+        + " was most likely never written."
+    case .repeatedByte(let byte):
+      return subject
+        + " is the byte 0x\(byte.hexadecimal(digits: 2)) repeated, as MALLOC_PERTURB_ and"
+        + " debug allocators fill memory: the pointer was most likely freed with its memory, or"
+        + " never written."
+    case .spelledNumber(let number):
+      return subject
+        + " is made of 0x\(String(number, radix: 16)), a mark for memory that is not in"
+        + " use."
+    case .text(let text):
+      return subject
+        + " is the text \"\(text)\": the pointer was most likely overwritten by a string."
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import IntermediateDump
+import ProcessSnapshot
+import Testing
+
+@testable import CrashReport
+
+private class Plain { var number = 7 }
+private final class Heir: Plain { var more = "more" }
+class PublicPlain {}
+private final class Box<Value> {
+  var value: Value
+  init(_ value: Value) { self.value = value }
+}
+private struct Outer<First> {
+  final class Inner<Second> {
+    var pair: (First?, Second?)? = nil
+    struct Deep {}
+  }
+  enum Choice { case left(First), right }
+}
+private class GenericBase<Element> { var element: Element? }
+private final class ConcreteHeir: GenericBase<String> {}
+private final class GenericHeir<Other>: GenericBase<Int> { var other: Other? }
+private protocol Marked {}
+private struct Failure: Error { var code = 3 }
+private enum Refusal: Error { case notToday(String) }
+private struct GenericFailure<Value: Sendable>: Error { var value: Value }
+
+extension Array { final class Companion { var element: Element? } }
+
+/// Names of this process's own objects, with the runtime's names of their types as oracle.
+@Suite("Objects by their bytes") struct ObjectReaderTests {
+  /// The runtime's name without what it puts in for a type that only its file knows.
+  private func name(of type: Any.Type) -> String {
+    _typeName(type, qualified: true).replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
+  }
+
+  private func expectName(_ object: AnyObject, line: Int = #line) {
+    let found = OwnProcess.reader().object(at: OwnProcess.address(of: object))
+    #expect(found?.type?.qualified == name(of: type(of: object)), "line \(line)")
+    #expect(found?.kind == .object)
+  }
+
+  @Test("Classes, nested and generic, have the runtime's names")
+  func classes() {
+    final class Local {}
+    expectName(Plain())
+    expectName(Heir())
+    expectName(PublicPlain())
+    expectName(Local())
+    expectName(Box(1))
+    expectName(Box("text"))
+    expectName(Box([1: "one"]))
+    expectName(Box((1, "two", Double?.none)))
+    expectName(Box<[Set<Int>?]>([]))
+    expectName(Box(Box(Plain())))
+    expectName(Box<(any Marked & Sendable)?>(nil))
+    expectName(Box<((Int, Plain) -> String)?>(nil))
+    expectName(Box<any Error>(Failure()))
+    expectName(Box<Any>(1))
+    expectName(Box<AnyObject>(Plain()))
+    expectName(Box(Int.self))
+    expectName(Outer<Int>.Inner<String>())
+    expectName(Outer<[Plain]>.Inner<Outer<Int>.Choice>())
+    expectName(Box<Outer<Int>.Inner<UInt8>.Deep?>(nil))
+    expectName(GenericBase<Int>())
+    expectName(ConcreteHeir())
+    expectName(GenericHeir<Double>())
+    expectName(NSMutableArray())
+    expectName(JSONEncoder())
+  }
+
+  @Test("A type in an extension of another module's is named by itself")
+  func extensions() {
+    let companion = [Int].Companion()
+    let found = OwnProcess.reader().object(at: OwnProcess.address(of: companion))
+    #expect(found?.type?.short == "Companion")
+    withExtendedLifetime(companion) {}
+  }
+
+  @Test("The short name has no modules")
+  func shortNames() {
+    let box = Box([1: "one"])
+    let found = OwnProcess.reader().object(at: OwnProcess.address(of: box))
+    #expect(found?.type?.short == "Box<Dictionary<Int, String>>")
+    #expect(found?.words == "Box<Dictionary<Int, String>> (strong 1)")
+    withExtendedLifetime(box) {}
+  }
+
+  @Test("Errors are named by what is in their box")
+  func errors() {
+    func expect(_ error: any Error, _ type: Any.Type) {
+      let word = unsafe unsafeBitCast(error as any Error, to: UInt64.self)
+      let found = OwnProcess.reader().object(at: Address(word))
+      #expect(found?.kind == .error)
+      #expect(found?.type?.qualified == name(of: type))
+      withExtendedLifetime(error) {}
+    }
+    expect(Failure(), Failure.self)
+    expect(Refusal.notToday(""), Refusal.self)
+    expect(GenericFailure(value: 1), GenericFailure<Int>.self)
+  }
+
+  /// Keeps a closure as it is: generic functions are given it in another context.
+  private struct Holder { let body: () -> Int }
+
+  @Test("Contexts of closures are told")
+  func closures() {
+    var count = 1
+    let values = [Plain(), Plain()]
+    let closure: () -> Int = {
+      count += 1
+      return values.count + count
+    }
+    // A function value is its code and its context.
+    let holder = Holder(body: closure)
+    let words = unsafe unsafeBitCast(holder, to: (UInt64, UInt64).self)
+    _ = holder.body()
+    let found = OwnProcess.reader().object(at: Address(words.1))
+    #expect(found?.kind == .closure)
+    withExtendedLifetime(holder) {}
+  }
+
+  @Test("References are counted")
+  func counts() {
+    let object = Plain()
+    let address = OwnProcess.address(of: object)
+    func count() -> ReferenceCount? { OwnProcess.reader().object(at: address)?.count }
+    #expect(count()?.strong == 1)
+    let more = unsafe Unmanaged.passRetained(object)
+    #expect(count()?.strong == 2)
+    #expect(count()?.text == "strong 2")
+    unowned let reference = object
+    #expect(count()?.unowned ?? 0 >= 1)
+    _ = reference.number
+    weak let weakReference = object
+    #expect(count()?.hasSideTable == true)
+    #expect(count()?.strong == 2)
+    _ = weakReference?.number
+    unsafe more.release()
+    #expect(count()?.strong == 1)
+    withExtendedLifetime(object) {}
+  }
+
+  private final class Dying {
+    nonisolated(unsafe) static var seen: SwiftObject?
+    deinit { unsafe Self.seen = OwnProcess.reader().object(at: OwnProcess.address(of: self)) }
+  }
+
+  @Test("An object in its deinitializer is told")
+  func deinitializer() {
+    do { _ = Dying() }
+    #expect(unsafe Dying.seen?.count.state == .deinitializing)
+    #expect(unsafe Dying.seen?.type?.short.hasSuffix("Dying") == true)
+    #expect(unsafe Dying.seen?.count.text == "being deinitialized")
+  }
+
+  @Test("Storages of collections and strings say how much they hold")
+  func storages() {
+    let numbers = (0..<17).map { $0 * 2 }
+    let array = unsafe unsafeBitCast(numbers, to: UInt64.self)
+    let storage = OwnProcess.reader().object(at: Address(array))
+    #expect(storage?.type?.short == "_ContiguousArrayStorage<Int>")
+    #expect(storage?.size == 17)
+    let text = String(repeating: "basket ", count: 5) + "\(numbers.count)"
+    let words = unsafe unsafeBitCast(text, to: (UInt64, UInt64).self)
+    let string = OwnProcess.reader().object(at: Address(words.1 & 0x0FFF_FFFF_FFFF_FFFF))
+    #expect(string?.size == 37)
+    #expect(string?.text == text)
+    let named = Dictionary(uniqueKeysWithValues: numbers.map { ($0, "\($0)") })
+    let dictionary = OwnProcess.reader().object(
+      at: Address(unsafe unsafeBitCast(named, to: UInt64.self)))
+    #expect(dictionary?.size == 17)
+    withExtendedLifetime((numbers, text, named)) {}
+  }
+
+  @Test("Without leave no contents are shown")
+  func privateContents() {
+    let text = String(repeating: "secret", count: 9)
+    let words = unsafe unsafeBitCast(text, to: (UInt64, UInt64).self)
+    let reader = ObjectReader(
+      ProcessReader(memory: OwnProcess.bytes, constants: OwnProcess.bytes), showsContents: false)
+    let found = reader.object(at: Address(words.1 & 0x0FFF_FFFF_FFFF_FFFF))
+    #expect(found?.type?.short == "__StringStorage")
+    #expect(found?.text == nil && found?.size == nil)
+    withExtendedLifetime(text) {}
+  }
+
+  @Test("What is no object has no name")
+  func others() {
+    let reader = OwnProcess.reader()
+    let plain = Plain()
+    let address = OwnProcess.address(of: plain)
+    let metadata = OwnProcess.bytes(at: address, count: 8)?.littleEndian(at: 0, as: UInt64.self)
+    for value in [0, 8, address.value + 8, address.value + 1, metadata ?? 0, .max, 1 << 63] {
+      #expect(reader.object(at: Address(value)) == nil, "\(Address(value))")
+    }
+    withExtendedLifetime(plain) {}
+  }
+
+  @Test("Damaged bytes give a name or none, and never a trap")
+  func mutations() {
+    let objects: [AnyObject] = [
+      Plain(), Box([1: "one"]), Outer<Int>.Inner<String>(), GenericHeir<Double>(),
+      Box((1, "two")), Box<any Error>(Failure()),
+    ]
+    var random = SystemRandomNumberGenerator()
+    for round in 0..<100_000 {
+      // Each read is whole, or damaged in one byte.
+      let reader = ObjectReader(
+        ProcessReader(
+          memory: { address, count in
+            guard var bytes = OwnProcess.bytes(at: address, count: count) else { return nil }
+            if random.next() % 8 == 0 {
+              bytes[Int(random.next() % UInt64(count))] = UInt8(truncatingIfNeeded: random.next())
+            }
+            return bytes
+          },
+          constants: { address, count in
+            guard var bytes = OwnProcess.bytes(at: address, count: count) else { return nil }
+            if random.next() % 8 == 0 {
+              bytes[Int(random.next() % UInt64(count))] = UInt8(truncatingIfNeeded: random.next())
+            }
+            return bytes
+          }, reads: 4096), showsContents: true)
+      _ = reader.object(at: OwnProcess.address(of: objects[round % objects.count]))
+    }
+    withExtendedLifetime(objects) {}
+  }
+}
