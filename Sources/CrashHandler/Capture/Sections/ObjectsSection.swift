@@ -38,8 +38,6 @@ private struct ObjectWriter {
   private static var byteLimit: UInt64 { 4096 }
   /// Addresses that are remembered; what the bytes allow is fewer, mostly.
   private static var regionLimit: UInt64 { 256 }
-  /// Pointers that are followed.
-  private static var candidateLimit: Int { 512 }
   /// Offset in scratch memory of the addresses that were written, behind the stack.
   private static var writtenOffset: Int { 4096 }
 
@@ -51,6 +49,7 @@ private struct ObjectWriter {
   /// Offsets in scratch memory: bytes and regions written.
   private static var bytesOffset: Int { 8192 }
   private static var countOffset: Int { 8200 }
+  private static var stageOffset: Int { 8208 }
 
   @_noLocks
   init(_ capture: Capture) {
@@ -66,30 +65,44 @@ private struct ObjectWriter {
 
   @_noLocks
   func write(_ context: SignalContext) {
-    let registers = context.generalRegisters
-    var offset = 0
-    while offset < registers.count {
-      writeObject(registers.word(offset), isOnStack: false)
-      offset &+= 8
-    }
+    writeObjects(context.generalRegisters, isOnStack: false)
     let count = memory.copy(context.stackPointer, to: scratch, count: ObjectWriter.stackSize)
-    offset = 0
-    var followed = 0
-    while offset &+ 8 <= count, followed < ObjectWriter.candidateLimit {
-      if writeObject(scratch.word(offset), isOnStack: true) { followed &+= 1 }
-      offset &+= 8
+    writeObjects(scratch.bytes(count: count), isOnStack: true)
+  }
+
+  /// Writes the objects that words point to: the heads of as many as a stage has room for are read by one
+  /// call.
+  private func writeObjects(_ words: Bytes, isOnStack: Bool) {
+    let stage = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.stageOffset))
+    var offset = 0
+    while offset &+ 8 <= words.count {
+      stage.removeAll()
+      var end = offset
+      var count = 0
+      while end &+ 8 <= words.count, count < Int(PM_COPIED_RANGES) {
+        if isCandidate(words.word(end)), stage.add(words.word(end), count: 16) { count &+= 1 }
+        end &+= 8
+      }
+      stage.read()
+      while offset < end {
+        let object = words.word(offset)
+        offset &+= 8
+        if let head = stage.bytes(object, count: 16) {
+          writeObject(object, head.word(0), head.word(8), isOnStack: isOnStack)
+        }
+      }
     }
   }
 
-  /// Writes the object at an address, if one is there; returns whether memory was asked.
-  @discardableResult
-  private func writeObject(_ object: UInt64, isOnStack: Bool) -> Bool {
-    guard object & 7 == 0, isData(object) else { return false }
-    let metadata = memory.word(object) ?? 0
-    guard metadata & 7 == 0, isData(metadata),
-      ObjectWriter.countsReferences(memory.word(object &+ 8) ?? 0),
+  private func isCandidate(_ word: UInt64) -> Bool { word & 7 == 0 && isData(word) }
+
+  /// Writes the object at an address, if one is there.
+  private func writeObject(
+    _ object: UInt64, _ metadata: UInt64, _ counts: UInt64, isOnStack: Bool
+  ) {
+    guard isCandidate(metadata), ObjectWriter.countsReferences(counts),
       let kind = memory.word(metadata)
-    else { return true }
+    else { return }
     switch kind {
     case 0: writeClass(metadata)
     // Of captured variables; of a box and of an error, which say what is in them; of a task.
@@ -100,11 +113,10 @@ private struct ObjectWriter {
     case 0x501:
       write(metadata, count: 8)
       writeType(memory.word(object &+ 16) ?? 0)
-    default: return true
+    default: return
     }
     // What registers point at is in the dump.
     write(object, count: isOnStack ? ObjectWriter.objectSize : 0)
-    return true
   }
 
   /// Writes the metadata of a class up to its descriptor, and of the words behind it those that point to
