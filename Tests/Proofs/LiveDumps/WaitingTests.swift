@@ -99,6 +99,26 @@ import Testing
     #expect(wait.owner == nil && wait.readers == readers, "\(wait)")
   }
 
+  /// Locks that threads take and give back all the time, always in one order.
+  @Test func contentionIsNoDeadlock() async throws {
+    let victim = try await LiveVictim()
+    let running = try victim.start("locks", "contended", "waits")
+    try running.waitForLine("blocked")
+    var waiting = 0
+    for number in 1...(Self.isFull ? 200 : 3) {
+      let run = try await tool("capture", "--all-threads", "\(running.processID)")
+      #expect(run.end.exitCode == 0, "\(run)")
+      let reports = try victim.reports()
+      try #require(reports.count == number)
+      for report in reports.suffix(1) {
+        let (shown, text) = try await shown(report.path)
+        waiting += shown.waits.count { $0.owner != nil }
+        #expect(shown.cause == nil && !shown.waits.contains { $0.deadlocked }, "\(text)")
+      }
+    }
+    #expect(waiting > 0)
+  }
+
   /// The kernel and libdispatch refuse these circles, and the runtime ends the process.
   @Test(arguments: [("swift-2", 2), ("swift-3", 3), ("swift-self", 1), ("queue-self", 0)])
   func aCrashThatRefusesACircleNamesIt(scene: String, count: Int) async throws {
