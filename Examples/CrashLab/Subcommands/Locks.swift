@@ -30,6 +30,8 @@ struct Locks: Subcommand {
     /// Waits that have no owner.
     case semaphore
     case condition
+    /// Threads that never stop taking two of four locks, in one order.
+    case contended
   }
 
   private enum Manner: String, CaseIterable {
@@ -96,6 +98,7 @@ struct Locks: Subcommand {
       let semaphore = DispatchSemaphore(value: 0)
       startWaiter(announce) { semaphore.wait() }
     case .condition: startWaiter(announce, waitForCondition)
+    case .contended: contend(for: (0..<4).map { _ in PthreadMutex() })
     }
   }
 
@@ -122,6 +125,17 @@ struct Locks: Subcommand {
   @inline(never)
   private func takeSecond(_ lock: any Lock) {
     lock.withLock { say("not reached") }
+  }
+
+  private func contend(for locks: [PthreadMutex]) {
+    for _ in 0..<6 {
+      Thread.start {
+        while true {
+          let first = Int.random(in: 0..<3)
+          locks[first].withLock { locks[Int.random(in: first + 1..<4)].withLock { usleep(100) } }
+        }
+      }
+    }
   }
 
   private func hold(_ lock: any Lock, _ announce: @escaping @Sendable () -> Void) {

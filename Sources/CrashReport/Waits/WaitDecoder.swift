@@ -77,10 +77,11 @@ struct WaitDecoder {
       hold(LockWords.Owner(id: queue.owner, hasWaiter: true))
     case .thread:
       guard let ended = words.value(0), ended != 0 else { break }
-      // The word is in the control block of the thread.
+      // The word is in the control block of the thread, which only a thread that was stopped tells.
       let pointer = snapshot.threads.first { $0.id == ended }?.threadPointer
       let above = pointer.map { call.word.wrappedDistance(above: $0) }
-      hold(LockWords.Owner(id: ended, hasWaiter: above.map { min($0, 0 &- $0) < 8192 } ?? false))
+      let isNear = above.map { min($0, 0 &- $0) < 8192 } ?? threads.contains(ended)
+      hold(LockWords.Owner(id: ended, hasWaiter: isNear))
     case .stream:
       let holder = words.long(8).flatMap { byPointer[Address($0)] }
       hold(LockWords.Owner(id: holder, hasWaiter: words.value(0) == 2))

@@ -99,6 +99,26 @@ import Testing
     #expect(wait.owner == nil && wait.readers == readers, "\(wait)")
   }
 
+  /// Locks that threads take and give back all the time, always in one order.
+  @Test func contentionIsNoDeadlock() async throws {
+    let victim = try await LiveVictim()
+    let running = try victim.start("locks", "contended", "waits")
+    try running.waitForLine("blocked")
+    var waiting = 0
+    for number in 1...(Self.isFull ? 200 : 3) {
+      let run = try await tool("capture", "--all-threads", "\(running.processID)")
+      #expect(run.end.exitCode == 0, "\(run)")
+      let reports = try victim.reports()
+      try #require(reports.count == number)
+      for report in reports.suffix(1) {
+        let (shown, text) = try await shown(report.path)
+        waiting += shown.waits.count { $0.owner != nil }
+        #expect(shown.cause == nil && !shown.waits.contains { $0.deadlocked }, "\(text)")
+      }
+    }
+    #expect(waiting > 0)
+  }
+
   /// The kernel and libdispatch refuse these circles, and the runtime ends the process.
   @Test(arguments: [("swift-2", 2), ("swift-3", 3), ("swift-self", 1), ("queue-self", 0)])
   func aCrashThatRefusesACircleNamesIt(scene: String, count: Int) async throws {
@@ -108,9 +128,14 @@ import Testing
     _ = try await victim.process()
     let (shown, text) = try await shown(try #require(try victim.reports().first).path)
     let circle = shown.waits.filter(\.deadlocked)
-    #expect(circle.count == count, "\(text)")
+    // An optimized build may keep the lock's address nowhere: then nothing is named, and nothing else.
+    #if DEBUG
+      #expect(circle.count == count, "\(text)")
+    #else
+      #expect(circle.count == count || circle.isEmpty, "\(text)")
+    #endif
     #expect(shown.cause?.kind == (count == 0 ? "deadlock" : "swift-fatal-error"), "\(text)")
-    if count > 0 { #expect(text.contains("Deadlock: ")) }
+    #expect(text.contains("Deadlock: ") == !circle.isEmpty)
   }
 
   // MARK: - Reports
