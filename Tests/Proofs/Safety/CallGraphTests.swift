@@ -38,7 +38,9 @@ import Testing
   }
 
   /// The most code lines of files that a handler can reach.
-  private static let budget = 11_000
+  ///
+  /// 11,000, and the 400 that were granted for what locks and pointers lead to (decisions 33 and 34).
+  private static let budget = 11_400
 
   @Test("The crash path keeps its budget of code lines")
   func budget() async throws {
