@@ -197,8 +197,11 @@ import Testing
     close(record)
     #expect(try process().isEmpty)
     close(end)
+    // A child that another test makes at this moment has the FIFO until its exec.
+    var left = try processAll()
+    for _ in 0..<100 where "\(left)".contains("FIFO") { left = try processAll() }
     #expect(
-      try processAll() == [
+      left == [
         .left(
           "its owner may still write to it: somebody maps the run record of process 1", until: nil)
       ], "a program may have closed the FIFO")

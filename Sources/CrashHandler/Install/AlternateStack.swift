@@ -54,14 +54,19 @@ struct AlternateStack {
       ? UInt64(limit.rlim_cur) : .max
   }
 
+  /// Nothing generic: in a thread that is beginning it would allocate.
+  private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
+    guard let place else { return unsafe pm_map_unlocked(mappingSize) }
+    return unsafe UnsafeMutableRawPointer(bitPattern: place)
+  }
+
   /// Maps one; nil, with errno set, if the kernel refuses, or the program would miss the address space.
   ///
   /// - Parameter place: `mappingSize` bytes of a mapping that is there and cannot be touched.
   static func make(in place: UInt? = nil) -> AlternateStack? {
     let count = Self.count.add(1, ordering: .relaxed).newValue
     guard !isLimited || UInt64(count * mappingSize) <= addressSpace / share,
-      let memory = unsafe place.map({ unsafe UnsafeMutableRawPointer(bitPattern: $0) })
-        ?? pm_map_unlocked(mappingSize)
+      let memory = unsafe mapping(at: place)
     else {
       Self.count.subtract(1, ordering: .relaxed)
       errno = ENOMEM

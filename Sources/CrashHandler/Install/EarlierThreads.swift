@@ -185,6 +185,7 @@ struct EarlierThreads {
     for stack in free { stack.unmap() }
     let all = Account(processID: pm_getpid(), given: taken)
     Self.account.withLock { $0 = all }
+    Self.hasGiven.store(true, ordering: .releasing)
     profile.giveBack(SIGPROF)
   }
 
@@ -203,6 +204,9 @@ struct EarlierThreads {
   }
 
   private static let account = Mutex(Account())
+  /// False in a process that was alone at its launch: a new thread of it does without the account, whose
+  /// metadata its first use would allocate.
+  private static let hasGiven = Atomic<Bool>(false)
 
   /// A stack whose thread has ended; nil if the one that was looked at lives.
   ///
@@ -210,6 +214,7 @@ struct EarlierThreads {
   /// were there at the start are enough to find all that have ended. A thread ID that another
   /// thread has by now keeps its stack from being found, no more.
   static func reuse() -> AlternateStack? {
+    guard hasGiven.load(ordering: .acquiring) else { return nil }
     // Never waits: in a forked child the lock may be a thread's that is not there.
     let found = account.withLockIfAvailable { account -> AlternateStack? in
       guard !account.given.isEmpty else { return nil }
