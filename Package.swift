@@ -16,8 +16,8 @@ let sharedSettings: [SwiftSetting] = [
 
 /// Whether the crash handler itself is built, or its interface alone.
 ///
-/// A manifest sees the host and not the target, so that `POSTMORTEM_PLATFORM` decides where they differ:
-/// `unsupported` for Musl, `linux` for Linux with glibc from another system. Decision 6.
+/// A manifest sees the host and not the target. Where they differ, `POSTMORTEM_PLATFORM` decides: `unsupported` for
+/// Musl, `linux` for Linux with glibc built from another system (decision 6 in Docs/Decisions).
 #if os(Linux)
   let isSupported = Context.environment["POSTMORTEM_PLATFORM"] != "unsupported"
 #else
@@ -137,7 +137,7 @@ let package = Package(
         "Postmortem", "ProcessSnapshot", "Stackwalk",
       ]),
 
-    // The README's usage, a service that uses the rest, and a program that crashes on request.
+    // The README's usage, and a service that uses the rest.
     .executableTarget(
       name: "MinimalCLI", dependencies: ["Postmortem"], path: "Examples/MinimalCLI"),
     .executableTarget(

@@ -17,7 +17,9 @@ extension Command {
            crash-lab masks SCENE (--database DIR | --no-handler)
            crash-lab java SCENE ORDER LIBRARY DIRECTORY (--database DIR | --no-handler)
            crash-lab library DIR FILE NUMBER PLACE
+           crash-lab locks SCENE waits|watched|dumps --database DIR
            crash-lab near-memory-limit KIBIBYTES THREADS crash|live (--database DIR | --no-handler)
+           crash-lab objects SCENE DIR FIRST
            crash-lab served-memory SERVER PLACE --database DIR
            crash-lab tell SCENE DIR DIRECTORY
            crash-lab threads-made LIMIT KIBIBYTES (--database DIR | --no-handler)
@@ -40,9 +42,13 @@ extension Command {
       java            has a Java virtual machine of LIBRARY play a scene of the class Play in DIRECTORY;
                       Subcommands/JavaMachine.swift says what each ORDER is
       library         crashes in a library that a test compiled, with its reports in DIR
+      locks           has threads wait for each other, or only wait; Subcommands/Locks.swift says what each
+                      SCENE is
       near-memory-limit
                       crashes, or takes a dump that stops threads, in a memory cgroup that has so much
                       left; takes root
+      objects         prints its objects and crashes among them, or uses one after its end, with its reports in
+                      DIR or "none"; Subcommands/ObjectScene.swift says what each SCENE is
       served-memory   crashes, or takes a dump, beside memory that a thread of its own serves; takes
                       root; Subcommands/ServedMemory.swift says what SERVER and PLACE are
       tell            tells the handler all it can be told, with its reports in DIR and its own files in

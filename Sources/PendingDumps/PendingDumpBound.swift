@@ -3,19 +3,21 @@ package import IntermediateDump
 
 /// Keeps the files of earlier runs from filling the disk where no converter ever runs: a program that crashes each second writes a dump each second.
 ///
-/// Ordinary code, at every start, before the handler's own files are made. A directory of some dozen
-/// files is looked at by each start, a larger one by one start of `interval`. Counts and removes files
+/// Ordinary code. It runs at each start, before the handler makes its own files. Each start lists a small
+/// directory; one start in `interval`, on average, lists one whose names do not fit in `DirectoryNames.window`. Counts and removes files
 /// of this process's user alone, or of the user that its files are given to: another one can neither
 /// use up the bound nor have root remove a dump. Files that cannot be looked at or removed stay.
 package struct PendingDumpBound {
-  /// Bytes of finished dumps that stay, of all programs: the newest.
+  /// Bytes of finished dumps that stay, of all programs.
+  ///
+  /// The newest stay; the newest one stays whatever its size.
   static let maximumSize: Int64 = 128 << 20
   /// Empty locked files of this program that stay, the newest: they tell how its runs ended.
   ///
   /// Each holds the preallocated blocks that it was made with.
   static let maximumLeftovers = 64
 
-  /// Starts of which one looks at a whole directory that has more names than a window.
+  /// One start in so many, on average, lists a large directory.
   static let interval: UInt8 = 64
 
   private let directoryDescriptor: Int32
@@ -28,7 +30,7 @@ package struct PendingDumpBound {
     let name: String
     let status: stat
     let date: Timestamp
-    /// See `Timestamp.newness`.
+    /// A larger value is newer (`Timestamp.newness` in `IntermediateDump`).
     let newness: Int
 
     /// Newest first.
@@ -48,7 +50,7 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True for the start with a report ID, which is random, that looks at everything.
+  /// True if the start with this report ID lists a directory of any size: the IDs are random.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the bound.

@@ -18,9 +18,9 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   package enum Role: Sendable, Hashable {
     case finished
     case locked
-    /// Taken by a converter: the attempt (1 for the first), the converter's process ID and start
-    /// time in ticks, and a digest of the boot and PID namespace in which these two mean anything,
-    /// 0 if it is not known.
+    /// Taken by a converter. The attempt is 1 for the first. Process ID and start time (in ticks) are the
+    /// converter's. The place is a digest of the boot, the PID namespace and the time namespace in which these two
+    /// are valid; 0 if it is not known.
     ///
     /// Process ID 0: the converter gave the dump back after that many failed attempts. The witness
     /// tells of the converter where the process cannot be seen; nil for none.
@@ -29,7 +29,8 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       witness: Witness? = nil)
     case runRecord
     case fifo
-    /// A finished dump of a hang, which its owner may still take back: as `locked` to all others.
+    /// A whole dump of a hang that lasts. The owner removes it when the hang ends; other processes treat it like
+    /// a locked dump. It has a FIFO and a run record of its own.
     case hang
   }
 

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
-/// Hands a crash that the process may survive to the handler that is chained to: the one that was there
-/// before ours, or the one that called ours.
+/// What follows a crash that the process may survive: a handler that was installed before ours is called, and one
+/// that called ours is returned to.
 ///
 /// Our handlers stay in while it runs: it may recover, by returning or by siglongjmp, and what
 /// crashes next is another crash. It is called on the stack that the signal came in on, with the
@@ -9,13 +9,14 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2); Linux kernel/signal.c, get_signal and signal_delivered.
 extension Capture {
-  /// Lets the next thread capture, and continues as the outcome says.
+  /// Lets the next thread capture; then calls the previous handler (`handled`), restores the default action
+  /// (`delegated`), or returns (`discarded`).
   @_noLocks
   func chain(_ call: HandlerCall) {
     let (signal, exception) = (call.signal, session.exception)
     // 0 for a crash without a dump: what becomes of the process is said in none then.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
-    // The fault comes again although the default action was put back: rt_sigaction is kept from us.
+    // Counts a fault that occurs again after the default action was restored: a filter forbids rt_sigaction.
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }

@@ -29,7 +29,11 @@ extension Capture {
     return isKernels ? .ends : .delegated
   }
 
-  /// False for a crash that is known already, and for one too many.
+  /// True if the crash gets a dump of its own; adds its fault to the known ones.
+  ///
+  /// False if the previous handler of the survived crash ends the process by this signal, and if abort() ends a first
+  /// process by a faulting instruction. Of a crash that the process may survive also false if the fault is a
+  /// repetition, or if there are `survivedCrashes` dumps.
   @_noLocks
   func needsDump() -> Bool {
     if endsEarlierCrash() {
@@ -50,8 +54,8 @@ extension Capture {
     return Int(shared.survived.count) < installed.limits.survivedCrashes
   }
 
-  /// True for a signal by which the previous handler of the crash just captured ends the process, as
-  /// by abort(): it is no crash of its own.
+  /// True if the previous handler of the survived crash ends the process by this signal, as abort() does: it is
+  /// no crash of its own.
   private func endsEarlierCrash() -> Bool {
     let exception = session.exception
     guard shared.survived.isOpen, !shared.survived.handlerHasReturned,

@@ -1,10 +1,11 @@
 internal import CSignalSafe
 
-/// Ends a crash once the dump is taken: by the previous handler, or by the kernel's default action.
+/// Ends the process after a dump, or passes a signal on without one: restores the previous action, and makes the
+/// signal occur again.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {
-  /// True once our handler is done, and the kernel ends the process.
+  /// True from the start of `endProcess` on; false while Swift's backtracer runs.
   var isEnding: Bool { @_noLocks get { shared.ending.value == Shared.Ending.now } }
 
   /// Ends the process by the crash of the calling thread, which stays the capturing one.
@@ -14,7 +15,7 @@ extension Capture {
   @_noLocks
   func endProcess(by call: HandlerCall) {
     shared.ending.store(Shared.Ending.now)
-    // Before the mask in the context is another.
+    // Before `prepareLateEnd`, which changes the mask in the context.
     let isForced = forcesDefaultAction(call.signal)
     if call.isKernels { prepareLateEnd(call.signal.context) }
     passOn(call.signal, isForced: isForced)
@@ -33,7 +34,8 @@ extension Capture {
   /// - Parameter isForced: true where the default action follows, whatever the previous one is.
   private func passOn(_ signal: DeliveredSignal, isForced: Bool) {
     let number = signal.number
-    // While our handlers are in: where process_vm_readv is denied, the look is a load that may fault.
+    // Checked while our handlers are installed: where process_vm_readv is denied, `isMended` loads from the
+    // address, and that can fault.
     let faultsAgain = signal.recurrence.isCertain && !isMended(signal)
     if isForced {
       SignalAction.set(number, pm_signal_action())
@@ -43,8 +45,8 @@ extension Capture {
     // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
     // without us.
     if faultsAgain {
-      // It came back to us: rt_sigaction is kept from us. A fault whose signal is blocked gets the
-      // default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
+      // The fault came again three times: a filter forbids rt_sigaction. A fault whose signal is blocked
+      // gets the default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
       if shared.timesReturned > 2 { signal.context?.block(number) }
       return
     }

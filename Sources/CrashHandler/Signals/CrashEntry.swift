@@ -14,7 +14,8 @@ func pm_handle_crash(
   guard let capture = Capture.ofHandler else { return }
   let call = unsafe HandlerCall(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
-  // A child of vfork runs in its parent's memory: to continue would write over the parent's dump.
+  // False in a child of vfork, which runs in its parent's memory, after a fault in this step, and after ten seconds
+  // of waiting for another thread that does it. A dump would write over the parent's, or use half a state.
   guard capture.becomeOwnProcess() else {
     capture.passOn(call.signal)
     return
@@ -33,6 +34,7 @@ func pm_handle_crash(
   capture.decideOutcome(of: call)
   if capture.needsDump() {
     capture.takeDump()
+    // Not where Swift's backtracer runs: `runBacktracer` rearms.
     if capture.session.exception.mayLiveOn { capture.rearm() }
   }
   if capture.session.exception.isBacktraced { capture.runBacktracer(call.signal) }

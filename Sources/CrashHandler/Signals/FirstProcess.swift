@@ -7,7 +7,8 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: pid_namespaces(7); Linux kernel/signal.c, sig_task_ignored.
 extension Capture {
-  /// True if the kernel would have discarded the signal: of a process, or the kernel's own.
+  /// True if the kernel would have discarded the signal: in a first process each one that no instruction raised,
+  /// whether a process or the kernel sent it.
   @_noLocks
   func kernelDiscards(_ signal: DeliveredSignal) -> Bool {
     shared.process.id == 1 && signal.isAsynchronous
@@ -15,8 +16,8 @@ extension Capture {
 
   // MARK: - Its end
 
-  /// True where the kernel itself would have ended it, but discards the signal when it is queued:
-  /// one that it forces, by an instruction, under the default action.
+  /// True for a SIGTRAP or SIGSYS that an instruction raised under the default action: the kernel ends the process by
+  /// it, but discards the same signal if the handler queues it.
   ///
   /// Signals that were sent are another matter: the kernel would have discarded those too.
   @_noLocks
@@ -28,7 +29,7 @@ extension Capture {
     return shared.previousActions[number].handler == SIG_DFL
   }
 
-  /// Goes back to the instruction behind which the thread stands, to run into it again; false if
+  /// Moves the instruction pointer back to the instruction that raised the signal, so that it runs again; false if
   /// that is not a breakpoint or a system call.
   ///
   /// At a system call that seccomp trapped, the kernel has put the registers back as they were

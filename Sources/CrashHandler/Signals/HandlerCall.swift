@@ -5,11 +5,12 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 struct HandlerCall {
   let signal: DeliveredSignal
-  /// False if a handler that was installed after ours has called it, and continues when it returns.
+  /// True if the kernel called our handler; false if a handler that was installed after ours called it, and continues
+  /// when ours returns.
   let isKernels: Bool
-  /// The thread's mask in that case.
+  /// The thread's signal mask if another handler called ours; else 0.
   let mask: UInt64
-  /// The monotonic clock in nanoseconds; 0 where clocks are forgone.
+  /// The monotonic clock in nanoseconds; 0 where `HandlerOptions.forgoing` leaves it out, or a filter forbids it.
   let entryTime: UInt64
 
   @_noLocks

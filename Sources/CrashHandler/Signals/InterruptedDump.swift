@@ -4,8 +4,10 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on that thread.
 extension Capture {
-  /// Tells what a signal means to a dump without a crash that the thread takes; false if the signal is a
-  /// crash, or the thread takes none.
+  /// Handles a signal on a thread that takes a dump without a crash.
+  ///
+  /// - Returns: true if the signal is dealt with; false if the thread takes no such dump, or if the signal is a
+  ///   crash: the dump is abandoned then.
   @_noLocks
   func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
     guard let dump = dump(takenBy: pm_gettid()) else { return false }
@@ -18,8 +20,8 @@ extension Capture {
 
   /// Has a signal that was sent, and no fault, come again when a requested dump is done.
   ///
-  /// That dump is on the handler's own stack, which the crash's needs. A fault that no section has raised
-  /// would only come again.
+  /// A requested dump uses the handler's own stack, which the dump of a crash needs. A fault outside a section
+  /// cannot be postponed: its instruction runs again.
   private func postpone(_ signal: DeliveredSignal) -> Bool {
     guard session.request.isTools, signal.isAsynchronous, let information = signal.information
     else { return false }
@@ -52,14 +54,13 @@ extension Capture {
       if let information = signal.information { shared.waiting.signal.keep(information) }
       return
     }
-    // The default action follows, and the thread did not get back to its crash, as under a filter that
-    // traps rt_sigreturn.
+    // The end has begun, and another signal arrived before the thread was back at its crash: a filter that traps
+    // rt_sigreturn does that.
     if isEnding, signal.number != session.exception.signal.number { endLate() }
     SignalMask.open(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
-    // A fault before the first section or behind the last, or the crash again. The flushed part is
-    // on disk; end as we would have ended. Not by the signal of a fault that the crash has brought
-    // about, as where a filter traps rt_sigreturn.
+    // No recovery point: a fault before the first section or after the last, or the crash again. The flushed part
+    // is on disk. A fault of another number is a consequence of the crash: the process ends by the crash's signal.
     let crash = session.exception.signal.number
     if session.exception.outcome.isEnd, crash != 0, signal.number != crash, !signal.isAsynchronous {
       endLate()

@@ -9,7 +9,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Starts the watchdog's timer once more, whose signal the thread takes also behind the handler.
+  /// Starts the watchdog's timer once more; the thread takes its signal after the handler has returned too.
   ///
   /// Only where the kernel has called the handler, so that its return is the end. Another handler
   /// that called ours continues for as long as it likes.

@@ -1,18 +1,20 @@
 internal import CSignalSafe
 
-/// Tells the handler's own process from a copy of it, and from another one that runs in its memory.
+/// Tells three kinds of process apart by a word in memory, `shared.copyMark`, which the kernel sets to 0 in a
+/// forked child (MADV_WIPEONFORK).
 ///
-/// A copy has memory of its own, where the kernel has wiped the mark: also one that no atfork handler
-/// has seen, made by `_Fork` or a raw clone, or in which a handler crashed that was registered
-/// before ours; and also the first process of a PID namespace whose parent has the same number. It
-/// becomes a process of the handler's when it first needs the handler. A child of vfork, and every
-/// other one that shares the memory, finds the mark as it was and another process ID.
+/// - Own process: the word is set, and the process ID is ours.
+/// - Forked child, a copy: the word is 0. That holds for `_Fork`, a raw clone, a child in which an earlier atfork
+///   handler crashed, and a first process of a PID namespace whose parent has the same number. Our atfork handler
+///   calls `becomeOwnProcess` at once; where it has not run, the first crash does.
+/// - Child of vfork, or any other process that shares the memory: the word is set, and the process ID is another.
 ///
 /// On kernels that wipe nothing (before 4.14) a copy is known by our atfork handler alone.
 ///
 /// RUNS-DURING-CRASH. Source: madvise(2), MADV_WIPEONFORK.
 extension Capture {
-  /// Makes a copy its own; true in the process that the state then speaks of.
+  /// Makes the state that of the calling process, if it is a forked child; true if the state is that of the
+  /// calling process.
   ///
   /// False in a process that runs in another one's memory. If several threads of a copy crash,
   /// one does the work and the others wait, at most ten seconds.
@@ -30,7 +32,7 @@ extension Capture {
         return true
       }
       if found == Shared.CopyMark.whole { return shared.isOwnProcess }
-      // A fault in that work returns to the thread that does it.
+      // The calling thread faulted in `leaveParent`: its signal is passed on.
       if found == worker { return false }
       mark.wait(while: found, milliseconds: 100)
       rounds &+= 1

@@ -3,12 +3,15 @@ internal import IntermediateDump
 
 /// Makes the handler ready for another crash after a dump, because this one may be survived.
 ///
-/// All of it happens before a previous handler is called: one that leaves by siglongjmp never returns.
+/// A previous handler can leave by siglongjmp and never return, so this happens before it is called. Swift's
+/// backtracer always returns, so this happens after it (`runBacktracer`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Lets the threads go, forgets this crash, and opens a new locked file; the calling thread still
-  /// captures.
+  /// Releases the stopped threads, copies this crash to `shared.survived`, resets the session, and makes new
+  /// files for the next dump.
+  ///
+  /// The calling thread still captures. What the session knows of the exception stays for `chain`.
   @_noLocks
   func rearm() {
     releaseThreads()
@@ -26,8 +29,7 @@ extension Capture {
     limit.restore()
   }
 
-  /// Makes this crash the preceding one, its names and its place included; nothing if it left no
-  /// dump.
+  /// Stores this crash as the survived one, with its names and its place; does nothing if it left no dump.
   private func rememberCrash() {
     guard session.exception.outcomeOffset > 0 else { return }
     shared.survived.count &+= 1

@@ -10,8 +10,8 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Swift stdlib/public/runtime/CrashHandlerLinux.cpp,
 /// signal_for_suspend and pause_thread; Linux kernel/signal.c, do_sigtimedwait.
 extension Capture {
-  /// Has all threads that stand or wait in the handler stay for the backtracer, and waits until they
-  /// do, for a quarter of a second at most; on the capturing thread.
+  /// Tells all threads that are stopped or wait in the handler to answer the backtracer's signal, and waits until they
+  /// do, for a quarter of a second at most; called on the capturing thread.
   @_noLocks
   func callStandIns() {
     if shared.stops.parking.value != 0 {
@@ -45,7 +45,7 @@ extension Capture {
     return stopSignal == 0 || SignalMask.has(blocked, stopSignal)
   }
 
-  /// Stays as long as a word has a value.
+  /// Waits while a word has a value, and answers the backtracer's signal meanwhile.
   ///
   /// - Parameter context: where the thread is to be found.
   @_noLocks
@@ -61,7 +61,7 @@ extension Capture {
       if result == Int(SIGPROF) {
         unsafe callBacktracersHandler(&information, context)
       } else if result != -Int(EAGAIN) && result != -Int(EINTR) {
-        // Kept from us: then the backtracer goes without this thread.
+        // A filter forbids the wait. The backtracer then continues without this thread.
         word.wait(while: value, milliseconds: 100)
       }
     }

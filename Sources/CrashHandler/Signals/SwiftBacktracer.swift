@@ -15,10 +15,11 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread. Source: Swift
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
 extension Capture {
-  /// Whether it runs after this crash; where it does not, the default action takes its place.
+  /// Decides whether the backtracer runs after this crash; if not because of a stack overflow, removes it, so that the
+  /// default action follows.
   ///
-  /// Not for a stack that is over, on a thread that has its first alternate stack from us: without
-  /// us the kernel would have ended the process, for it had no place to call any handler on.
+  /// It does not run for a stack overflow on a thread whose first alternate stack is ours: without our handler the
+  /// kernel would have found no stack for any handler, and ended the process.
   @_noLocks
   func goesToBacktracer(_ signal: DeliveredSignal) -> Bool {
     guard SignalMask.has(shared.backtracer.signals, signal.number) else { return false }

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The time for which a thread that crashed waits while another one captures.
 ///
-/// `Installed.patience`. Without a bound while Swift's backtracer runs, as that runs without us. Once
+/// `Installed.patience`. There is no bound while Swift's backtracer runs: without our handler it has none. Once
 /// the process ends there is no leaving: a thread that went on would end it by another signal. If it
 /// lives on for so long all the same, because there is no timer or its signal does not come, it is
 /// ended by the signal of the dump.

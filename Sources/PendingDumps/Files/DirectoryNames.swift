@@ -21,7 +21,8 @@ package enum DirectoryNames {
 
   /// The names from a descriptor's position to the end, which then is its position.
   ///
-  /// - Parameter isShort: true to take a window that is half empty for the last one.
+  /// - Parameter isShort: true to stop after a read that fills less than half of the window, without the last read,
+  ///   which would return nothing.
   static func rest(of copy: Int32, limit: Int = .max, isShort: Bool = false) -> [String]? {
     var names: [String] = []
     var total = 0
@@ -41,6 +42,7 @@ package enum DirectoryNames {
         if name != ".", name != ".." { names.append(name) }
         start += Int(size)
       }
+      // The kernel leaves the end of a full window empty where the next name does not fit.
       if total >= limit - 512 { return nil }
       if isShort, buffer.count < window / 2 { return names }
     }

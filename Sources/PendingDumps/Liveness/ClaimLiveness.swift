@@ -5,7 +5,8 @@ package enum ClaimLiveness {
 
   /// Gathers the evidence on a claim's converter, in the order of `LivenessEvidence`.
   ///
-  /// A converter that is wrongly taken for dead loses nothing, so that its FIFO is the only witness.
+  /// A wrong verdict of death loses no data: two converters then make one report. So one witness, the FIFO, is
+  /// enough.
   ///
   /// - Parameters:
   ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
@@ -36,7 +37,8 @@ package enum ClaimLiveness {
       evidence.lease = .granted
     }
     let verdict = evidence.verdict
-    // A call of this process that could not give the dump back.
+    // An exception to the order: an earlier conversion of this process made the claim, and ended without giving
+    // the dump back. The process lives, but that conversion's FIFO is closed.
     if !verdict.isDead, evidence.place == .here, processID == host.processID,
       evidence.fifo == .noReader
     {

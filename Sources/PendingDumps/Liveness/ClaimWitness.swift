@@ -12,7 +12,7 @@ package final class ClaimWitness {
   static let identifier = "converter"
 
   private var number: UInt64?
-  /// The status of the directory and of the FIFO.
+  /// A copy of the directory's descriptor, and the read end of the FIFO; -1 until the FIFO is made.
   private var directoryDescriptor: Int32 = -1
   private var descriptor: Int32 = -1
 
@@ -38,7 +38,8 @@ package final class ClaimWitness {
   }
 
   private func make(in directory: Int32) {
-    // Another converter that looks between the two steps removes it as a dead one's.
+    // Another converter that looks after mkfifoat and before openat sees no reader, and removes the FIFO.
+    // Then a new name is tried.
     for _ in 0..<8 {
       let candidate = UInt64.random(in: 1 ... .max)
       number = candidate
@@ -75,7 +76,7 @@ package final class ClaimWitness {
     FIFOProbe.look(at: name(number), in: directory)
   }
 
-  /// True for the name of a witness without a holder.
+  /// True for the name of a converter's FIFO that has no reader, or is removed already.
   package static func isLeft(_ name: PendingDumpName, in directory: Int32) -> Bool {
     guard name.role == .fifo, name.identifier == identifier,
       name.reportID.bytes.suffix(8) == Self.tail[...]
@@ -83,7 +84,7 @@ package final class ClaimWitness {
     return [.noReader, .missing].contains(FIFOProbe.look(at: name.description, in: directory))
   }
 
-  /// The end of no random report ID.
+  /// The last eight bytes of the UUID in each witness's name; a random report ID has them once in 2^62.
   private static let tail: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, 0]
 
   private static func name(_ number: UInt64) -> String {

@@ -3,16 +3,19 @@
 ///
 /// `verdict` has the one order in which it counts, for converter, bound and tool:
 ///
-/// 1. No process of its ID in its own boot and PID namespace: dead. A child may hold the FIFO.
-/// 2. A FIFO with a reader, or a mapped run record: alive. A restored process has another start time, and
-///    a boot ID can be mounted over.
-/// 3. Start time and start of stack, in its own boot and PID namespace.
-/// 4. In the same boot: dead if no process holds the FIFO and none maps the run record. The program may
-///    have closed the one, and an overlay hides the other.
+/// 1. The asking process shares its boot and PID namespace, and no process has its ID, or a zombie has: dead.
+///    This comes before the FIFO, because a child may hold that.
+/// 2. The FIFO has a reader, or a process maps the run record: alive. This comes before the start time,
+///    because a restored process has another one, and a mount can hide the real boot ID.
+/// 3. The asking process shares its boot and PID namespace: dead if the start time or the start of the stack
+///    differs, alive if what can be compared is equal.
+/// 4. The boot is the same, the FIFO is there without a reader, and no process maps the record, which the
+///    owner does: dead. Both are needed: a program may close the FIFO, and an overlay hides the mapping.
 /// 5. Another boot: dead on a file system that no other machine writes to.
 /// 6. Age.
 ///
-/// Evidence that cannot be read, or that conflicts, never counts as death.
+/// Evidence that cannot be read answers nothing, and the next rule is asked. Where two rules conflict, the
+/// earlier one wins.
 package struct LivenessEvidence: Sendable {
   /// The process's place, as far as it can be compared with this one.
   package enum Place: Sendable, Equatable {
@@ -88,7 +91,8 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// Somebody of this kernel, wherever the file system is, and whatever is said of the boot.
+  /// A process of this kernel that holds the FIFO or maps the record: on any file system, and whatever the
+  /// boot ID says.
   private var witness: OwnerVerdict? {
     if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
     if lease == .refused { return .alive("somebody maps the run record of \(title)") }

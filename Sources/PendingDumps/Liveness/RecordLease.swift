@@ -1,16 +1,17 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// Asks the kernel whether anybody has a run record open for writing or, closed or not, maps it so.
+/// Asks the kernel whether any process has a run record open for writing, or mapped for writing.
 ///
-/// By a read lease, taken and given back at once: the kernel refuses one while the file's count of
-/// writers is not 0. It is no lock: a live owner's is never granted, so that no owner can meet it.
+/// A mapping counts after its descriptor is closed too.
+/// The question is a read lease, which is given back at once: the kernel refuses it while the file has a writer.
+/// It cannot disturb a live owner, because it is never granted then.
 ///
 /// Ordinary code. Source: fcntl(2), F_SETLEASE.
 package enum RecordLease: Sendable, Equatable {
-  /// Somebody writes to it or maps it.
+  /// A process writes to it or maps it.
   case refused
-  /// Nobody does.
+  /// No process does.
   case granted
   /// The kernel does not tell: no such file, a file system without leases or whose server grants
   /// them, another user's file.
@@ -43,7 +44,10 @@ package enum RecordLease: Sendable, Equatable {
     return errno == EAGAIN ? .refused : .unknown
   }
 
-  /// NFS and SMB: a lease is refused there whenever the server has granted no delegation.
+  /// True on NFS and SMB.
+  ///
+  /// The kernel also refuses a lease there when the server has granted no delegation, so
+  /// a refusal proves nothing.
   ///
   /// Source: statfs(2), f_type; Linux fs/nfs/nfs4proc.c, nfs4_proc_setlease; fs/smb/client/cifsfs.c, cifs_setlease.
   private static func isServersToGrant(_ descriptor: Int32) -> Bool {

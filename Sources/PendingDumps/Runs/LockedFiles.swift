@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// Finds the files on which this process holds kernel locks: a process that waits for one of them may
-/// have killed it.
+/// Finds the program's own files on which this process holds kernel locks; not the dumps named `.locked`.
+///
+/// A report on a killed run shows them: a process that waited for one of them may have killed this one.
 ///
 /// Asks each descriptor. `/proc/locks` would tell all at once, but the kernel lets no process of the
 /// machine lock or unlock a file while it makes that text, and first waits milliseconds for those that do.

@@ -3,7 +3,7 @@ package import IntermediateDump
 /// What a run record says of its owner, after the course of the run: the one writer of these properties,
 /// for `startHandler` and for a record that is made in a crash.
 ///
-/// RUNS-DURING-CRASH. `RunRecord` reads them.
+/// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads them.
 package struct OwnerProperties {
   private let processID: UInt32
   private let startTime: UInt64

@@ -5,7 +5,8 @@ package import IntermediateDump
 ///
 /// Everything but the time may be missing.
 package struct RunEvidence: Sendable {
-  /// Bytes that a heartbeat has in a run record; a longer one loses breadcrumbs and locked files.
+  /// Bytes of a heartbeat in a run record; a longer one leaves out breadcrumbs first, then paths of locks, then
+  /// the cgroup.
   package static let heartbeatSize = 2048
   /// The offset of the heartbeat in a run record: behind the notes and its own property header.
   package static let heartbeatOffset = RunNotes.offset &+ Int64(RunNotes.size + 7)
@@ -27,7 +28,7 @@ package struct RunEvidence: Sendable {
   package var residentMemory: UInt64?
   package var machineMemory: UInt64?
   package var availableMemory: UInt64?
-  /// Paths of the files on which the process held locks.
+  /// Paths of the program's files on which the process held kernel locks.
   package var lockedFiles: [String] = []
   /// The dump of a hang that lasted at that moment.
   package var hangReport: ReportID?

@@ -23,13 +23,15 @@ package struct RunRecord: Sendable {
   ///
   /// Nil where it was not known, and in records of versions that did not write it.
   package var timeNamespace: UInt64?
-  /// True if the owner keeps the record itself mapped as long as it lives, and has seen that this
-  /// shows: nobody who maps it is proof of its death.
+  /// True if the owner maps the record as long as it lives, and saw at its launch that the kernel refuses a lease
+  /// then.
+  ///
+  /// A lease that is granted later proves that the owner is dead.
   package var isMapped = false
   /// True if the owner takes a dump when its stop signal comes with a `CaptureRequest`.
   package var takesRequests = false
-  /// The address of the words of the owner's threads on their alternate stacks; nil where it was not
-  /// known, and in records of versions that did not write it.
+  /// The address in the owner of its table of the threads' alternate stacks, which `postmortem capture` reads; nil
+  /// where it was not known, and in records of versions that did not write it.
   package var toldStacks: UInt64?
   /// Nanoseconds since 1970; nil where it was not known.
   package var launchTime: Int64?
@@ -102,7 +104,7 @@ package struct RunRecord: Sendable {
   ///
   /// - Returns: false if it does not say enough to judge by.
   package mutating func normalize() -> Bool {
-    // Without /proc an owner knows neither; that it maps the record is evidence enough.
+    // An owner without /proc knows neither its start time nor its boot. Its mapping is enough to judge it by.
     guard processID > 0, isMapped || startTime > 0 && !bootID.isEmpty else { return false }
     bootID = HostIdentity.bootID(of: Array(bootID.utf8))
     // Crash code writes 0 for one that is not known.
