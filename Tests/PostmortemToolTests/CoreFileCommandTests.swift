@@ -89,6 +89,33 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: cores + "/core.77"))
   }
 
+  @Test func watchMakesAReportOfACoreFileThatComes() async throws {
+    let cores = try directory.subdirectory("watched-cores")
+    try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/core.77"))
+    try Data("text".utf8).write(to: URL(fileURLWithPath: cores + "/notes"))
+    let database = directory.path + "/watched"
+    async let watch = run([
+      "watch", "--create", "--count", "2", "--json", "--cores", cores, database + "/",
+    ])
+    // The same one again makes no second report; another one, which is written bit by bit, makes one.
+    var other = Self.core
+    other[64 + 56 + 20 + 32] = 78
+    try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/copy.77"))
+    let file = try FileHandle(
+      forWritingTo: URL(fileURLWithPath: try write([], "watched-cores/core.78")))
+    try file.write(contentsOf: other.prefix(200))
+    try await Task.sleep(for: .milliseconds(300))
+    try file.write(contentsOf: other.dropFirst(200))
+    try file.close()
+    let child = try await watch
+    #expect(child.end.exitCode == 0, "\(child)")
+    let lines = child.standardOutput.split(separator: "\n")
+    #expect(lines.count == 2 && lines.allSatisfy { $0.contains("complete") }, "\(child)")
+    #expect(lines.contains { $0.contains("core.78") }, "\(child)")
+    let missing = try await run(["watch", "--cores", directory.path + "/none", database + "/"])
+    #expect(missing.end.exitCode == 1 && missing.standardError.contains("/none: "), "\(missing)")
+  }
+
   /// The others are done all the same.
   @Test func aCoreFileThatCannotBeReadIsNamed() async throws {
     let cores = try directory.subdirectory("unreadable")

@@ -17,7 +17,7 @@ enum WatchCommand: Subcommand {
       + "[--whole-reports N] [OPTION...] [DIR/]",
   ]
   static let discussion = """
-    Waits for crashes, and converts each dump to a report at once.
+    Waits for crashes, and converts each dump to a report at once. With --cores it waits for core files too.
 
     Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process does; for \
     one that is left, after a minute. A dump that a dead process did not finish causes no event: the command \
@@ -27,6 +27,14 @@ enum WatchCommand: Subcommand {
     .database,
     .json("print one JSON object a line, as an element of postmortem process --json"),
     CommandOption("--count", value: "N", "end when N reports were made"),
+    CommandOption(
+      "--cores", value: "DIR", completing: .directory,
+      "make a report of each core file in DIR too, two seconds after the last write to it; the files stay; may be "
+        + "given more than once"),
+    .spool,
+    CommandOption(
+      "--symbols", value: "DIR", completing: .directory,
+      "with --cores, look here too for files of the same builds, as for postmortem show"),
     .create, .sanitize, .noMemory,
     CommandOption(
       "--upload", value: "URL",
@@ -52,6 +60,7 @@ enum WatchCommand: Subcommand {
     var count = try arguments.integer("--count", in: 1...Int.max) ?? .max
     arguments.remark("Waiting for crashes in \(path.escapedForMessage); Ctrl-C ends this.")
     let waiting = try WatchWaiting(stopsAt: [SIGINT, SIGTERM])
+    var cores = try WatchedCores(arguments)
     let uploads = try WatchUploads(path, arguments)
     defer { uploads?.stop() }
     // A dump that keeps failing, or is left again and again, is printed once.
@@ -61,7 +70,10 @@ enum WatchCommand: Subcommand {
       // Before the look, so that a dump that comes during it causes an event. Again in each turn, for
       // a directory that was removed meanwhile.
       waiting.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
-      let dumps = try processIntermediateDumps(database: path, privacy: arguments.privacy)
+      cores.watch { waiting.watch($0, orIfMissing: $0) }
+      let dumps =
+        try processIntermediateDumps(database: path, privacy: arguments.privacy)
+        + cores.newReports(in: path, arguments)
       let left = dumps.filter { $0.outcome.kind == .left }.map(\.reportID)
       leftSince = Dictionary(left.map { ($0, leftSince[$0] ?? .now) }) { first, _ in first }
       for dump in dumps {
@@ -80,7 +92,9 @@ enum WatchCommand: Subcommand {
         if !entry.isFailure, !entry.isLeft { count -= 1 }
         if count == 0 { return }
       }
-      guard waiting.wait(seconds: patience) else { return }
+      guard waiting.wait(seconds: cores.isWaiting ? WatchedCores.quietTime : patience) else {
+        return
+      }
     }
   }
 }

@@ -12,11 +12,12 @@ enum CoreReports {
   /// - Parameters:
   ///   - directory: with the core files.
   ///   - database: the database's own path.
+  ///   - takes: false to leave a file alone, by its path.
   ///   - progress: told how many of how many files were looked at.
   /// - Returns: what was done, and how many core files could not be read, of which each was named on standard error.
   static func make(
     of directory: String, in database: String, _ arguments: Arguments,
-    progress: (_ done: Int, _ count: Int) -> Void
+    takes: (String) -> Bool = { _ in true }, progress: (_ done: Int, _ count: Int) -> Void
   ) throws -> (processed: [ProcessedDump], failures: Int) {
     try InputFile.requireDirectory(directory)
     let names = InputFile.names(in: directory).sorted()
@@ -26,7 +27,7 @@ enum CoreReports {
       defer { progress(index + 1, names.count) }
       let path = "\(directory)/\(name)"
       do {
-        guard try InputFile.mayBeCore(path) else { continue }
+        guard takes(path), try InputFile.mayBeCore(path) else { continue }
         let bytes = try InputFile.dump(at: path, arguments.coreSource)
         // A compressed file can hold anything.
         guard CoreReader.isCore(bytes.slice(0..<min(18, bytes.count)) ?? []) else { continue }

@@ -106,12 +106,14 @@ struct ObjectTests {
         if index == 0 {
           guard rest.hasPrefix(part) else { return false }
           rest = rest.dropFirst(part.count)
+        } else if index == parts.count - 1 {
+          return rest.hasSuffix(part)
         } else {
           guard let range = rest.firstRange(of: part) else { return false }
           rest = rest[range.upperBound...]
         }
       }
-      return parts.count > 1 && (rest.isEmpty || parts.last?.isEmpty == true)
+      return false
     }
   }
 

@@ -1,0 +1,69 @@
+internal import CrashConverter
+internal import Foundation
+
+/// The directories of core files that `postmortem watch` looks at, each file once.
+struct WatchedCores {
+  /// The time without a change after which a file counts as written, in seconds: the kernel writes a core file where
+  /// it lies, and nothing tells when it is done.
+  static let quietTime = 2
+
+  private let directories: [String]
+  /// Files as they were when they were looked at.
+  private var known: Set<FileState> = []
+  /// True if a file was still being written at the last look.
+  private(set) var isWaiting = false
+
+  private struct FileState: Hashable {
+    let path: String
+    let inode: UInt64
+    let size: Int64
+    let seconds: Int
+    let nanoseconds: Int
+  }
+
+  /// - Throws: if one of the directories is none.
+  init(_ arguments: Arguments) throws(ToolError) {
+    directories = arguments.values(of: "--cores")
+    for directory in directories { try InputFile.requireDirectory(directory) }
+  }
+
+  /// Has a watcher tell of new files.
+  func watch(with watch: (String) -> Void) {
+    for directory in directories { watch(directory) }
+  }
+
+  /// Makes reports of the core files that are new, or have changed, since the last look.
+  ///
+  /// - Returns: those of which there was no report.
+  mutating func newReports(in database: String, _ arguments: Arguments) throws -> [ProcessedDump] {
+    isWaiting = false
+    var processed: [ProcessedDump] = []
+    for directory in directories {
+      do {
+        processed += try CoreReports.make(
+          of: directory, in: database, arguments, takes: { takes($0) }, progress: { _, _ in }
+        ).processed
+      } catch let error as ToolError {
+        arguments.warn(error.description)
+      }
+    }
+    return processed.filter { $0.summary != nil || $0.outcome.kind == .failed }
+  }
+
+  private mutating func takes(_ path: String) -> Bool {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return false }
+    let state = FileState(
+      path: path, inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
+    guard !known.contains(state) else { return false }
+    let age = time(nil) - status.st_mtim.tv_sec
+    // A date in the future tells nothing.
+    guard age < 0 || age >= Self.quietTime else {
+      isWaiting = true
+      return false
+    }
+    known.insert(state)
+    return true
+  }
+}
