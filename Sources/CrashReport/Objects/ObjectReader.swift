@@ -107,7 +107,7 @@ struct ObjectReader {
       let size = word & 0xFFFF_FFFF_FFFF
       object.size = size
       if size > 0,
-        let bytes = reader.bytes(address &+ 32, count: Int(min(size, Self.textLimit)))
+        let bytes = reader.bytes(address &+ 32, count: Int(clamping: min(size, Self.textLimit)))
       {
         object.text = String(decoding: bytes, as: UTF8.self) + (size > Self.textLimit ? "..." : "")
       }

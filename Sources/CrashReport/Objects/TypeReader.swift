@@ -80,7 +80,7 @@ struct TypeReader {
       let own = reader.constant(descriptor &+ 32), own <= positive || own <= negative
     else { return nil }
     words =
-      flags & Context.areMembersNegative != 0 ? -Int64(negative) : Int64(positive) &- Int64(own)
+      flags & Context.areMembersNegative != 0 ? 0 &- Int64(negative) : Int64(positive) &- Int64(own)
     return metadata &+ UInt64(bitPattern: words &* 8)
   }
 
@@ -208,7 +208,7 @@ struct TypeReader {
       return nil
     }
     let members = (0..<count).map { index in
-      pointer(metadata &+ (24 + 16 * index))
+      pointer(metadata &+ (24 &+ 16 &* index))
         .flatMap { name(ofMetadata: $0, depth: depth + 1) } ?? .unknown
     }
     return .list(members, "(", ")")
@@ -220,7 +220,7 @@ struct TypeReader {
     func type(_ place: Address) -> TypeName {
       pointer(place).flatMap { name(ofMetadata: $0, depth: depth + 1) } ?? .unknown
     }
-    let parameters = (0..<flags & 0xFFFF).map { type(metadata &+ (24 + 8 * $0)) }
+    let parameters = (0..<flags & 0xFFFF).map { type(metadata &+ (24 &+ 8 &* $0)) }
     let effects = (flags >> 29 & 1 == 1 ? " async" : "") + (flags >> 24 & 1 == 1 ? " throws" : "")
     return .list(parameters, "(", ")") + TypeName(effects + " -> ") + type(metadata &+ 16)
   }
@@ -237,7 +237,7 @@ struct TypeReader {
     }
     var names: [TypeName] = []
     for index in 0..<UInt64(count) {
-      guard let descriptor = pointer(metadata &+ (16 + 8 * index)),
+      guard let descriptor = pointer(metadata &+ (16 &+ 8 &* index)),
         reader.constant(descriptor).map({ $0 & 31 == Context.protocol }) == true,
         let name = reader.relative(descriptor &+ 8).flatMap(reader.name)
       else { return nil }

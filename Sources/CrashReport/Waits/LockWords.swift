@@ -55,10 +55,10 @@ struct LockWords {
   func readWriteLock(reads: Bool) -> (start: Address, owner: Owner, readers: Int)? {
     /// By the word's offset in the lock.
     func lock(_ offset: Int64) -> (start: Address, owner: Owner, readers: Int)? {
-      guard let readers = value(-offset), let writer = value(24 - offset) else { return nil }
+      guard let readers = value(0 &- offset), let writer = value(24 &- offset) else { return nil }
       let isWriting = readers & 3 == 3
       return (
-        place(-offset), Owner(id: isWriting ? writer.nonzero : nil, hasWaiter: isWriting),
+        place(0 &- offset), Owner(id: isWriting ? writer.nonzero : nil, hasWaiter: isWriting),
         isWriting ? 0 : Int(readers >> 3)
       )
     }

@@ -180,7 +180,7 @@ package enum SystemFile {
     var digits: [UInt8] = []
     var rest = UInt32(bitPattern: descriptor)
     repeat {
-      digits.insert(UInt8(ascii: "0") + UInt8(rest % 10), at: 0)
+      digits.insert(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10), at: 0)
       rest /= 10
     } while rest > 0
     return target("/proc/thread-self/fd/" + String(decoding: digits, as: UTF8.self))

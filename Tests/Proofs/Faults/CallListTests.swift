@@ -38,7 +38,10 @@ import Testing
       // A crash that is survived, and the next.
       let survived = try await InjectedRun(["chain", "longjmp"], .none)
       made.formUnion(survived.report.calls.map(\.number))
-      let names = Set(made.map { SystemCallNames.name($0) ?? "\($0)" })
+      // By restart_syscall the kernel goes on with a call that a stop of the injector's has interrupted.
+      let names = Set(made.map { SystemCallNames.name($0) ?? "\($0)" }).subtracting([
+        "restart_syscall"
+      ])
       let listed = try Self.listed()
       #expect(names.subtracting(listed) == [], "made but not listed")
       // These map a run record, which on overlayfs shows nobody that a process lives.

@@ -39,8 +39,9 @@ import Testing
 
   /// The most code lines of files that a handler can reach.
   ///
-  /// 11,000, and the 400 that were granted for what locks and pointers lead to (decisions 33 and 34).
-  private static let budget = 11_400
+  /// 11,000, and 500 for what locks and pointers lead to (decisions 33 and 34) and for the numbers of sections and the
+  /// run record's properties, which stand where both halves have them (decision 22).
+  private static let budget = 11_500
 
   @Test("The crash path keeps its budget of code lines")
   func budget() async throws {

@@ -58,9 +58,9 @@ struct BreadcrumbRing {
     unsafe pm_copy_bytes(place, slot, BreadcrumbRing.stride)
     // By a swap, which unlike a load is ordered behind the copying.
     guard unsafe pm_atomic_compare_exchange_64(word, whole, whole) == whole else { return -1 }
-    let count = unsafe Int(place.load(fromByteOffset: 28, as: UInt8.self))
-    let metadataCount = unsafe Int(
-      place.load(fromByteOffset: BreadcrumbRing.metadataCountOffset, as: UInt8.self))
-    return count &+ metadataCount <= BreadcrumbRing.textCapacity ? count : -1
+    let counts = unsafe place.loadUnaligned(fromByteOffset: 28, as: UInt32.self)
+    let (count, metadataCount) = (counts & 0xFF, counts &>> 8 & 0xFF)
+    return count &+ metadataCount <= BreadcrumbRing.textCapacity
+      ? Int(truncatingIfNeeded: count) : -1
   }
 }
