@@ -94,9 +94,10 @@ import Testing
     try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/core.77"))
     try Data("text".utf8).write(to: URL(fileURLWithPath: cores + "/notes"))
     let database = directory.path + "/watched"
-    async let watch = run([
-      "watch", "--create", "--count", "2", "--json", "--cores", cores, database + "/",
-    ])
+    let place = directory.path
+    let words = ["watch", "--create", "--count", "2", "--json", "--cores", cores, database + "/"]
+    async let watch = ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"), words, in: place, patience: 1200)
     // The same one again makes no second report; another one, which is written bit by bit, makes one.
     var other = Self.core
     other[64 + 56 + 20 + 32] = 78
