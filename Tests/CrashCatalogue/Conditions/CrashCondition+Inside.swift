@@ -128,7 +128,8 @@ extension CrashCondition {
       CrashCondition(
         name: "blocked-with-handler", group: .threads,
         summary: "the same, and handlers of the program's were set before",
-        arguments: ["--condition", "handler-before", "--condition", "blocked-after"]))
+        arguments: ["--condition", "handler-before", "--condition", "blocked-after"],
+        excluded: CrashCondition.unaligned))
     for index in blocked.indices {
       for kind in ["sent-segv", "sent-abort", "sent-quit"] {
         blocked[index].excluded[kind] = "stays pending"

@@ -62,7 +62,7 @@ extension CrashCondition {
   ]
 
   /// The program's handler runs with the alignment checks on, which libc does not stand.
-  private static let unaligned = ["misaligned": "makes the program's own handler fault"]
+  static let unaligned = ["misaligned": "makes the program's own handler fault"]
 
   static let handlers: [CrashCondition] = [
     CrashCondition(
