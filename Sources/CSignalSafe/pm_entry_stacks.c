@@ -115,7 +115,7 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   int signal = pm_siginfo_number(information);
   // abort() ends the process itself once its signal's handler returns, and libc's calls may go through.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
-  // The thread stands behind its breakpoint.
+  // The thread stands after its breakpoint.
   if (signal == SIGTRAP) __builtin_debugtrap();
   int is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
   if (is_fault ? pm_siginfo_code(information) > 0 : signal == SIGPROF || signal > SIGSYS) pm_resume(interrupted);

@@ -136,7 +136,7 @@ void pm_find_exception_facts(struct pm_exception_facts *facts) {
   memset(facts, 0, sizeof *facts);
   if (!__cxa_get_globals) return;
   facts->globals_offset = (int64_t)((uint64_t)__cxa_get_globals() - (uint64_t)__builtin_thread_pointer());
-  // An object's first word points behind the first two words of the table.
+  // An object's first word points after the first two words of the table.
   if (&_ZTVN10__cxxabiv120__si_class_type_infoE)
     facts->single_base_class = (uint64_t)(_ZTVN10__cxxabiv120__si_class_type_infoE + 2);
   if (&_ZTVN10__cxxabiv121__vmi_class_type_infoE)
@@ -234,7 +234,7 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
 
 void pm_find_abort(uint64_t *start, uint64_t *size) {
   struct segment_search search = {.address = (uint64_t)dlsym(RTLD_NEXT, "abort")};
-  // The program may have one of its own before libc's, and a plugin stands behind libc.
+  // The program may have one of its own before libc's, and a plugin stands after libc.
   if (search.address == 0) search.address = (uint64_t)dlsym(RTLD_DEFAULT, "abort");
   if (search.address != 0) dl_iterate_phdr(find_size, &search);
   *start = search.start;

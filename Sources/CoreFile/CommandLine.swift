@@ -25,7 +25,7 @@ struct CommandLineFinder {
       .map(Array.init)
   }
 
-  /// The words of `argv`, without the null pointer behind them.
+  /// The words of `argv`, without the null pointer after them.
   private var argumentPointers: AddressRange? {
     guard let vector = vectorOnStack else { return nil }
     // Back over the environment: a null pointer, its pointers, a null pointer, the arguments, their count.

@@ -55,7 +55,7 @@ struct Core {
   /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
   private static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]
 
-  /// The same for a copy of the file, a compressed one, and one that is cut off behind the notes.
+  /// The same for a copy of the file, a compressed one, and one that is cut off after the notes.
   private var reportID: ReportID? {
     var digest = DumpDigest()
     for note in image.notes {

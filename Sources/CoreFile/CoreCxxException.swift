@@ -51,7 +51,7 @@ struct CoreCxxException {
         "_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
       )
       for module in modules {
-        // An object's first word points behind the first two words of the table.
+        // An object's first word points after the first two words of the table.
         for (name, address) in symbols.addresses(of: [single, several], in: module) {
           if name == single { singleBase.insert(address.value &+ 16) }
           if name == several { severalBases.insert(address.value &+ 16) }

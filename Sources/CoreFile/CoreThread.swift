@@ -166,7 +166,7 @@ struct CoreProcess {
     pageSize = auxiliaryValue(6) ?? pageSize
   }
 
-  /// Notes of a thread stand behind its NT_PRSTATUS.
+  /// Notes of a thread stand after its NT_PRSTATUS.
   private mutating func setLast<Value>(
     _ path: WritableKeyPath<CoreThread, Value?>, _ value: Value?
   ) {

@@ -30,7 +30,7 @@ struct RuntimeFacts {
     snapshot.tasks = CoreTasks(of: snapshot, symbols).all
   }
 
-  /// glibc's, behind its size of 4 bytes.
+  /// glibc's, after its size of 4 bytes.
   ///
   /// Source: glibc sysdeps/posix/libc_fatal.c, `__abort_msg`.
   private var abortMessage: String? {

@@ -104,7 +104,7 @@ public func startHandler(
       capturesSurroundings: options.capturesSurroundings, privacy: options.privacy,
       executablePath: executable, processID: host.processID, statistics: statistics)
     var record = RunRecord.current(
-      signals: RunRecord.Signals(
+      signals: OwnerSignals(
         crash: signals.mask, stop: UInt32(bitPattern: signals.stopSignal),
         watchdog: UInt32(bitPattern: signals.watchdogSignal)),
       host: host, statistics: statistics)

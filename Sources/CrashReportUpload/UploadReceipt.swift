@@ -91,7 +91,7 @@ enum UploadReceipt: Sendable, Equatable {
   /// True for markup, with which no receipt and no server's error begins.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
-  /// The words of an answer, to be put behind its status; empty where it says nothing.
+  /// The words of an answer, to be put after its status; empty where it says nothing.
   static func words(of body: [UInt8]) -> String {
     let text = text(of: body)
     if text.isEmpty { return "" }

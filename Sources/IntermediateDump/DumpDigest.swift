@@ -24,7 +24,7 @@ package struct DumpDigest {
     }
   }
 
-  /// The digest of words of 8 bytes, and of the bytes behind the last one: eight times as fast.
+  /// The digest of words of 8 bytes, and of the bytes after the last one: eight times as fast.
   ///
   /// Each step is one-to-one, so that a change within one word never goes unseen.
   package static func ofWords(_ bytes: ArraySlice<UInt8>) -> UInt64 {

@@ -83,7 +83,7 @@ package enum SignalTable {
     let text = text
     let base = unsafe text.utf8Start
     var mask: UInt64 = 0
-    // 0 in the number of a line, 1 in the letters of its classes, 2 behind them.
+    // 0 in the number of a line, 1 in the letters of its classes, 2 after them.
     var (part, number) = (0, UInt64(0))
     var place = 0
     while place < text.utf8CodeUnitCount {

@@ -18,7 +18,7 @@ struct MemoryPlan {
     var offset: UInt64 = 0
 
     var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
-    /// Bytes with the padding behind them.
+    /// Bytes with the padding after them.
     var sizeInFile: UInt64 { UInt64(count + 15) & ~15 }
   }
 

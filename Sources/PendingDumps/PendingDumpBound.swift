@@ -77,7 +77,7 @@ package struct PendingDumpBound {
     boundSize(of: finished.sorted(by: File.isBefore))
     for file in leftovers.sorted(by: File.isBefore).dropFirst(Self.maximumLeftovers) {
       guard let name = PendingDumpName(fileName: file.name), name.identifier == identifier,
-        // Looked at once more behind the verdict: until then its owner may have begun a dump.
+        // Looked at once more after the verdict: until then its owner may have begun a dump.
         isOwnerDead(name), status(of: file.name)?.st_size == 0
       else { continue }
       remove(name)

@@ -14,7 +14,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The directory below the database for dumps whose conversion keeps failing.
   package static let quarantineDirectory = "quarantine"
 
-  /// The meaning of the part behind the UUID.
+  /// The meaning of the part after the UUID.
   package enum Role: Sendable, Hashable {
     case finished
     case locked

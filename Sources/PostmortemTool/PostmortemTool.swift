@@ -71,7 +71,7 @@ struct PostmortemTool {
     try command.run(rest)
   }
 
-  /// Splits the subcommand's name off, and moves options of every subcommand that stand before it behind
+  /// Splits the subcommand's name off, and moves options of every subcommand that stand before it after
   /// it.
   private static func leading(_ words: [String]) throws -> (name: String?, words: [String]) {
     var rest = words[...]

@@ -17,7 +17,7 @@ extension ProcessSnapshot {
     .map(.runEnd, \.end, RunEnd.mapFields),
   ]
 
-  /// The maps behind them.
+  /// The maps after them.
   static let behindThreads: [Field<ProcessSnapshot>] =
     [
       .map(.linkMap, \.linkMap, LinkMap.mapFields),

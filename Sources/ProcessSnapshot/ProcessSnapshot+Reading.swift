@@ -89,13 +89,13 @@ extension ProcessSnapshot {
     if let crashingMap { append(crashingMap, crashingMap[.threadID] ?? exceptionThreadID) }
     for map in root.elements(.threads) { append(map, map[.threadID]) }
     separateStacks()
-    // A dump that was torn right behind the start of its exception says nothing of it.
+    // A dump that was torn right after the start of its exception says nothing of it.
     guard crashingMap != nil || exceptionMap?.entries.isEmpty == false else { return }
     let crashedID = exceptionThreadID ?? crashingMap?[.threadID] ?? 0
     if let index = threads.firstIndex(where: { $0.id == crashedID }), index > 0 {
       threads.insert(threads.remove(at: index), at: 0)
     } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
-      // Torn behind the exception: only the thread's ID is known. LLDB 19 crashes on a minidump
+      // Torn after the exception: only the thread's ID is known. LLDB 19 crashes on a minidump
       // whose exception names a thread that is not in its list.
       threads.insert(ThreadSnapshot(id: crashedID), at: 0)
     }

@@ -106,7 +106,7 @@ struct RecursionFinder {
     return longest
   }
 
-  /// Continues a recursion behind a gap, at whichever of its functions comes first there.
+  /// Continues a recursion after a gap, at whichever of its functions comes first there.
   private mutating func crossGap(to function: Address, _ stackPointer: Address) {
     guard let run, position > 0 else { return }
     let lastPointer = frame(1).stackPointer

@@ -17,7 +17,7 @@ public struct StackTrace: Sendable, Equatable {
   public var frames: [StackFrame] = []
   /// Frames that were walked but are not in `frames`; calls inlined into them are not counted.
   public var omittedCount = 0
-  /// The index in `frames` of the first one behind the omitted ones.
+  /// The index in `frames` of the first one after the omitted ones.
   public var omittedAfter = 0
   /// True if the walk crossed a part of the stack that the dump left out, with unknown frames.
   public var hasGap = false
@@ -51,7 +51,7 @@ public struct StackFrame: Sendable, Equatable {
   /// True if names and lines come from the report and not from the module's file.
   public var isStored = false
 
-  /// The address to look up: inside the call for a return address, since the instruction behind it
+  /// The address to look up: inside the call for a return address, since the instruction after it
   /// may belong to another line or, after a call that never returns, to another function.
   public var lookupAddress: Address {
     isReturnAddress ? address.clampedSubtracting(1) : address
@@ -104,7 +104,7 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
   public static let framePointer = FrameTrust(rawValue: "frame-pointer")
   /// A caller that left the stack by a tail call: inferred from the code between the frames around it.
   public static let tailCall = FrameTrust(rawValue: "tail-call")
-  /// A word on the stack that points behind a call; may be left over from an earlier one.
+  /// A word on the stack that points after a call; may be left over from an earlier one.
   public static let scan = FrameTrust(rawValue: "scan")
   /// The first frame above a part of the stack that the dump left out; frames before it are missing.
   public static let afterGap = FrameTrust(rawValue: "after-gap")
@@ -144,7 +144,7 @@ public struct AsyncCalls: Sendable, Equatable {
   public var frames: [StackFrame] = []
   /// Callers in the middle that are not in `frames`.
   public var omittedCount = 0
-  /// The index in `frames` of the first one behind the omitted ones.
+  /// The index in `frames` of the first one after the omitted ones.
   public var omittedAfter = 0
   /// True if the chain ends in memory that is not in the dump.
   public var isCut = false

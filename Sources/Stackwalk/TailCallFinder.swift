@@ -33,9 +33,9 @@ final class TailCallFinder {
   /// Finds the jumps between a call and the frame below it.
   ///
   /// - Parameters:
-  ///   - returnAddress: behind the call.
+  ///   - returnAddress: after the call.
   ///   - callee: an address in the function of the frame below.
-  /// - Returns: the addresses behind the jumps, innermost first; none where the call leads there
+  /// - Returns: the addresses after the jumps, innermost first; none where the call leads there
   ///   itself, or where the way is not known.
   func jumps(behind returnAddress: Address, to callee: Address) -> [Address] {
     chains.value(at: Pair(returnAddress: returnAddress, callee: callee)) {

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// A jump that may leave a function for another one.
 struct TailJump: Equatable {
-  /// The address behind it.
+  /// The address after it.
   let end: Address
   let target: Address
 
@@ -202,7 +202,7 @@ struct X86Instruction {
     }
   }
 
-  /// Opcodes behind 0F.
+  /// Opcodes after 0F.
   private static func secondMap(_ opcode: UInt8) -> Operands? {
     switch opcode {
     case 0x05...0x09, 0x0B, 0x0E, 0x30...0x37, 0x77, 0xA0...0xA2, 0xA8...0xAA, 0xC8...0xCF:

@@ -40,7 +40,7 @@ struct CatalogueReports: Sendable {
       // Those that were there before are of another crash.
       if before.contains(report.id) { continue }
       failures += self.failures(snapshot, crash)
-      if testCase.condition.comparesPrivateFrames { failures += symbols.changes(of: snapshot) }
+      failures += symbols.changes(of: snapshot)
     }
     return failures
   }

@@ -42,7 +42,7 @@ import Testing
 
   @Test func isWrittenAsItsFieldsAre() throws {
     var record = Self.record()
-    record.signals = RunRecord.Signals(crash: 0x450, stop: 41, watchdog: 42)
+    record.signals = OwnerSignals(crash: 0x450, stop: 41, watchdog: 42)
     let byFields = IntermediateDumpEncoding.encode { writer in
       writer.header()
       writer.map(.owner, record, RunRecord.fields)

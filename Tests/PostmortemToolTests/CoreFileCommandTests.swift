@@ -89,30 +89,33 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: cores + "/core.77"))
   }
 
+  /// Not of one that is still written, however long ago the last write was.
   @Test func watchMakesAReportOfACoreFileThatComes() async throws {
     let cores = try directory.subdirectory("watched-cores")
-    try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/core.77"))
-    try Data("text".utf8).write(to: URL(fileURLWithPath: cores + "/notes"))
     let database = directory.path + "/watched"
-    let place = directory.path
-    let words = ["watch", "--create", "--count", "2", "--json", "--cores", cores, database + "/"]
-    async let watch = ChildProcess.run(
-      try BuiltProducts.besideTests("postmortem"), words, in: place, patience: 1200)
-    // The same one again makes no second report; another one, which is written bit by bit, makes one.
+    try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/core.77"))
+    try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/copy.77"))
+    try Data("text".utf8).write(to: URL(fileURLWithPath: cores + "/notes"))
     var other = Self.core
     other[64 + 56 + 20 + 32] = 78
-    try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/copy.77"))
     let file = try FileHandle(
-      forWritingTo: URL(fileURLWithPath: try write([], "watched-cores/core.78")))
+      forWritingTo: URL(fileURLWithPath: try write([], "watched-cores/another.78")))
     try file.write(contentsOf: other.prefix(200))
-    try await Task.sleep(for: .milliseconds(300))
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSinceNow: -3600)],
+      ofItemAtPath: cores + "/another.78")
+    let watch = try RunningVictim(
+      try BuiltProducts.besideTests("postmortem"),
+      ["watch", "--create", "--count", "2", "--cores", cores, database + "/"])
+    // The look that found this one saw the other first.
+    try watch.waitForLine { $0.contains("77") }
     try file.write(contentsOf: other.dropFirst(200))
     try file.close()
-    let child = try await watch
-    #expect(child.end.exitCode == 0, "\(child)")
-    let lines = child.standardOutput.split(separator: "\n")
-    #expect(lines.count == 2 && lines.allSatisfy { $0.contains("complete") }, "\(child)")
-    #expect(lines.contains { $0.contains("core.78") }, "\(child)")
+    try watch.waitForLine { $0.contains("another.78") }
+    #expect(watch.waitForEnd() == 0)
+    let reports = try await run(["list", "--json", database + "/"])
+    #expect(reports.standardOutput.components(separatedBy: "reportID").count - 1 == 2)
+    #expect(!reports.standardOutput.contains("\"torn\""), "\(reports)")
     let missing = try await run(["watch", "--cores", directory.path + "/none", database + "/"])
     #expect(missing.end.exitCode == 1 && missing.standardError.contains("/none: "), "\(missing)")
   }

@@ -52,7 +52,7 @@ enum {
 #define PM_CONTEXT_REGISTERS 40
 #define PM_CONTEXT_FLOATING_POINT 224
 #define PM_CONTEXT_SIGNAL_MASK 296
-// Bytes of the kernel's struct ucontext, behind which the signal frame has the siginfo; glibc's ucontext_t has more.
+// Bytes of the kernel's struct ucontext, after which the signal frame has the siginfo; glibc's ucontext_t has more.
 #define PM_CONTEXT_SIZE 304
 
 PM_INLINE uint64_t *pm_context_registers(const void *context) {

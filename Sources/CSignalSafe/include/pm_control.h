@@ -48,7 +48,7 @@ static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
   __c11_atomic_store(&pm_crash_handler_storage, handler, __ATOMIC_RELEASE);
 }
 
-// The instruction behind the system call of pm_syscall6.
+// The instruction after the system call of pm_syscall6.
 extern const char pm_syscall6_return[] __attribute__((visibility("hidden")));
 
 #if defined(__x86_64__)

@@ -84,7 +84,7 @@ PM_INLINE long pm_preallocate(int fd, int64_t size) {
   return PM_SYSCALL(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0, size, 0, 0);
 }
 
-// Gives back the blocks behind a dump's size, or empties one that is given up.
+// Gives back the blocks after a dump's size, or empties one that is given up.
 PM_INLINE long pm_truncate(int fd, uint64_t size) { return PM_SYSCALL(SYS_ftruncate, fd, size, 0, 0, 0, 0); }
 
 // Reserves a place in the descriptor table again, after a crash that the process survived.
@@ -180,7 +180,7 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, &remote, 1, 0);
 }
 
-// Copies ranges of it to one place, one behind the other; the count is that of the bytes before the first that cannot be read.
+// Copies ranges of it to one place, one after the other; the count is that of the bytes before the first that cannot be read.
 // `ranges` are struct iovec.
 #define PM_COPIED_RANGES 32
 PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *ranges, size_t number) {
@@ -192,7 +192,7 @@ PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *r
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, ranges, number, 0);
 }
 
-// Copies pages of this process's own memory, of 4,096 bytes each, one behind the other; the count is that of the bytes before
+// Copies pages of this process's own memory, of 4,096 bytes each, one after the other; the count is that of the bytes before
 // the first page that cannot be read.
 #define PM_COPIED_PAGES 8
 PM_INLINE long pm_copy_pages(int process, void *to, const void *addresses, size_t count) {

@@ -18,7 +18,7 @@ struct pm_throw {
   uint64_t uptime;
   // The address of the error's box; 0 for an error of a typed throw, which has none.
   uint64_t error;
-  // Return addresses, innermost first; 0 behind the last.
+  // Return addresses, innermost first; 0 after the last.
   uint64_t addresses[PM_THROW_ADDRESS_COUNT];
 };
 
@@ -34,7 +34,7 @@ struct pm_thrower {
 };
 
 extern struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT] __attribute__((visibility("hidden")));
-// Places taken since the program started; behind PM_THROWER_COUNT they are taken again.
+// Places taken since the program started; after PM_THROWER_COUNT they are taken again.
 extern uint32_t pm_throwers_taken __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32_t thread) {

@@ -26,7 +26,7 @@ extension RunRecord {
       .part(
         \.signals,
         MapFields(
-          Signals(crash: 0, stop: 0, watchdog: 0),
+          OwnerSignals(crash: 0, stop: 0, watchdog: 0),
           [
             .required(.ownerCrashSignals, \.crash),
             .value(.ownerStopSignal, \.stop),

@@ -71,13 +71,17 @@ package enum Section: UInt8, CaseIterable, Sendable {
 
   var bit: UInt64 { @_noLocks get { entry.bit } }
 
-  /// False for a section whose bytes wait for those of the next one, and for one behind the end mark.
+  /// False for a section whose bytes wait for those of the next one, and for one after the end mark.
   ///
   /// The exception stays in the buffer until the crashing thread's registers follow, so that one write
-  /// takes both to the file. The rest of a dump that was given up belongs in no file.
+  /// takes both to the file. Contexts and throws are few bytes of our own memory, most often none. The rest of a
+  /// dump that was given up belongs in no file.
   var isFlushed: Bool {
     @_noLocks get {
-      if case .writeException = self { false } else { isOfDump }
+      switch self {
+      case .writeException, .writeContexts, .writeThrows: false
+      default: isOfDump
+      }
     }
   }
 

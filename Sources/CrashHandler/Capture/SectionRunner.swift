@@ -38,6 +38,6 @@ extension Capture {
   /// Hands what is written to the kernel, unless the file is another one's by now.
   @_noLocks
   func flush() {
-    if holdsDumpFile() { writer.flush() }
+    if !writer.isFlushed, holdsDumpFile() { writer.flush() }
   }
 }

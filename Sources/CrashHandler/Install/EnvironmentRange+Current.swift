@@ -6,7 +6,7 @@ internal import PendingDumps
 extension EnvironmentRange {
   /// Finds it.
   ///
-  /// The kernel puts the executable's name last, with a null pointer behind it, at the end of the
+  /// The kernel puts the executable's name last, with a null pointer after it, at the end of the
   /// mapping; where that is not so, as under an emulator, the table of mappings is read, which takes
   /// ten times as long as all else here.
   ///

@@ -12,7 +12,7 @@ extension Capture {
     let start = installed.runtime.abortStart
     let size = installed.runtime.abortSize
     var address = context.stackPointer
-    // Among 64 words raise() has its return address into abort(): behind the signal mask of 16 words
+    // Among 64 words raise() has its return address into abort(): after the signal mask of 16 words
     // that pthread_kill() keeps.
     let end = address &+ 64 &* 8
     while address < end {

@@ -26,7 +26,7 @@ extension SummaryLines {
 /// in some word of its stack that points into code. Each such word up to the next frame record is a
 /// candidate; `postmortem symbolicate` finds the caller among them by its place and unwind tables.
 ///
-/// The first recursion in the chain is folded, so that the stack behind it finds room.
+/// The first recursion in the chain is folded, so that the stack after it finds room.
 ///
 /// RUNS-DURING-CRASH. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 @safe
@@ -109,7 +109,7 @@ private struct StackLines {
     }
   }
 
-  /// A saved frame pointer with an address of code behind it, not below `place`.
+  /// A saved frame pointer with an address of code after it, not below `place`.
   private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
     guard address & 7 == 0, address >= place, let next = word(address),
       let target = word(address &+ 8), images.isCode(target)
@@ -158,7 +158,7 @@ private struct StackLines {
     var start: UInt64 = 0
     var path = scratch.bytes(count: 0)
     if let image { (start, path) = (image.start, images.path(of: index, image)) }
-    // The starts of those that were named lie behind the memory for an image.
+    // The starts of those that were named lie after the memory for an image.
     let starts = scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0
     while module < modules, starts.word(module &* 8) != start { module &+= 1 }

@@ -14,7 +14,7 @@ extension Capture {
   /// Reads memory of the program; a fault in it is caught.
   var memory: SafeMemory { @_noLocks get { memory(nil) } }
 
-  /// The same through the page cache, for sections behind the stop of the threads.
+  /// The same through the page cache, for sections after the stop of the threads.
   var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
 
   @inline(never)

@@ -64,7 +64,7 @@ struct ProcReader {
   /// Reads a file of one record from its start.
   ///
   /// By one call: the kernel makes the record whole before it gives of it what there is room for, so
-  /// that nothing is behind a short answer. Lists, such as `maps`, come page by page and need `fill`.
+  /// that nothing is after a short answer. Lists, such as `maps`, come page by page and need `fill`.
   ///
   /// - Returns: bytes read, at most `capacity`; 0 if it cannot be read.
   ///

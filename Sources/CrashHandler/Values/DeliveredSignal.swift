@@ -67,7 +67,7 @@ struct DeliveredSignal {
   /// Whether the same instruction raises the signal again when the handler returns to it.
   ///
   /// A fault is known by its code: positive, and one the hardware sets. A memory error reported late
-  /// (BUS_MCEERR_AO) does not come again. An arm64 thread stands at its breakpoint, an x86 one behind it.
+  /// (BUS_MCEERR_AO) does not come again. An arm64 thread stands at its breakpoint, an x86 one after it.
   var recurrence: Recurrence {
     @_noLocks get {
       let code = code

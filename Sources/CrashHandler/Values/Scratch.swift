@@ -19,7 +19,7 @@ struct Scratch {
     @_noLocks get { unsafe Scratch(address + size / 2, size: size &- size / 2) }
   }
 
-  /// The rest behind an offset.
+  /// The rest after an offset.
   @_noLocks
   func dropFirst(_ offset: Int) -> Scratch {
     guard offset >= 0, offset <= size else { return unsafe Scratch(address, size: 0) }

@@ -51,7 +51,7 @@ struct SignalContext {
     @_noLocks get {
       let state = unsafe pm_context_floating_point(address)
       let offset = unsafe UInt(bitPattern: state) &- UInt(bitPattern: address)
-      // The kernel puts it right behind the frame, which has some 1,100 bytes.
+      // The kernel puts it right after the frame, which has some 1,100 bytes.
       guard let state = unsafe state, offset > 0, offset < 4096 else { return nil }
       return unsafe Bytes(state, count: Int(truncatingIfNeeded: pm_floating_point_size(state)))
     }

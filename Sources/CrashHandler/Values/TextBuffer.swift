@@ -21,7 +21,7 @@ struct TextBuffer {
   @_noLocks
   mutating func extend(by count: Int) { capacity &+= count }
 
-  /// Takes back everything behind a former count.
+  /// Takes back everything after a former count.
   @_noLocks
   mutating func rewind(to count: Int) {
     self.count = count
@@ -61,7 +61,7 @@ struct TextBuffer {
     append(value, base: 16, digits: digits)
   }
 
-  /// A word and a number behind it.
+  /// A word and a number after it.
   @_noLocks
   mutating func append(_ word: StaticString, decimal value: Int64) {
     append(word)
@@ -133,7 +133,7 @@ struct TextBuffer {
     let end = count &+ limit
     var index = 0
     while index < length {
-      // The longest of a character, an escape of one byte, and the mark behind them.
+      // The longest of a character, an escape of one byte, and the mark after them.
       if count &+ 4 &+ 3 > end { return append("...") }
       let byte = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self)
       let size = unsafe TextBuffer.plainLength(bytes + index, count: length &- index)

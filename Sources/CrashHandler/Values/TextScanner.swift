@@ -74,7 +74,7 @@ struct TextScanner {
     return unsafe Bytes(start, count: position &- before)
   }
 
-  /// Goes behind the next line feed.
+  /// Goes after the next line feed.
   @_noLocks
   mutating func skipLine() {
     position &+= lengthOfLine
@@ -126,7 +126,7 @@ struct TextScanner {
     return value
   }
 
-  /// Goes behind a label at the start of a line, such as "Name:"; false, at the end, if no line has
+  /// Goes after a label at the start of a line, such as "Name:"; false, at the end, if no line has
   /// it.
   @_noLocks
   mutating func find(_ label: StaticString) -> Bool {

@@ -17,7 +17,7 @@ struct ThreadLine {
   /// - Returns: nil for a text that is no such line.
   @_noLocks
   init?(_ text: Bytes) {
-    // The name is in parentheses and may hold some itself; nothing behind it does.
+    // The name is in parentheses and may hold some itself; nothing after it does.
     var start = 0
     while start < text.count, text[start] != 0x28 { start &+= 1 }
     var end = text.count &- 1

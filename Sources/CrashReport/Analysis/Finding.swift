@@ -35,7 +35,7 @@ package enum Cause: Sendable, Equatable {
   case generalProtection([Register])
   /// One that only the kernel may execute.
   case privilegedInstruction(Address)
-  /// Execution went on behind the last instruction of a mapping.
+  /// Execution went on after the last instruction of a mapping.
   case endOfCode(Address, MemoryMapping)
   case stackOverflow(StackOverflow)
 

@@ -111,7 +111,7 @@ struct MemoryFault {
     [.mapping(mapping)] + (isKnownGuard ? [.guardRegion] : [])
   }
 
-  /// An instruction that was fetched right behind a mapping with code.
+  /// An instruction that was fetched right after a mapping with code.
   ///
   /// One that begins there may have been jumped to; one that only continues there has come from below.
   private func endOfCode(_ address: Address, _ fact: [Evidence]) -> Finding? {

@@ -69,7 +69,7 @@ package struct Signature: Sendable {
   private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
     // Inferred ones are missing where the files are.
     let frames = frames.filter { $0.trust != .tailCall }
-    // A frame behind a gap or found by a scan may be left over from another call.
+    // A frame after a gap or found by a scan may be left over from another call.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
     for frames in [sure, frames] {
       let own = frames.filter(ownCode.contains).compactMap(\.function).map(SignatureName.init)

@@ -93,7 +93,7 @@ struct TrapFinding {
     let memory = snapshot.memory
     switch snapshot.architecture {
     case .x86_64:
-      // After int3 the instruction pointer is behind it; at ud2 it is on it.
+      // After int3 the instruction pointer is after it; at ud2 it is on it.
       if exception.signal == SIGTRAP {
         return memory.bytes(at: address &- 1, count: 1)?.first == 0xCC ? .breakpoint : nil
       }

@@ -87,7 +87,7 @@ package struct JSONWriter {
     end(members.isEmpty ? "{}" : "}", isEmpty: members.isEmpty)
   }
 
-  /// Begins an element: behind the bracket if it is the first, else behind a comma.
+  /// Begins an element: after the bracket if it is the first, else after a comma.
   private mutating func begin(_ bracket: StaticString, isFirst: Bool) {
     add(verbatim: isFirst ? bracket : ",")
     if isFirst { depth += 1 }

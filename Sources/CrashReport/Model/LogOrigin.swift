@@ -42,7 +42,7 @@ struct LogOrigin: Equatable {
   private static func isTime(_ word: String) -> Bool {
     let plain = word.lowercased().filter { !"[](),".contains($0) }
     if names.contains(plain) { return true }
-    // Whole numbers too: days, and seconds since 1970. A number with a colon behind it may be a process's
+    // Whole numbers too: days, and seconds since 1970. A number with a colon after it may be a process's
     // own, as srun(1) prints.
     guard plain.first?.isNumber == true, plain.last != ":" else { return false }
     return plain.allSatisfy { $0.isASCII && $0.isNumber || ":-/.+tz".contains($0) }

@@ -158,7 +158,7 @@ extension LoggedSummary {
     contradictions.append("\(word): \(known), " + (text == known ? "twice" : "then \(text)"))
   }
 
-  /// Notes a line of another process, which came behind the last line of this summary.
+  /// Notes a line of another process, which came after the last line of this summary.
   mutating func noteStray(_ word: String) {
     contradictions.append("another line '\(word)' behind its end")
   }

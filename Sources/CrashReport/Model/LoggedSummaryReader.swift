@@ -147,7 +147,7 @@ package struct LoggedSummaryReader {
   }
 
   /// The process ID of `postmortem[PID]: `, wherever that is in the line, and the texts in front of it and
-  /// behind it.
+  /// after it.
   private static func content(of line: [UInt8]) -> (front: ArraySlice<UInt8>, Int32, String)? {
     var index = 0
     while index + mark.count < line.count {

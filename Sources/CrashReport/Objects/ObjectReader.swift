@@ -74,7 +74,7 @@ struct ObjectReader {
     let type = Address(metadata)
     switch kind {
     case Kind.heapVariable:
-      // An offset behind the header, and a description of what is captured.
+      // An offset after the header, and a description of what is captured.
       guard let offset = reader.word(type &+ 8), UInt32(truncatingIfNeeded: offset) >= 16,
         UInt32(truncatingIfNeeded: offset) < 1 << 16
       else { return nil }

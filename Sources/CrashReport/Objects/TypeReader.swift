@@ -63,7 +63,7 @@ struct TypeReader {
       arguments: classArguments(metadata, descriptor: place), depth: depth)
   }
 
-  /// The place of a class's generic arguments, which lie behind the members of its superclasses.
+  /// The place of a class's generic arguments, which lie after the members of its superclasses.
   private func classArguments(_ metadata: Address, descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil

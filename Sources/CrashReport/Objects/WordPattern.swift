@@ -100,7 +100,7 @@ package enum WordPattern: Sendable, Equatable {
     let count = Int(truncatingIfNeeded: word >> 56 & 0xF)
     switch word >> 60 {
     case 0xE, 0xA:
-      // Bytes 8 to 14 of the string; those behind its end are 0.
+      // Bytes 8 to 14 of the string; those after its end are 0.
       let own = max(0, count - 8)
       let rest = word & 0x00FF_FFFF_FFFF_FFFF
       guard (word >> 60 == 0xE || count > 0), rest >> UInt64(own * 8) == 0 || own == 7 else {

@@ -72,7 +72,7 @@ extension Address {
 }
 
 extension String {
-  /// With blanks behind it up to so many columns.
+  /// With blanks after it up to so many columns.
   func padded(to columns: Int) -> String {
     self + String(repeating: " ", count: max(0, columns - count))
   }

@@ -9,7 +9,7 @@ struct StackListing {
     case frame(StackFrame, number: Int?)
     /// A line in place of frames.
     case elision(String)
-    /// A line behind the frames.
+    /// A line after the frames.
     case note(String)
   }
 
@@ -122,7 +122,7 @@ extension [StackFrame] {
 
 /// The frames of a recursion that are shown as one line.
 struct FoldedRecursion {
-  /// Rounds that are shown before and behind the line.
+  /// Rounds that are shown before and after the line.
   private static let shownRounds = 2
   /// Fewer frames than this are not worth a line.
   private static let fewestFrames = 6

@@ -76,7 +76,7 @@ struct LockWords {
   /// runs.
   ///
   /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s: the event is its
-  /// word at 96, behind it the waiting thread, at 56 the queue; in the queue its target at 24, its state
+  /// word at 96, after it the waiting thread, at 56 the queue; in the queue its target at 24, its state
   /// at 56, its label at 72.
   func queue(waitedForBy thread: UInt32) -> (address: Address, owner: UInt32?, label: String?)? {
     guard value(0) == .max, value(4) == thread, var address = long(-40) else { return nil }

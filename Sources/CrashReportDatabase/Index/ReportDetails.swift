@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// The facts of a report that an export has and a list has not.
 ///
-/// A record of the index keeps them behind those of the list, as fields of key (1 byte), size (2) and
+/// A record of the index keeps them after those of the list, as fields of key (1 byte), size (2) and
 /// contents, little-endian. A reader skips keys that it does not know; versions without details stop
 /// reading a record where these begin.
 package struct ReportDetails: Sendable, Equatable {

@@ -22,7 +22,7 @@ package final class ReportIndex: Sendable {
   /// A longer file is written anew: it is mostly of reports that no longer exist.
   private static let maximumFileSize = 1 << 34
 
-  /// The place of a record, behind its head.
+  /// The place of a record, after its head.
   private struct Place: Comparable {
     let id: ReportID
     /// The offset in the file, and in the lowest 16 bits the size.
@@ -129,7 +129,7 @@ package final class ReportIndex: Sendable {
     return places[low - 1]
   }
 
-  /// The record behind its head; nil if it does not fit its digest.
+  /// The record after its head; nil if it does not fit its digest.
   private func bytes(at place: Place) -> ArraySlice<UInt8>? {
     let head = Self.headSize
     guard place.offset >= head,

@@ -60,7 +60,7 @@ struct SentryFrames {
   ///
   /// - Parameters:
   ///   - calls: innermost first.
-  ///   - omitted: the index of the first call behind those that the report left out, and their number.
+  ///   - omitted: the index of the first call after those that the report left out, and their number.
   func stacktrace(
     _ calls: [StackFrame], omitted: (index: Int, count: Int)? = nil, limit: Int? = nil,
     registers: CPUContext? = nil

@@ -26,7 +26,7 @@ public struct IntermediateDumpDocument: Sendable {
   /// - Parameter bytes: the whole file.
   /// - Throws: `IntermediateDumpError` only where there is nothing to keep: the file is shorter
   ///   than a header, is not an intermediate dump, or is of a version or word size this code does
-  ///   not read. Damage behind the header is not an error; it is in `damage`.
+  ///   not read. Damage after the header is not an error; it is in `damage`.
   public init(parsing bytes: [UInt8]) throws(IntermediateDumpError) {
     try self.init(parsing: DumpBytes(bytes))
   }

@@ -67,6 +67,8 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Bytes of the dump so far, those still in the buffer included.
   public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
+  /// True if every byte so far was given to the kernel.
+  public var isFlushed: Bool { @_noLocks get { used == 0 } }
 
   /// The bytes in the buffer; the whole dump where there is no file.
   public var bufferedCount: Int { @_noLocks get { used } }

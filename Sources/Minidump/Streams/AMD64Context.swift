@@ -35,7 +35,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// CONTEXT_AMD64; longer ones, with an XSTATE area behind, and ones cut behind the registers are
+  /// CONTEXT_AMD64; longer ones, with an XSTATE area after, and ones cut after the registers are
   /// read too.
   static func decodeAMD64Context(_ bytes: ArraySlice<UInt8>) -> DecodedContext {
     func word(_ offset: Int, _ width: Int = 8) -> UInt64 {

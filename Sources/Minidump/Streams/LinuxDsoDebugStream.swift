@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MDRawDebug64, the bytes of the dynamic section behind it; names and MDRawLinkMap64 entries in
+  /// MDRawDebug64, the bytes of the dynamic section after it; names and MDRawLinkMap64 entries in
   /// front of it.
   ///
   /// Source: Breakpad `minidump_format.h`; `client/linux/minidump_writer/minidump_writer.cc`,
@@ -37,7 +37,7 @@ extension MinidumpDecoder {
   /// MDRawDebug64 in either of its two layouts.
   ///
   /// Breakpad's C++ pads it to 40 bytes, writers in Rust pack it into 36. The dynamic section
-  /// behind it is a multiple of 16 bytes, so the stream's size tells which it is.
+  /// after it is a multiple of 16 bytes, so the stream's size tells which it is.
   mutating func decodeLinkMap() {
     guard let stream = file.streams[.linuxDsoDebug] else { return }
     let isOurs = file.streams[.postmortemDump] != nil

@@ -56,7 +56,7 @@ extension MinidumpEncoder {
         .sorted()
       func rank(_ module: ModuleSnapshot) -> Int {
         if module.address == main { return 0 }
-        // The lowest pointer that is not below it: in it or behind it.
+        // The lowest pointer that is not below it: in it or after it.
         let index = pointers.partitioningIndex { $0 >= module.address }
         return index < pointers.count && module.contains(pointers[index]) ? 1 : 2
       }

@@ -74,7 +74,7 @@ package struct OpenFile: ~Copyable, Sendable {
   ///
   /// - Parameter limit: the most bytes; a longer file is an error.
   package func read(limit: Int) throws(CrashReportDatabaseError) -> [UInt8] {
-    // The byte behind the end shows whether the file grows.
+    // The byte past the end shows whether the file grows.
     let expected = try size(limit: limit) + 1
     var bytes = try read(at: 0, count: expected, piece: expected)
     if bytes.count == expected {

@@ -91,7 +91,7 @@ package enum SystemFile {
     numberOfDigits(text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...], radix: 10)
   }
 
-  /// The number behind a name at the start of a line of a file that comes in pieces, which is read no further.
+  /// The number after a name at the start of a line of a file that comes in pieces, which is read no further.
   package static func number(_ name: String, inFile path: String) -> UInt64? {
     let descriptor = descriptor(of: path)
     guard descriptor >= 0 else { return nil }
@@ -108,7 +108,7 @@ package enum SystemFile {
     return nil
   }
 
-  /// The number behind a name at the start of a line, as in `/proc/vmstat` and `/proc/meminfo`.
+  /// The number after a name at the start of a line, as in `/proc/vmstat` and `/proc/meminfo`.
   package static func number(_ name: String, in text: String?) -> UInt64? {
     text.flatMap { number(name, inBytes: $0.utf8) }
   }

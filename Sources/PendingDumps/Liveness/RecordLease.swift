@@ -25,7 +25,7 @@ package enum RecordLease: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - name: of a regular file; anything else is unknown.
-  ///   - directory: the descriptor of its directory.
+  ///   - directory: the descriptor of its directory, or AT_FDCWD for a path.
   package static func probe(_ name: String, in directory: Int32) -> RecordLease {
     let descriptor = unsafe openat(
       directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)

@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
+package import IntermediateDump
 
 /// A process by a descriptor, which never stands for a later process of the same ID.
 package struct ProcessDescriptor: ~Copyable {

@@ -8,7 +8,7 @@ package struct RunEvidence: Sendable {
   /// Bytes of a heartbeat in a run record; a longer one leaves out breadcrumbs first, then paths of locks, then
   /// the cgroup.
   package static let heartbeatSize = 2048
-  /// The offset of the heartbeat in a run record: behind the notes and its own property header.
+  /// The offset of the heartbeat in a run record: after the notes and its own property header.
   package static let heartbeatOffset = RunNotes.offset &+ Int64(RunNotes.size + 7)
 
   /// Nanoseconds since 1970.

@@ -1,5 +1,5 @@
 internal import CSignalSafe
-internal import IntermediateDump
+package import IntermediateDump
 
 /// The owner of a locked file, as it wrote itself down at launch.
 ///
@@ -36,29 +36,13 @@ package struct RunRecord: Sendable {
   /// Nanoseconds since 1970; nil where it was not known.
   package var launchTime: Int64?
   /// The handler's signals; nil where they were not known.
-  package var signals: Signals?
+  package var signals: OwnerSignals?
   /// The course of the run; nil where the program does not want it followed.
   package var course: RunCourse?
 
-  /// The signals that `postmortem doctor` compares with a process's.
-  package struct Signals: Sendable, Equatable {
-    /// Bit n - 1 stands for signal n: those whose handler is ours.
-    package var crash: UInt64
-    /// 0 for none.
-    package var stop: UInt32
-    package var watchdog: UInt32
-
-    @_noLocks
-    package init(crash: UInt64, stop: UInt32, watchdog: UInt32) {
-      self.crash = crash
-      self.stop = stop
-      self.watchdog = watchdog
-    }
-  }
-
   package init(
     processID: UInt32, startTime: UInt64, stackStart: UInt64, bootID: String,
-    processNamespace: UInt64?, launchTime: Int64?, signals: Signals? = nil
+    processNamespace: UInt64?, launchTime: Int64?, signals: OwnerSignals? = nil
   ) {
     self.processID = processID
     self.startTime = startTime
@@ -75,7 +59,7 @@ package struct RunRecord: Sendable {
   ///   - signals: the handler's.
   ///   - host: by default read now, as `statistics`.
   package static func current(
-    signals: Signals? = nil, host: HostIdentity = .current(),
+    signals: OwnerSignals? = nil, host: HostIdentity = .current(),
     statistics: ProcessStatistics? = ProcessStatistics.current()
   ) -> RunRecord {
     var record = RunRecord(

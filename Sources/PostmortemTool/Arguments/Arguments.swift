@@ -89,7 +89,7 @@ struct Arguments {
     }
   }
 
-  /// Takes several flags of one letter behind one dash, the last perhaps an option with its value.
+  /// Takes several flags of one letter after one dash, the last perhaps an option with its value.
   ///
   /// - Returns: false if the first letter is none that is known.
   private mutating func takeCluster(

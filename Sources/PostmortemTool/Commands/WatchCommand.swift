@@ -29,8 +29,8 @@ enum WatchCommand: Subcommand {
     CommandOption("--count", value: "N", "end when N reports were made"),
     CommandOption(
       "--cores", value: "DIR", completing: .directory,
-      "make a report of each core file in DIR too, two seconds after the last write to it; the files stay; may be "
-        + "given more than once"),
+      "make a report of each core file in DIR too, two seconds after the last write to it and not while it is "
+        + "written; the files stay; may be given more than once"),
     .spool,
     CommandOption(
       "--symbols", value: "DIR", completing: .directory,

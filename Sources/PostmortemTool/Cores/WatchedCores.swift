@@ -1,10 +1,13 @@
 internal import CrashConverter
 internal import Foundation
+internal import PendingDumps
 
 /// The directories of core files that `postmortem watch` looks at, each file once.
 struct WatchedCores {
-  /// The time without a change after which a file counts as written, in seconds: the kernel writes a core file where
-  /// it lies, and nothing tells when it is done.
+  /// The time without a change after which a file counts as written, in seconds.
+  ///
+  /// The kernel writes a core file where it lies. Whether it still does, the kernel tells the file's owner and root
+  /// alone, by refusing a read lease.
   static let quietTime = 2
 
   private let directories: [String]
@@ -59,7 +62,8 @@ struct WatchedCores {
     guard !known.contains(state) else { return false }
     let age = time(nil) - status.st_mtim.tv_sec
     // A date in the future tells nothing.
-    guard age < 0 || age >= Self.quietTime else {
+    let isQuiet = age < 0 || age >= Self.quietTime
+    guard isQuiet, RecordLease.probe(path, in: AT_FDCWD) != .refused else {
       isWaiting = true
       return false
     }

@@ -182,7 +182,7 @@ extension ListedReport {
     return "\(stored.id)  \(stored.state.rawValue.padded(to: 9))  \(text)\(upload.text)\n"
   }
 
-  /// The columns behind ID and state: none is missing, so that each stands at its place.
+  /// The columns after ID and state: none is missing, so that each stands at its place.
   private var text: String {
     let signal = (facts?.signal ?? "-").padded(to: 8)
     let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
@@ -202,7 +202,7 @@ extension String {
     contains("  ") ? replacing(/[ ]+/, with: " ") : self
   }
 
-  /// The text with spaces behind it up to a count of bytes.
+  /// The text with spaces after it up to a count of bytes.
   func padded(to count: Int) -> String {
     self + String(repeating: " ", count: max(0, count - utf8.count))
   }

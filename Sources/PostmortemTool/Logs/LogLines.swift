@@ -128,7 +128,7 @@ struct LogLines {
 
   // MARK: - JSON
 
-  /// The line without the quotation marks around a summary's mark and what stands behind it, as in a
+  /// The line without the quotation marks around a summary's mark and what stands after it, as in a
   /// member of JSON on many lines, or a value of logfmt; nil where the second mark is missing.
   private mutating func unquoted(_ bytes: [UInt8]) -> [UInt8]? {
     let quote = UInt8(ascii: "\"")
@@ -147,7 +147,7 @@ struct LogLines {
       unreadable += 1
       return nil
     }
-    // What stands behind it may tell programs apart as well.
+    // What stands after it may tell programs apart as well.
     return Array(bytes[..<(mark - 1)] + bytes[(end + 1)...]) + [0x20]
       + text.utf8.prefix { $0 != 0x0A }
   }
@@ -186,7 +186,7 @@ struct LogLines {
     return bytes
   }
 
-  /// The place of a brace behind which a quotation mark comes, in front of any mark of a summary.
+  /// The place of a brace after which a quotation mark comes, in front of any mark of a summary.
   private static func startOfJSON(in bytes: [UInt8]) -> Int? {
     var index = 0
     while index < bytes.count {

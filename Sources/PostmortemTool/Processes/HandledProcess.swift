@@ -148,7 +148,7 @@ struct HandledProcess {
 }
 
 extension String {
-  /// The part behind the last slash.
+  /// The part after the last slash.
   var lastComponent: String {
     String(split(separator: "/", omittingEmptySubsequences: false).last ?? "")
   }

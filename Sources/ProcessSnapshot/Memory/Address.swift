@@ -13,7 +13,7 @@ public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
 
   public static func < (left: Address, right: Address) -> Bool { left.value < right.value }
 
-  /// As a processor adds: behind the last address comes 0.
+  /// As a processor adds: past the last address comes 0.
   public static func &+ (address: Address, count: UInt64) -> Address {
     Address(address.value &+ count)
   }
@@ -23,7 +23,7 @@ public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
     Address(address.value &- count)
   }
 
-  /// So many bytes on; nil behind the last address.
+  /// So many bytes on; nil past the last address.
   public func adding(_ count: UInt64) -> Address? {
     let (sum, overflow) = value.addingReportingOverflow(count)
     return overflow ? nil : Address(sum)
@@ -67,7 +67,7 @@ extension Address: ExpressibleByIntegerLiteral {
 
 /// Bytes that follow each other in an address space, up to the last one that there is.
 ///
-/// Made of any two numbers it is a range: what would lie behind the last address is cut off. None of
+/// Made of any two numbers it is a range: what would lie past the last address is cut off. None of
 /// its operations traps. A whole address space, of one byte more than 64 bits can count, lacks the
 /// last.
 public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
@@ -102,10 +102,10 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   /// The highest address in it; nil of an empty range.
   public var last: Address? { isEmpty ? nil : start &+ (byteCount &- 1) }
 
-  /// The address behind it; nil where it goes up to the last address.
+  /// The address after it; nil where it goes up to the last address.
   public var end: Address? { start.adding(byteCount) }
 
-  /// The address behind it, or the last one where there is none behind: to be shown, and to be
+  /// The address after it, or the last one where there is none: to be shown, and to be
   /// compared with.
   public var clampedEnd: Address { start.clampedAdding(byteCount) }
 
@@ -117,7 +117,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return distance
   }
 
-  /// True if all bytes of another are in this one; of an empty one, if it starts in it or right behind
+  /// True if all bytes of another are in this one; of an empty one, if it starts in it or right after
   /// it.
   public func contains(_ other: AddressRange) -> Bool {
     guard let distance = other.start.distance(above: start), distance <= byteCount else {
@@ -140,7 +140,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return last < address
   }
 
-  /// The bytes between this one and another; nil if that does not lie behind this one.
+  /// The bytes between this one and another; nil if that does not lie after this one.
   ///
   /// Ranges that touch have 0 between them.
   public func gap(before other: AddressRange) -> UInt64? {

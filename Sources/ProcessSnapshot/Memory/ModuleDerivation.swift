@@ -70,7 +70,7 @@ struct ModuleDerivation {
       ?? mappings.element(containing: address, by: \.range)?.path ?? ""
     let size =
       map.unsigned(.moduleSize) ?? headers?.loadedSize ?? mappedSize(from: address, path: path)
-    // Readers of minidumps want an address behind it.
+    // Readers of minidumps want an address after it.
     let room = Address.highest.wrappedDistance(above: address)
     return Candidate(
       address: address, size: min(max(size, 1), room), path: path,

@@ -44,7 +44,7 @@ package struct RangeSet: Sendable {
 }
 
 extension ProcessSnapshot {
-  /// The memory of stacks: each captured part that belongs to one, also behind a gap.
+  /// The memory of stacks: each captured part that belongs to one, also after a gap.
   package var stackMemory: RangeSet {
     RangeSet(
       threads.flatMap(\.stack).map(\.range)

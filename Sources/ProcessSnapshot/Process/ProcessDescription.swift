@@ -108,7 +108,7 @@ public struct ProcessDescription: Sendable, Equatable {
     return size << 10
   }
 
-  /// The words behind the label of a line of `statusText`; empty where there is no such line.
+  /// The words after the label of a line of `statusText`; empty where there is no such line.
   private func statusWords(_ label: String) -> [String] {
     let line = statusText?.split(separator: UInt8(ascii: "\n"))
       .first { $0.starts(with: label.utf8) }

@@ -89,7 +89,7 @@ extension ExceptionSnapshot {
 
   /// A system call that was trapped.
   public struct TrappedSystemCall: Sendable, Equatable {
-    /// `si_call_addr`: the instruction behind the call.
+    /// `si_call_addr`: the instruction after the call.
     public var address: Address
     /// `si_syscall`.
     public var number: Int32

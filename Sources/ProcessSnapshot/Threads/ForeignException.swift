@@ -50,7 +50,7 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The system's name for what is behind the code: the kernel's return code, or a signal; nil for others.
+  /// The system's name for what is after the code: the kernel's return code, or a signal; nil for others.
   ///
   /// Source: Apple mach/kern_return.h and mach/i386/exception.h.
   public var detail: String? {

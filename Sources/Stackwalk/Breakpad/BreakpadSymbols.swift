@@ -41,7 +41,7 @@ package struct BreakpadSymbols {
     moduleName = BreakpadNames.line(Self.moduleName(path))
   }
 
-  /// The name that a dump gives the module: that of the file behind links.
+  /// The name that a dump gives the module: that of the file after links.
   private static func moduleName(_ path: String) -> String {
     guard let resolved = unsafe realpath(path, nil) else {
       return path.split(separator: "/").last.map { String($0) } ?? path

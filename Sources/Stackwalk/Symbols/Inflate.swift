@@ -17,7 +17,7 @@ struct Inflate {
   ///
   /// - Parameters:
   ///   - bytes: holds the stream.
-  ///   - start: the index of its first byte; bytes behind its end are ignored.
+  ///   - start: the index of its first byte; bytes after its end are ignored.
   ///   - size: the announced size of the contents in bytes, bounded by the caller.
   /// - Returns: nil if the stream is damaged or its contents have another size.
   static func expand(_ bytes: [UInt8], from start: Int, size: Int) -> [UInt8]? {
@@ -185,7 +185,7 @@ struct Inflate {
     return false
   }
 
-  /// Compares the Adler-32 behind the stream.
+  /// Compares the Adler-32 after the stream.
   private mutating func checksumFits() -> Bool {
     position -= bitCount / 8
     guard let stored = input.littleEndian(at: position, as: UInt32.self)?.byteSwapped else {

@@ -141,7 +141,7 @@ package struct SymbolTable {
     entries.removeLast(entries.count - count)
   }
 
-  /// Removes the labels that lie in a function whose size is known: glibc has one behind the instruction of a
+  /// Removes the labels that lie in a function whose size is known: glibc has one after the instruction of a
   /// system call.
   private mutating func removeLabelsInFunctions() {
     var end: Address = 0
@@ -156,7 +156,7 @@ package struct SymbolTable {
   /// version, then by rank, then one with a size.
   ///
   /// libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address; a
-  /// version behind a single `@` is not the default.
+  /// version after a single `@` is not the default.
   private static func order(_ name: String, _ entry: Entry) -> (Int, Int, Int) {
     let isOld = name.contains("@") && !name.contains("@@")
     return (

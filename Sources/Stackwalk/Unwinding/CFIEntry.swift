@@ -31,7 +31,7 @@ struct CFIEntry {
 
   let section: CFISection
   let kind: Kind
-  /// Everything behind the length and the CIE pointer.
+  /// Everything after the length and the CIE pointer.
   let body: DWARFCursor
   /// The position of index 0 of `body`.
   let origin: UInt64
@@ -186,7 +186,7 @@ struct FDE {
     origin = entry.origin
   }
 
-  /// Reads the addresses that an FDE describes, and returns a cursor behind them.
+  /// Reads the addresses that an FDE describes, and returns a cursor after them.
   static func range(
     _ entry: CFIEntry, encoding: PointerEncoding
   ) -> (range: AddressRange, body: DWARFCursor)? {

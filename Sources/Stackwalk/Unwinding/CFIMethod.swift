@@ -44,7 +44,7 @@ struct CFIMethod: UnwindMethod {
       .cfa(row)
   }
 
-  /// Accepts an address behind a call, a signal trampoline, and a function that is returned to
+  /// Accepts an address after a call, a signal trampoline, and a function that is returned to
   /// without having called, as makecontext(3) sets it up.
   private func isPlausible(_ address: Address, in process: UnwindProcess) -> Bool {
     if process.check(returnAddress: address) != .notBehindCall { return true }

@@ -195,7 +195,7 @@ public struct CandidateFrames {
     return Self.record(entries[index + 1])
   }
 
-  /// The frame to which the chain led behind those that were folded.
+  /// The frame to which the chain led after those that were folded.
   private mutating func stepOverFolded(from index: Int) -> Int? {
     let next = index + 1
     guard next < entries.count, let record = Self.record(entries[next]) else { return nil }

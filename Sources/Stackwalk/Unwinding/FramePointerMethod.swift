@@ -24,7 +24,7 @@ struct FramePointerMethod: UnwindMethod {
   }
 }
 
-/// The caller's frame pointer and, behind it, the return address, on both architectures.
+/// The caller's frame pointer and, after it, the return address, on both architectures.
 struct FrameRecord {
   let framePointer: Address
   let returnAddress: Address
@@ -52,7 +52,7 @@ struct FrameRecord {
     Address(framePointer.value & ~(1 << 60))
   }
 
-  /// Checks that the return address is behind a call, or a signal trampoline.
+  /// Checks that the return address is after a call, or a signal trampoline.
   func isPlausible(in process: UnwindProcess) -> Bool {
     process.check(returnAddress: returnAddress) != .notBehindCall
       || SignalFrameMethod.isTrampoline(at: returnAddress, in: process)

@@ -65,7 +65,7 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// Bytes of code that no function with a system call in it has before or behind that.
+  /// Bytes of code that no function with a system call in it has before or after that.
   private static let wrapperSize: UInt64 = 4096
 
   /// For an arm64 function that is known only by its code: the bytes that it has on the stack, if the link register

@@ -37,7 +37,7 @@ enum LeafReturn {
   /// Branches, exceptions and system instructions, whose lowest bits are no register.
   private static func isBranch(_ word: UInt32) -> Bool { word & 0x1C00_0000 == 0x1400_0000 }
 
-  /// B, BL, BR, BLR and their kin; not conditional branches, and not SVC, behind which the code continues.
+  /// B, BL, BR, BLR and their kin; not conditional branches, and not SVC, after which the code continues.
   private static func leavesLine(_ word: UInt32) -> Bool {
     word & 0x7C00_0000 == 0x1400_0000 || word & 0xFE00_0000 == 0xD600_0000
   }
@@ -68,7 +68,7 @@ enum LeafReturn {
     if isAddition { return word & 31 == 31 && word & 0x2000_0000 == 0 }
     guard word & 0x0A00_0000 == 0x0800_0000, word >> 5 & 31 == 31 else { return false }
     let isPair = word & 0x3A00_0000 == 0x2800_0000
-    // Pairs that are written back, and single registers before or behind the access.
+    // Pairs that are written back, and single registers before or after the access.
     return isPair ? word >> 23 & 1 == 1 : word & 0x3B20_0400 == 0x3800_0400
   }
 }

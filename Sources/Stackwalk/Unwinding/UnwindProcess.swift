@@ -136,7 +136,7 @@ final class UnwindProcess {
   }
 
   /// Recognizes the functions that the kernel starts threads and programs in, by their names or, in
-  /// a stripped libc, by the code behind the call, which never returns.
+  /// a stripped libc, by the code after the call, which never returns.
   func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
       return false
@@ -204,7 +204,7 @@ final class UnwindProcess {
   }
 
   /// The captured memory around an address up to the end of its stack: with what a cap left out of that, and
-  /// without what a core file has behind it.
+  /// without what a core file has after it.
   func stack(around address: Address) -> AddressRange? {
     guard let region = snapshot.memory.region(containing: address) else { return nil }
     guard let last = wholeStack(around: address)?.last, last > address else { return region.range }

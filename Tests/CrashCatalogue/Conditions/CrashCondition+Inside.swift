@@ -208,9 +208,6 @@ extension CrashCondition {
       condition.largestSignalFrame = size - 700
       condition.excluded["file-size-limit"] = "lowers the limit again while the dump is written"
       if name == "handlers-on-8k" {
-        // The stacks below the handlers are not in the dump. The bytes that tell what threads wait for, and of objects, may
-        // lie there, and lead to one frame more; a private report has none of them.
-        condition.comparesPrivateFrames = false
         for crash in KnownCrash.all where !bare.contains(crash.kind) {
           condition.excluded[crash.kind] = "needs more stack than is there"
         }

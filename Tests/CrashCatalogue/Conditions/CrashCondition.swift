@@ -39,8 +39,6 @@ public struct CrashCondition: Sendable {
   public var endsOtherwise = false
   /// False where the output is a debugger's, or another handler's that has no stack without ours.
   var comparesOutput = true
-  /// False where a private report may have fewer frames than the whole one.
-  var comparesPrivateFrames = true
   /// False where a dump has no mappings: then nothing is explained by them.
   var knowsMappings = true
   /// False where a dump has registers alone: no function is named.

@@ -84,7 +84,7 @@ import Testing
       #expect(copy(memory, pages.address(0), count: 1) == [1])
       pages.fill(0, with: 9)
       #expect(copy(memory, pages.address(0), count: 1) == [1])
-      #expect(copy(memory.uncached, pages.address(0), count: 1) == [9])
+      #expect(copy(memory.uncached(0), pages.address(0), count: 1) == [9])
       cache.removeAll()
       #expect(copy(memory, pages.address(0), count: 1) == [9])
     }

@@ -12,9 +12,8 @@ struct SystemCallTests {
   /// The most for each thread that answers its stop signal: two files of /proc with three calls each, a
   /// question of pagemap, and four by which it stops.
   private static let perThread = 11.5
-  /// The most in a crash of one thread, with the summary on standard error; some 25 of them read the objects that
-  /// registers and the stack point to (decision 34).
-  private static let fixed = 225
+  /// The most in a crash of one thread, with the summary on standard error.
+  private static let fixed = 200
 
   @Test("Each thread that answers costs 11.5 at most")
   func threads() async throws {

@@ -38,7 +38,8 @@ import Testing
       // A crash that is survived, and the next.
       let survived = try await InjectedRun(["chain", "longjmp"], .none)
       made.formUnion(survived.report.calls.map(\.number))
-      // By restart_syscall the kernel goes on with a call that a stop of the injector's has interrupted.
+      // Made by the kernel to continue a wait that a stop of the injector's interrupted: in some runs only. The
+      // document has it outside its table.
       let names = Set(made.map { SystemCallNames.name($0) ?? "\($0)" }).subtracting([
         "restart_syscall"
       ])

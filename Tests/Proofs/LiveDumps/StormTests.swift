@@ -64,7 +64,7 @@ import Testing
     private let process: Int32
     /// Never stands for another process, however late a signal is sent.
     private let descriptor: Int32
-    private let signals: RunRecord.Signals
+    private let signals: OwnerSignals
     private let isOver = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
 

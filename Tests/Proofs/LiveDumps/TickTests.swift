@@ -3,6 +3,7 @@ import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import Glibc
+import IntermediateDump
 import PendingDumps
 import ProcessSnapshot
 import Synchronization

@@ -40,6 +40,9 @@ struct Disassembly {
 
   var symbols: Dictionary<String, (start: UInt64, size: UInt64)>.Keys { places.keys }
 
+  /// Start and size of a function, as the file has them.
+  func place(of name: String) -> (start: UInt64, size: UInt64)? { places[name] }
+
   /// Reads functions by name; those that are not in the program are not in the result.
   func functions(_ names: some Collection<String>) throws -> [String: Function] {
     var result: [String: Function] = [:]

@@ -99,7 +99,7 @@ struct MemoryWriter {
     if count > 0 { capture.writer.finishProperty(count: count) }
   }
 
-  /// Writes the text that a pointer leads to, behind some bytes.
+  /// Writes the text that a pointer leads to, after some bytes.
   @_noLocks
   func writeText(
     _ key: IntermediateDumpKey, atPointer pointer: UInt64, skipping: UInt64, limit: Int

@@ -33,7 +33,7 @@ struct TaskFinder {
     scratch.setWord(TaskFinder.followedOffset, 0)
   }
 
-  /// Reads the blocks of as many threads as fit, by one call; returns the thread behind them.
+  /// Reads the blocks of as many threads as fit, by one call; returns the thread after them.
   @_noLocks
   func readBlocks(of threads: ThreadTable, from first: Int) -> Int {
     stage.removeAll()

@@ -23,7 +23,7 @@ struct WordSanitizer {
   ///
   /// - Parameters:
   ///   - place: the copy.
-  ///   - address: of the memory; a word that begins before it or ends behind it is replaced.
+  ///   - address: of the memory; a word that begins before it or ends after it is replaced.
   @_noLocks
   func sanitize(_ place: UnsafeMutableRawPointer, copyOf address: UInt64, count: Int) {
     let toWord = Int(truncatingIfNeeded: (0 &- address) & 7)

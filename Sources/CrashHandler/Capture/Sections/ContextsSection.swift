@@ -24,7 +24,7 @@ extension Capture {
 
 /// Finds the contexts of `withContext`, and the breadcrumbs of the crashing thread's work.
 ///
-/// A value that is found but does not validate is left out with all behind it, which other values
+/// A value that is found but does not validate is left out with all that follow, which other values
 /// have taken the place of.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/TaskLocal.h, class Item; of a thread without a

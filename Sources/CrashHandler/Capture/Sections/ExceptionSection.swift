@@ -13,7 +13,7 @@ extension SectionRow {
 @c(pm_write_exception) @_noLocks
 func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // The thread first: a dump torn anywhere behind it still names it.
+  // The thread first: a dump torn anywhere after it still names it.
   capture.writer.startMap(.exception)
   capture.writer.identifier(.exceptionThreadID, capture.session.exception.threadID)
   // Else no signal came, and the runtime's last message is of something else.
@@ -79,16 +79,12 @@ extension Capture {
     guard signal.number == SIGSEGV, signal.code == SEGV_MAPERR,
       let information = signal.information
     else { return }
-    let descriptor = proc.open(named: "thread-self/pagemap")
-    guard descriptor >= 0 else { return }
-    var word: UInt64 = 0
-    let offset = Int64(
-      bitPattern: information.faultAddress / installed.images.pageSize &* 8)
-    if unsafe pm_pread(descriptor, &word, 8, offset) == 8 { writer.unsigned(.faultPage, word) }
-    _ = pm_close(descriptor)
+    if let entry = session.resident.entry(information.faultAddress) {
+      writer.unsigned(.faultPage, entry)
+    }
   }
 
-  /// Writes the texts that two pointers lead to; libc's begins behind its size, see
+  /// Writes the texts that two pointers lead to; libc's begins after its size, see
   /// `pm_abort_message_pointer`.
   fileprivate func writeMessages() {
     let (text, limit) = (regions, 16384)

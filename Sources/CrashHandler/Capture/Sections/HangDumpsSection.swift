@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Removes the dumps of hangs that a finished crash dump has overtaken; behind the dump, where a fault
+/// Removes the dumps of hangs that a finished crash dump has overtaken; after the dump, where a fault
 /// costs nothing of it.
 ///
 /// RUNS-DURING-CRASH.

@@ -31,14 +31,16 @@ private struct ObjectWriter {
   /// Bytes of the stack that are searched.
   private static var stackSize: Int { 4096 }
   private static var objectSize: Int { 64 }
+  /// Metadata, reference counts, and the type of an error.
+  private static var headSize: Int { 24 }
   /// Of a class's metadata up to its descriptor, and with the words that may be generic arguments.
   private static var classSize: Int { 48 }
-  private static var argumentsSize: UInt64 { 256 }
+  private static var argumentsSize: Int { 256 }
   /// Bytes of all regions; the dump's own size bounds them too.
   private static var byteLimit: UInt64 { 4096 }
   /// Addresses that are remembered; what the bytes allow is fewer, mostly.
   private static var regionLimit: UInt64 { 256 }
-  /// Offset in scratch memory of the addresses that were written, behind the stack.
+  /// Offset in scratch memory of the addresses that were written, after the stack.
   private static var writtenOffset: Int { 4096 }
 
   private let memory: SafeMemory
@@ -46,10 +48,16 @@ private struct ObjectWriter {
   private let mappings: MappingTable
   private let scratch: Scratch
   private let limit: UInt64
-  /// Offsets in scratch memory: bytes and regions written.
+  /// The first words of what may be objects, their metadata, and the types that these and boxes name.
+  private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
+  /// Offsets in scratch memory: bytes and regions written, and one type's first words.
   private static var bytesOffset: Int { 8192 }
   private static var countOffset: Int { 8200 }
-  private static var stageOffset: Int { 8208 }
+  private static var headOffset: Int { 8208 }
+  // With its table a stage of 32 ranges of `objectSize` or less takes less than 4 KiB.
+  private static var objectsOffset: Int { 8448 }
+  private static var contentsOffset: Int { 12544 }
+  private static var typesOffset: Int { 16640 }
 
   @_noLocks
   init(_ capture: Capture) {
@@ -57,6 +65,9 @@ private struct ObjectWriter {
     regions = capture.cachedRegions
     mappings = capture.session.mappings
     scratch = capture.session.scratch
+    objects = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.objectsOffset))
+    types = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.typesOffset))
+    contents = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.contentsOffset))
     let share = capture.writer.size / 50
     limit = share < ObjectWriter.byteLimit ? share : ObjectWriter.byteLimit
     scratch.setWord(ObjectWriter.bytesOffset, 0)
@@ -70,78 +81,168 @@ private struct ObjectWriter {
     writeObjects(scratch.bytes(count: count), isOnStack: true)
   }
 
-  /// Writes the objects that words point to: the heads of as many as a stage has room for are read by one
-  /// call.
+  /// Writes the objects that words point to: as many at a time as a stage has room for, by three reads.
   private func writeObjects(_ words: Bytes, isOnStack: Bool) {
-    let stage = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.stageOffset))
     var offset = 0
     while offset &+ 8 <= words.count {
-      stage.removeAll()
-      var end = offset
-      var count = 0
-      while end &+ 8 <= words.count, count < Int(PM_COPIED_RANGES) {
-        if isCandidate(words.word(end)), stage.add(words.word(end), count: 16) { count &+= 1 }
-        end &+= 8
-      }
-      stage.read()
-      while offset < end {
-        let object = words.word(offset)
+      objects.removeAll()
+      while offset &+ 8 <= words.count, !objects.isFull {
+        let word = words.word(offset)
         offset &+= 8
-        if let head = stage.bytes(object, count: 16) {
-          writeObject(object, head.word(0), head.word(8), isOnStack: isOnStack)
+        if isCandidate(word) {
+          add(
+            word, to: objects, isOnStack ? ObjectWriter.objectSize : ObjectWriter.headSize,
+            or: ObjectWriter.headSize)
         }
       }
+      objects.read()
+      readTypes()
+      readContents()
+      var index = 0
+      while index < objects.count {
+        if let head = head(ofObject: index) {
+          writeObject(objects.address(index), head, isOnStack: isOnStack)
+        }
+        index &+= 1
+      }
     }
+  }
+
+  /// Reads the metadata of the objects.
+  private func readTypes() {
+    types.removeAll()
+    var index = 0
+    while index < objects.count {
+      if let head = head(ofObject: index) {
+        let toPageEnd = 4096 &- Int(truncatingIfNeeded: head.word(0) & 4095)
+        add(
+          head.word(0), to: types, ObjectWriter.argumentsSize,
+          or: toPageEnd > ObjectWriter.classSize ? toPageEnd : ObjectWriter.classSize)
+      }
+      index &+= 1
+    }
+    types.read()
+  }
+
+  /// Reads the types that boxes hold, and those that may be generic arguments of classes.
+  private func readContents() {
+    contents.removeAll()
+    var index = 0
+    while index < objects.count {
+      if let head = head(ofObject: index), let type = type(head.word(0)) {
+        switch type.word(0) {
+        case 0 where ObjectWriter.isClass(type):
+          var offset = 56
+          while offset < ObjectWriter.classEnd(type) {
+            addContent(type.word(offset))
+            offset &+= 8
+          }
+        case 0x500: addContent(type.word(16))
+        case 0x501: addContent(head.word(16))
+        default: break
+        }
+      }
+      index &+= 1
+    }
+    contents.read()
+  }
+
+  private func addContent(_ metadata: UInt64) {
+    if isCandidate(metadata) { add(metadata, to: contents, ObjectWriter.classSize, or: 32) }
+  }
+
+  /// Adds a range that is not there yet: of fewer bytes where so many cannot be read.
+  private func add(_ address: UInt64, to stage: MemoryStage, _ count: Int, or fewer: Int) {
+    guard stage.index(of: address) == nil, !stage.add(address, count: count) else { return }
+    stage.add(address, count: fewer)
+  }
+
+  /// The first words of an object, if the first two can be those of one.
+  private func head(ofObject index: Int) -> Bytes? {
+    guard let head = objects.bytes(index), isCandidate(head.word(0)),
+      ObjectWriter.countsReferences(head.word(8))
+    else { return nil }
+    return head
+  }
+
+  /// The first words of metadata; nil if they cannot be read.
+  ///
+  /// Those that no stage holds stay in memory until the next.
+  private func type(_ metadata: UInt64) -> Bytes? {
+    if let index = types.index(of: metadata), let bytes = types.bytes(index) { return bytes }
+    if let index = contents.index(of: metadata), let bytes = contents.bytes(index) { return bytes }
+    let place = scratch.dropFirst(ObjectWriter.headOffset)
+    let count = memory.copy(metadata, to: place, count: ObjectWriter.classSize)
+    return count < 8 ? nil : place.bytes(count: count)
   }
 
   private func isCandidate(_ word: UInt64) -> Bool { word & 7 == 0 && isData(word) }
 
-  /// Writes the object at an address, if one is there.
-  private func writeObject(
-    _ object: UInt64, _ metadata: UInt64, _ counts: UInt64, isOnStack: Bool
-  ) {
-    guard isCandidate(metadata), ObjectWriter.countsReferences(counts),
-      let kind = memory.word(metadata)
-    else { return }
-    switch kind {
-    case 0: writeClass(metadata)
+  /// Writes the object at an address, if its metadata has a known kind.
+  private func writeObject(_ object: UInt64, _ head: Bytes, isOnStack: Bool) {
+    let metadata = head.word(0)
+    guard let type = type(metadata) else { return }
+    switch type.word(0) {
+    case 0 where ObjectWriter.isClass(type): writeClass(metadata, type)
     // Of captured variables; of a box and of an error, which say what is in them; of a task.
-    case 0x400, 0x502: write(metadata, count: 24)
+    case 0x400, 0x502: write(metadata, type.prefix(24))
     case 0x500:
-      write(metadata, count: 24)
-      writeType(memory.word(metadata &+ 16) ?? 0)
+      let content = type.word(16)
+      write(metadata, type.prefix(24))
+      writeType(content)
     case 0x501:
-      write(metadata, count: 8)
-      writeType(memory.word(object &+ 16) ?? 0)
+      write(metadata, type.prefix(8))
+      writeType(head.word(16))
     default: return
     }
     // What registers point at is in the dump.
-    write(object, count: isOnStack ? ObjectWriter.objectSize : 0)
+    if isOnStack { write(object, head) }
   }
 
-  /// Writes the metadata of a class up to its descriptor, and of the words behind it those that point to
+  /// Writes the metadata of a class up to its descriptor, and of the words after it those that point to
   /// types, with these: they may be its generic arguments.
-  private func writeClass(_ metadata: UInt64) {
-    write(metadata, count: ObjectWriter.classSize)
-    // The size of all of it, and of what lies before its address.
-    let sizes = memory.word(metadata &+ 32) ?? 0
-    let size = (sizes & 0xFFFF_FFFF) &- (sizes &>> 32)
-    let end = size < ObjectWriter.argumentsSize ? size : ObjectWriter.argumentsSize
-    var place = metadata &+ 56
-    while place < metadata &+ end {
-      if writeType(memory.word(place) ?? 0) { write(place, count: 8) }
-      place &+= 8
+  private func writeClass(_ metadata: UInt64, _ type: Bytes) {
+    let end = ObjectWriter.classEnd(type)
+    write(metadata, type.prefix(ObjectWriter.classSize))
+    var offset = 56
+    while offset < end {
+      if writeType(type.word(offset)) {
+        write(
+          metadata &+ UInt64(truncatingIfNeeded: offset), type.dropFirst(offset).prefix(8))
+      }
+      offset &+= 8
     }
   }
 
   /// Writes the metadata at an address, if it is that of a type; returns whether it is.
   @discardableResult
   private func writeType(_ metadata: UInt64) -> Bool {
-    guard metadata & 7 == 0, isData(metadata), let kind = memory.word(metadata),
-      kind == 0 || (kind >= 0x200 && kind <= 0x306)
-    else { return false }
-    write(metadata, count: kind == 0 ? ObjectWriter.classSize : 32)
+    guard isCandidate(metadata), let type = type(metadata) else { return false }
+    let kind = type.word(0)
+    guard kind == 0 ? ObjectWriter.isClass(type) : kind >= 0x200 && kind <= 0x306 else {
+      return false
+    }
+    write(metadata, type.prefix(kind == 0 ? ObjectWriter.classSize : 32))
     return true
+  }
+
+  /// The offset after the last word of a class's metadata that may be read, of those that were.
+  private static func classEnd(_ type: Bytes) -> Int {
+    // The size of all of it, and of what lies before its address.
+    let sizes = type.word(32)
+    let size = (sizes & 0xFFFF_FFFF) &- (sizes &>> 32)
+    return size < UInt64(truncatingIfNeeded: type.count)
+      ? Int(truncatingIfNeeded: size) : type.count
+  }
+
+  /// True for metadata of a class.
+  ///
+  /// Its kind is 0, as that of any zeros. So the size of the metadata, the size before its address and the
+  /// descriptor must fit too.
+  private static func isClass(_ head: Bytes) -> Bool {
+    let (sizes, descriptor) = (head.word(32), head.word(40))
+    let size = sizes & 0xFFFF_FFFF
+    return size >= 48 && sizes &>> 32 < size && descriptor >= 0x10000 && descriptor & 3 == 0
   }
 
   /// True for a word that can count an object's references.
@@ -150,11 +251,12 @@ private struct ObjectWriter {
       || (word &>> 63 == 0 && word & 1 == 1 && word & 0xFFFF_FFFF > 1)
   }
 
-  private func write(_ address: UInt64, count: Int) {
-    let (bytes, written) = (
+  /// Writes a region, unless it was written or there is no room for it.
+  private func write(_ address: UInt64, _ bytes: Bytes) {
+    let (size, written) = (
       scratch.word(ObjectWriter.bytesOffset), scratch.word(ObjectWriter.countOffset)
     )
-    let total = bytes &+ UInt64(truncatingIfNeeded: count)
+    let total = size &+ UInt64(truncatingIfNeeded: bytes.count)
     guard total <= limit, written < ObjectWriter.regionLimit else { return }
     var index = 0
     while index < Int(truncatingIfNeeded: written) {
@@ -164,7 +266,7 @@ private struct ObjectWriter {
     scratch.setWord(ObjectWriter.writtenOffset &+ index &* 8, address)
     scratch.setWord(ObjectWriter.countOffset, written &+ 1)
     scratch.setWord(ObjectWriter.bytesOffset, total)
-    if count > 0 { _ = regions.writeReadable(address, count: count) }
+    regions.write(address, bytes)
   }
 
   /// True for an address that can be read, and not executed: there is no object in code.

@@ -24,10 +24,10 @@ func pm_write_pointed_memory(_ argument: UnsafeMutableRawPointer) {
 private struct WaitWriter {
   /// Threads taken at most.
   private static var limit: Int { 256 }
-  /// Bytes in front of a word, where a `pthread_rwlock_t` begins, and of both with those behind it.
+  /// Bytes in front of a word, where a `pthread_rwlock_t` begins, and of both with those after it.
   private static var bytesBelow: UInt64 { 16 }
   private static var size: Int { 56 }
-  /// Offset in scratch memory of the words' contents, behind 16 bytes for each thread.
+  /// Offset in scratch memory of the words' contents, after 16 bytes for each thread.
   private static var stageOffset: Int { 8192 }
   /// Queues that are written of one call of `sync`: the queue itself, and those that it targets.
   private static var queueLimit: Int { 4 }
@@ -60,7 +60,7 @@ private struct WaitWriter {
     capture.writer.end()
   }
 
-  /// Puts the address of each thread's word into scratch memory, and the thread behind it.
+  /// Puts the address of each thread's word into scratch memory, and the thread after it.
   ///
   /// - Returns: their number.
   private func findWords() -> Int {
@@ -122,7 +122,7 @@ private struct WaitWriter {
     return found == instruction ? word : nil
   }
 
-  /// Reads as many words as fit, by one call; returns the one behind them.
+  /// Reads as many words as fit, by one call; returns the one after them.
   private func readWords(from first: Int, to count: Int) -> Int {
     stage.removeAll()
     var index = first
@@ -141,7 +141,7 @@ private struct WaitWriter {
     } else {
       regions.writeRegion(start(index), count: WaitWriter.size)
     }
-    // The event's value is UINT32_MAX, and its thread's ID is behind it.
+    // The event's value is UINT32_MAX, and its thread's ID is after it.
     let (event, thread) = (scratch.word(index &* 16), scratch.word(index &* 16 &+ 8))
     if words.word(Int(WaitWriter.bytesBelow)) == thread &<< 32 | 0xFFFF_FFFF { writeQueues(event) }
   }

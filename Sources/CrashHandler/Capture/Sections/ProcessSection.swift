@@ -35,7 +35,7 @@ extension Capture {
     }
     var count = unsafe proc.read(named: "self/status", into: place, capacity: capacity)
     var scanner = unsafe TextScanner(place, count: count)
-    // The first thread has ended: this one tells of the memory, behind what is the process's.
+    // The first thread has ended: this one tells of the memory, after what is the process's.
     if count > 0, !scanner.find("VmSize:") {
       unsafe count &+= proc.read(
         named: "thread-self/status", into: place + count, capacity: capacity &- count)

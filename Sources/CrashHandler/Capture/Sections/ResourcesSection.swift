@@ -81,13 +81,9 @@ extension Capture {
   /// Source: Linux Documentation/admin-guide/cputopology.rst.
   fileprivate func writeProcessorCount() {
     guard !proc.isMissing else { return }
-    let descriptor = unsafe Int32(
-      truncatingIfNeeded: pm_openat(
-        AT_FDCWD, ProcReader.characters("/sys/devices/system/cpu/online"), O_RDONLY | O_CLOEXEC))
-    guard descriptor >= 0 else { return }
     let scratch = session.scratch
-    let count = unsafe ProcReader.fill(scratch.address, capacity: 1024, from: descriptor)
-    _ = pm_close(descriptor)
+    let count = unsafe proc.read(
+      named: "/sys/devices/system/cpu/online", into: scratch.address, capacity: 1024)
     var text = scratch.text(count: count)
     var processors: UInt64 = 0
     while text.current >= 0x30, text.current <= 0x39 {

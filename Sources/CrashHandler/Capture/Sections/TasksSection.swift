@@ -23,7 +23,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 private struct TaskWriter {
   /// Tasks taken at most.
   private static var limit: Int { 256 }
-  /// Offset in scratch memory of the addresses, behind their count.
+  /// Offset in scratch memory of the addresses, after their count.
   private static var addressesOffset: Int { 16 }
   /// Slabs of the first task that are kept, and of each other: a slab is 1 KiB unless a function
   /// needs more.
@@ -141,7 +141,7 @@ private struct TaskWriter {
     return total
   }
 
-  /// The slab behind one, 0 behind the last; nil for what is no slab.
+  /// The slab after one, 0 after the last; nil for what is no slab.
   private func next(_ slab: UInt64) -> UInt64? {
     guard slab != 0, memory.word(slab) == finder.facts.slab_metadata else { return nil }
     return memory.word(slab &+ 8)

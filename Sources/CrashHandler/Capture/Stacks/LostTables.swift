@@ -45,7 +45,7 @@ struct LostTables {
     #if arch(arm64)
       if context.linkRegister &- image.start < size { return true }
     #endif
-    // From behind the guard, where the stack has overflowed.
+    // From the end of the guard, where the stack has overflowed.
     guard var place = memory.firstReadable(from: (context.stackPointer &+ 7) & ~7) else {
       return false
     }

@@ -38,7 +38,7 @@ struct ThreadWriter {
     }
   }
 
-  /// Reads the stacks of as many threads as fit, by one call; returns the thread behind them.
+  /// Reads the stacks of as many threads as fit, by one call; returns the thread after them.
   private func readStacks(of threads: ThreadTable, from first: Int, limit: Int) -> Int {
     stage.removeAll()
     var index = first

@@ -56,7 +56,7 @@ struct BreadcrumbRing {
     let whole = BreadcrumbRing.whole(number)
     guard unsafe pm_atomic_load_64(word) == whole else { return -1 }
     unsafe pm_copy_bytes(place, slot, BreadcrumbRing.stride)
-    // By a swap, which unlike a load is ordered behind the copying.
+    // By a swap, which unlike a load is ordered after the copying.
     guard unsafe pm_atomic_compare_exchange_64(word, whole, whole) == whole else { return -1 }
     let counts = unsafe place.loadUnaligned(fromByteOffset: 28, as: UInt32.self)
     let (count, metadataCount) = (counts & 0xFF, counts &>> 8 & 0xFF)

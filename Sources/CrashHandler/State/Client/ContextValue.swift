@@ -70,7 +70,7 @@ struct ContextValue {
     let next: Int
   }
 
-  /// The context at an offset, from 0 on; nil behind the last.
+  /// The context at an offset, from 0 on; nil after the last.
   @_noLocks
   func entry(_ offset: Int) -> Entry? {
     guard offset >= 0, offset &+ 2 <= textCount else { return nil }

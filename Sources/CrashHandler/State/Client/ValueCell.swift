@@ -73,7 +73,7 @@ struct ValueCell {
       if count <= capacity && keyCount <= count {
         unsafe pm_copy_bytes(place, source + ValueCell.headerSize, count)
       }
-      // By a swap, which unlike a load is ordered behind the copying. Only the version matters: a
+      // By a swap, which unlike a load is ordered after the copying. Only the version matters: a
       // buffer is not written before another value was shown.
       let after = self.state
       guard after.version == state.version, exchange(after, after) else { continue }

@@ -28,7 +28,7 @@ struct WorkRings {
   /// Breadcrumbs of a ring.
   static var ringCount: Int { @_noLocks get { 16 } }
   /// Offsets of three tables of words by ring, its work, its last use and the number of its next
-  /// breadcrumb, and of the rings behind them.
+  /// breadcrumb, and of the rings after them.
   static var usesOffset: Int { @_noLocks get { 4096 } }
   private static var nextsOffset: Int { 8192 }
   private static var ringsOffset: Int { 12288 }
@@ -69,7 +69,7 @@ struct WorkRings {
   /// Copies each breadcrumb of a work, those of a ring oldest first; a work may have several rings.
   ///
   /// - Parameters:
-  ///   - next: where to begin; the place behind the breadcrumb found, afterwards.
+  ///   - next: where to begin; the place after the breadcrumb found, afterwards.
   ///   - place: at least `BreadcrumbRing.stride` bytes.
   /// - Returns: bytes of its text; -1 if there are no more.
   @_noLocks

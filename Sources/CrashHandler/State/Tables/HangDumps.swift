@@ -8,7 +8,7 @@ internal import IntermediateDump
 @safe
 struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
-  /// The head of an entry; behind it the names of dump, run record and FIFO.
+  /// The head of an entry; after it the names of dump, run record and FIFO.
   private struct Entry {
     /// 0 free, 1 being filled, 2 valid, 3 valid until exit.
     let state: UInt32

@@ -24,7 +24,7 @@ struct ResidentPages {
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private(set) var file = HeldFile()
-  /// Calls of `forget`, from bit 44 on: no window has so high a number.
+  /// Calls of `forget`, from bit 44 on, and the attempt of `again` from bit 56 on: no window has so high a number.
   private var generation: UInt64 = 0
 
   /// - Parameters:
@@ -46,9 +46,28 @@ struct ResidentPages {
     forget()
   }
 
+  /// The kernel's word on the page of an address; nil where it gives none.
+  @_noLocks
+  func entry(_ address: UInt64) -> UInt64? {
+    var word: UInt64 = 0
+    let offset = Int64(bitPattern: address / pageSize &* 8)
+    guard isOpen, unsafe pm_pread(file.descriptor, &word, 8, offset) == 8 else { return nil }
+    return word
+  }
+
   /// Forgets what was read, for threads have run since.
   @_noLocks
   mutating func forget() { generation &+= 1 &<< 44 }
+
+  /// The same pages, asked for anew: a thread that still runs may have mapped some since.
+  ///
+  /// - Parameter attempt: 0 for what was read before, up to 64, another one each time.
+  @_noLocks
+  func again(_ attempt: UInt64) -> ResidentPages {
+    var pages = self
+    pages.generation |= attempt &<< 56
+    return pages
+  }
 
   /// Counts the bytes from an address on that are alike: all of pages that are here, or none.
   ///
@@ -91,7 +110,7 @@ struct ResidentPages {
     memory.setWord(offset, 0)
     var (page, bits) = (0, UInt64(0))
     while page < ResidentPages.window {
-      // A refusal says nothing about the page; behind the answer's end is no address of a program.
+      // A refusal says nothing about the page; after the answer's end is no address of a program.
       let isHere =
         result < 0
         || page &* 8 < result && entries.word(page &* 8) & ResidentPages.presentOrSwapped != 0

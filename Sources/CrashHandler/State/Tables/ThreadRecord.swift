@@ -40,7 +40,7 @@ struct ThreadRecord {
     }
   }
 
-  /// The head of a record; behind it the texts of the name and of the system call.
+  /// The head of a record; after it the texts of the name and of the system call.
   struct Fields {
     /// A `Status`, which the thread itself changes too.
     fileprivate let status: UInt32

@@ -9,14 +9,6 @@ struct FileSizeLimit {
   private var limit = pm_limit()
   private var isRaised = false
 
-  /// False where the process may write files of any size.
-  static var isSet: Bool {
-    @_noLocks get {
-      var limit = pm_limit()
-      return unsafe pm_file_size_limit(nil, &limit) != 0 || limit.soft != .max
-    }
-  }
-
   /// - Parameter isRaised: false to leave the limit alone.
   @_noLocks
   init(isRaised: Bool) {

@@ -1,6 +1,5 @@
 internal import CSignalSafe
 internal import IntermediateDump
-internal import PendingDumps
 
 /// The run record beside a locked file that is not made by `startHandler`: a forked child's, or the
 /// next one of a process that continues after a crash.
@@ -31,7 +30,7 @@ extension Capture {
       takesRequests: installed.takesRequests)
     properties.launchTime = run.launchTime
     properties.toldStacks = pm_told_stacks_place()
-    properties.signals = RunRecord.Signals(
+    properties.signals = OwnerSignals(
       crash: installed.signals.crashes, stop: UInt32(bitPattern: installed.signals.stop),
       watchdog: UInt32(bitPattern: installed.signals.watchdog))
     unsafe properties.write(to: &writer, bootID: run.bootID, count: run.bootIDCount)

@@ -21,6 +21,12 @@ struct AbsentPages {
     self.proc = proc
   }
 
+  /// - Parameter attempt: see `ResidentPages.again`.
+  @_noLocks
+  func again(_ attempt: UInt64) -> AbsentPages {
+    AbsentPages(resident: resident.again(attempt), mappings: mappings, proc: proc)
+  }
+
   /// Copies up to `count` bytes, of one mapping; returns the number that could be read.
   @_noLocks
   func copy(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {

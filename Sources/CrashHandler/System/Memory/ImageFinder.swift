@@ -93,7 +93,7 @@ struct ImageFinder {
 
   // MARK: - The images
 
-  /// The next image; nil behind the last.
+  /// The next image; nil after the last.
   ///
   /// Its index in the table is `current`.
   @_noLocks

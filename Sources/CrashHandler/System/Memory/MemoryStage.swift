@@ -28,8 +28,27 @@ struct MemoryStage {
     scratch.setWord(8, 0)
   }
 
-  /// Adds a range to be read; false if it may not be, is not in memory, or there is no room for it.
+  /// The ranges that were added.
+  var count: Int { @_noLocks get { Int(truncatingIfNeeded: scratch.word(0)) } }
+  var isFull: Bool { @_noLocks get { count == Int(PM_COPIED_RANGES) } }
+
+  /// The address of a range.
   @_noLocks
+  func address(_ index: Int) -> UInt64 { scratch.word(MemoryStage.rangesOffset &+ index &* 16) }
+
+  /// The first range that begins at an address; nil if there is none.
+  @_noLocks
+  func index(of address: UInt64) -> Int? {
+    var index = 0
+    while index < count {
+      if self.address(index) == address { return index }
+      index &+= 1
+    }
+    return nil
+  }
+
+  /// Adds a range to be read; false if it may not be, is not in memory, or there is no room for it.
+  @_noLocks @discardableResult
   func add(_ address: UInt64, count: Int) -> Bool {
     let number = Int(truncatingIfNeeded: scratch.word(0))
     let size = Int(truncatingIfNeeded: scratch.word(8))
@@ -60,20 +79,27 @@ struct MemoryStage {
   /// The bytes of a range; nil if it was not read whole.
   @_noLocks
   func bytes(_ address: UInt64, count: Int) -> Bytes? {
-    let number = Int(truncatingIfNeeded: scratch.word(0))
-    let size = Int(truncatingIfNeeded: scratch.word(8))
-    var index = 0
-    var start = 0
-    while index < number {
-      let offset = MemoryStage.rangesOffset &+ index &* 16
-      let length = Int(truncatingIfNeeded: scratch.word(offset &+ 8))
-      if scratch.word(offset) == address, length == count {
-        guard start &+ length <= size else { return nil }
-        return scratch.bytes(MemoryStage.dataOffset &+ start, count: count)
-      }
-      start &+= length
-      index &+= 1
+    guard let index = index(of: address), let bytes = bytes(index), bytes.count == count else {
+      return nil
     }
-    return nil
+    return bytes
+  }
+
+  /// The bytes of the range with an index; nil if it was not read whole.
+  @_noLocks
+  func bytes(_ index: Int) -> Bytes? {
+    let size = Int(truncatingIfNeeded: scratch.word(8))
+    var start = 0
+    var before = 0
+    while before < index {
+      start &+= length(before)
+      before &+= 1
+    }
+    guard index < count, start &+ length(index) <= size else { return nil }
+    return scratch.bytes(MemoryStage.dataOffset &+ start, count: length(index))
+  }
+
+  private func length(_ index: Int) -> Int {
+    Int(truncatingIfNeeded: scratch.word(MemoryStage.rangesOffset &+ index &* 16 &+ 8))
   }
 }

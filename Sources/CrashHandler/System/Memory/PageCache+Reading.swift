@@ -6,7 +6,7 @@ internal import CSignalSafe
 extension PageCache {
   /// Copies up to `count` bytes; returns the number that could be read, from the first on.
   ///
-  /// - Parameter isBegun: whether more will be wanted behind them.
+  /// - Parameter isBegun: whether more will be wanted after them.
   @_noLocks
   func copy(
     _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool,
@@ -38,7 +38,7 @@ extension PageCache {
     return done
   }
 
-  /// Reads pages, `batch` of them by one call, and one more call behind each that cannot be read.
+  /// Reads pages, `batch` of them by one call, and one more call after each that cannot be read.
   ///
   /// - Parameter pages: addresses of pages, each a word.
   @_noLocks

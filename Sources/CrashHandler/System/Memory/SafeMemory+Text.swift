@@ -7,20 +7,21 @@ extension SafeMemory {
 }
 
 extension SafeMemory {
-  /// Copies the text that a pointer leads to, behind some bytes.
+  /// Copies the text that a pointer leads to, after some bytes.
   ///
   /// Another thread that aborts too puts its own text there and unmaps the one before, which this
   /// one was about to read, and whose addresses others may have by then: reads again until the
-  /// pointer was the same before and after. Source: glibc sysdeps/posix/libc_fatal.c.
+  /// pointer was the same before and after. It may have mapped that text after the pages of the
+  /// process were looked at, so each attempt looks anew. Source: glibc sysdeps/posix/libc_fatal.c.
   @_noLocks
   func copyText(
     atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int
   ) -> Int {
-    let memory = uncached
     // More than the number of threads that abort while the text is read.
-    var attempts = 64
-    guard pointer != 0, var buffer = memory.word(pointer) else { return 0 }
+    var attempts: UInt64 = 64
+    guard pointer != 0, var buffer = uncached(0).word(pointer) else { return 0 }
     while buffer != 0 {
+      let memory = uncached(64 &- attempts)
       let count = unsafe memory.copyText(buffer &+ skipping, to: place, limit: limit)
       attempts &-= 1
       let next = memory.word(pointer) ?? 0
@@ -40,7 +41,7 @@ extension SafeMemory {
     var filled = 0
     var isTerminated = address == 0
     while filled < limit, !isTerminated {
-      // To the end of the page: what lies behind it may not be readable.
+      // To the end of the page: what lies after it may not be readable.
       let start = address &+ UInt64(truncatingIfNeeded: filled)
       let toPageEnd = 4096 &- Int(truncatingIfNeeded: start & 4095)
       let piece = toPageEnd < limit &- filled ? toPageEnd : limit &- filled

@@ -62,17 +62,19 @@ struct SafeMemory {
   }
 
   /// The same memory as it is now, page cache or not.
-  var uncached: SafeMemory {
-    @_noLocks get {
-      unsafe SafeMemory(
-        processID: processID, environmentStart: environmentStart, environmentEnd: environmentEnd,
-        recoveryPoint: recoveryPoint, usesSystemCall: usesSystemCall, absent: absent)
-    }
+  ///
+  /// - Parameter attempt: see `ResidentPages.again`.
+  @_noLocks
+  func uncached(_ attempt: UInt64) -> SafeMemory {
+    unsafe SafeMemory(
+      processID: processID, environmentStart: environmentStart, environmentEnd: environmentEnd,
+      recoveryPoint: recoveryPoint, usesSystemCall: usesSystemCall,
+      absent: absent?.again(attempt))
   }
 
   /// Copies up to `count` bytes; returns the number that could be read, from the first on.
   ///
-  /// - Parameter isBegun: whether the bytes behind them will be wanted too.
+  /// - Parameter isBegun: whether the bytes after them will be wanted too.
   @_noLocks
   func copy(
     _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool = false

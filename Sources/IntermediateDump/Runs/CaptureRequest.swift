@@ -1,5 +1,3 @@
-internal import IntermediateDump
-
 /// A request for a dump, as the value that is queued with the stop signal of a running process.
 ///
 /// The lower half is a number by which the sender finds the dump: the last four bytes of its report

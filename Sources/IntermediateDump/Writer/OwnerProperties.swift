@@ -1,5 +1,3 @@
-package import IntermediateDump
-
 /// What a run record says of its owner, after the course of the run: the one writer of these properties,
 /// for `startHandler` and for a record that is made in a crash.
 ///
@@ -13,7 +11,7 @@ package struct OwnerProperties {
   /// Left out where it is nil.
   package var launchTime: Int64?
   package var toldStacks: UInt64?
-  package var signals: RunRecord.Signals?
+  package var signals: OwnerSignals?
   private let isMapped: Bool
   private let takesRequests: Bool
 

@@ -1,0 +1,15 @@
+/// The handler's signals, which `postmortem doctor` compares with a process's.
+package struct OwnerSignals: Sendable, Equatable {
+  /// Bit n - 1 stands for signal n: those whose handler is ours.
+  package var crash: UInt64
+  /// 0 for none.
+  package var stop: UInt32
+  package var watchdog: UInt32
+
+  @_noLocks
+  package init(crash: UInt64, stop: UInt32, watchdog: UInt32) {
+    self.crash = crash
+    self.stop = stop
+    self.watchdog = watchdog
+  }
+}
