@@ -32,12 +32,12 @@ extension Capture {
       writer.recover()
       writer.close(toDepth: depth)
     }
-    if section.isFlushed { flush() }
+    if section.isFlushed, !writer.isFlushed { flush() }
   }
 
   /// Hands what is written to the kernel, unless the file is another one's by now.
   @_noLocks
   func flush() {
-    if !writer.isFlushed, holdsDumpFile() { writer.flush() }
+    if holdsDumpFile() { writer.flush() }
   }
 }

@@ -90,9 +90,7 @@ private struct ObjectWriter {
         let word = words.word(offset)
         offset &+= 8
         if isCandidate(word) {
-          add(
-            word, to: objects, isOnStack ? ObjectWriter.objectSize : ObjectWriter.headSize,
-            or: ObjectWriter.headSize)
+          add(word, to: objects, ObjectWriter.objectSize, least: ObjectWriter.headSize)
         }
       }
       objects.read()
@@ -114,10 +112,8 @@ private struct ObjectWriter {
     var index = 0
     while index < objects.count {
       if let head = head(ofObject: index) {
-        let toPageEnd = 4096 &- Int(truncatingIfNeeded: head.word(0) & 4095)
         add(
-          head.word(0), to: types, ObjectWriter.argumentsSize,
-          or: toPageEnd > ObjectWriter.classSize ? toPageEnd : ObjectWriter.classSize)
+          head.word(0), to: types, ObjectWriter.argumentsSize, least: ObjectWriter.classSize)
       }
       index &+= 1
     }
@@ -148,13 +144,14 @@ private struct ObjectWriter {
   }
 
   private func addContent(_ metadata: UInt64) {
-    if isCandidate(metadata) { add(metadata, to: contents, ObjectWriter.classSize, or: 32) }
+    if isCandidate(metadata) {
+      add(metadata, to: contents, ObjectWriter.classSize, least: ObjectWriter.classSize)
+    }
   }
 
-  /// Adds a range that is not there yet: of fewer bytes where so many cannot be read.
-  private func add(_ address: UInt64, to stage: MemoryStage, _ count: Int, or fewer: Int) {
-    guard stage.index(of: address) == nil, !stage.add(address, count: count) else { return }
-    stage.add(address, count: fewer)
+  /// Adds a range that is not there yet.
+  private func add(_ address: UInt64, to stage: MemoryStage, _ count: Int, least: Int) {
+    if stage.index(of: address) == nil { stage.add(address, count: count, least: least) }
   }
 
   /// The first words of an object, if the first two can be those of one.

@@ -53,12 +53,19 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// True if a range may be read, and is in memory as far as can be told.
+  /// Bytes from an address on that may be read, and are in memory as far as can be told; at most `count`.
+  @_noLocks
+  func countAtHand(_ address: UInt64, count: Int) -> Int {
+    let allowed = allowed(address, count: count)
+    guard allowed > 0, let absent else { return allowed }
+    let run = absent.resident.run(address, count: allowed)
+    return run.isHere ? run.count : 0
+  }
+
+  /// True if all of a range may be read, and is in memory.
   @_noLocks
   func isAtHand(_ address: UInt64, count: Int) -> Bool {
-    guard allowed(address, count: count) == count else { return false }
-    guard let absent else { return true }
-    return absent.resident.have(address, count: count)
+    countAtHand(address, count: count) == count
   }
 
   /// The same memory as it is now, page cache or not.
@@ -171,7 +178,7 @@ struct SafeMemory {
   /// read, 0 where the call is not to be had.
   ///
   /// - Parameters:
-  ///   - ranges: pairs of an address and a size, each of which `isAtHand`.
+  ///   - ranges: pairs of an address and a size, each of which is at hand.
   ///   - number: `PM_COPIED_RANGES` at most.
   ///   - count: bytes of all of them.
   @_noLocks
