@@ -248,7 +248,7 @@ struct PendingDirectory: ~Copyable {
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
       // A deleted one counts as not held.
-      if ClaimWitness.isLeft(file.name, in: directory.descriptor) {
+      if ClaimWitness.isAbandoned(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue
       }

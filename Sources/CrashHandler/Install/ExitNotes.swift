@@ -40,7 +40,8 @@ enum ExitNotes {
   ///
   /// A crash of a later exit handler makes a file of its own.
   private static func removeFiles(_ capture: Capture) {
-    // A signal that is sent now must not find this thread as the one that captures.
+    // A signal that arrives while this thread is marked as the capturing one would be handled as a signal during a
+    // capture.
     let previous = SignalMask.exchange(~SignalMask.bit(SIGSYS))
     defer { SignalMask.set(previous) }
     let thread = UInt32(bitPattern: pm_gettid())

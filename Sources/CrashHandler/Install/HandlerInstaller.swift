@@ -202,7 +202,7 @@ enum HandlerInstaller {
     }
     let (markPage, wipesMark) = unsafe try memory.pageWipedInCopies()
     let mark = unsafe FutexWord(markPage.bindMemory(to: UInt32.self, capacity: 1))
-    mark.store(Shared.CopyMark.whole)
+    mark.store(Shared.CopyMark.own)
     let actions = unsafe try memory.piece(65 * MemoryLayout<pm_signal_action>.stride)
       .bindMemory(to: pm_signal_action.self, capacity: 65)
     unsafe signals.copyActions(to: actions)

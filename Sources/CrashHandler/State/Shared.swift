@@ -13,9 +13,9 @@ struct Shared: ~Copyable {
   let turn: FutexWord
   /// Not 0 once the dump is finished and the process is on its way out; see `Ending`.
   let ending: FutexWord
-  /// The mark that a copy of the process finds wiped; see `CopyMark`.
+  /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
-  /// Whether the kernel does that.
+  /// True if the kernel sets `copyMark` to 0 in a forked child.
   let wipesMark: Bool
   var stops: Stops
   /// The threads that are stopped find themselves here.
@@ -37,28 +37,28 @@ struct Shared: ~Copyable {
   var backtracer: Backtracer
   var survived: SurvivedCrashes
   let knownFaults: KnownFaults
-  /// Times that a crash which was handed on has come back.
+  /// The number of times that a signal occurred again after `passOn` had returned to it or queued it; 0 again with
+  /// each dump.
   var timesReturned: UInt32 = 0
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
   var spares: SpareDescriptors
 
-  /// Whether the process is the one that the state speaks of: false in a copy that is not its own yet,
-  /// and in a process that runs in another one's memory.
+  /// True if this state is the calling process's: false in a forked child that has not called `becomeOwnProcess`, and
+  /// in a process that runs in another process's memory.
   var isOwnProcess: Bool {
     @_noLocks get {
-      guard copyMark.value == CopyMark.whole else { return false }
+      guard copyMark.value == CopyMark.own else { return false }
       // Under a filter that refuses the call, processes cannot be distinguished.
       let processID = pm_getpid()
       return processID < 0 || processID == process.id
     }
   }
 
-  /// True for a signal that a thread of the process which the state speaks of has sent to one thread,
-  /// and that has not come to a copy.
+  /// True for a signal that a thread of this process sent to one thread.
   @_noLocks
   func hasSent(_ signal: SignalInformation?) -> Bool {
-    guard let signal, copyMark.value == CopyMark.whole else { return false }
+    guard let signal, copyMark.value == CopyMark.own else { return false }
     return signal.code == SI_TKILL && signal.sender == process.id
   }
 
@@ -88,13 +88,14 @@ struct Shared: ~Copyable {
   // Values of `copyMark`; while a thread makes the copy its own, that thread's ID with the last bit.
   enum CopyMark {
     static var wiped: UInt32 { @_noLocks get { 0 } }
-    static var whole: UInt32 { @_noLocks get { 1 } }
+    static var own: UInt32 { @_noLocks get { 1 } }
     static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
   }
 
   /// Stopping the threads, which one thread does at a time.
   struct Stops {
-    /// Not 0 while threads are to stay stopped: the number of the stop.
+    /// Not 0 while threads are to stay stopped: an even number that each stop raises. The last bit is set while
+    /// they answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord
     /// Threads that have stopped.
     let stopped: FutexWord
@@ -166,24 +167,24 @@ struct Shared: ~Copyable {
     let codeSize: UInt64
   }
 
-  /// Dumps after which the process went on, or may have.
+  /// The crashes with a dump that the process survived, or may have survived.
   @safe
   struct SurvivedCrashes {
     var count: UInt32 = 0
     /// The report ID of the last of them (16 bytes), and the name of its dump.
     let report: UnsafeMutableRawPointer
     let name: UnsafeMutablePointer<CChar>
-    /// The place in it of the byte that tells the end of the process; 0 where there is none.
+    /// Offset in that dump of the byte `survivalOutcome`; 0 if it has none.
     var outcomeOffset: Int64 = 0
     /// The thread of that crash.
     var thread: Int32 = 0
-    /// The kernel's frame of it, and two registers there, by which it is known again.
+    /// The kernel's signal frame of that crash, and two registers from it, by which the crash is recognized.
     var context: UInt64 = 0
     var instructionPointer: UInt64 = 0
     var stackPointer: UInt64 = 0
     /// True once its previous handler has returned.
     var handlerHasReturned = false
-    /// False where the byte's value is final.
+    /// True while that byte may still change: its crash's outcome is not final.
     var isOpen = false
   }
 
