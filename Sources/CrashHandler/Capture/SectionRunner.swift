@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Runs the sections of a dump, each with a recovery point for a fault of its own.
+/// Runs the sections of a dump, each with its own recovery point for faults.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
@@ -35,7 +35,7 @@ extension Capture {
     if section.isFlushed { flush() }
   }
 
-  /// Hands what is written to the kernel, unless the file is another one's by now.
+  /// Writes the buffer to the file, unless the descriptor now belongs to another file.
   @_noLocks
   func flush() {
     if !writer.isFlushed, holdsDumpFile() { writer.flush() }

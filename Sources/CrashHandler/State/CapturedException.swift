@@ -8,7 +8,7 @@ struct CapturedException {
   var outcome = CrashOutcome.ends
   /// Whether Swift's backtracer runs after this crash.
   var isBacktraced = false
-  /// True for a fault that has come again.
+  /// True if the same fault has occurred before.
   var isRepetition = false
   /// The number of the fault; 0 for none.
   var faultNumber: UInt32 = 0

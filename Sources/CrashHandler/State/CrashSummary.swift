@@ -11,12 +11,12 @@ struct CrashSummary {
   /// Bytes of `memory`: the lines, and a word that counts their bytes.
   static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
 
-  /// Bit n - 1 stands for signal n: those in whose crashes a summary is written, or the one line
-  /// that stands in front of what Swift's backtracer prints.
+  /// The signals for whose crashes a summary is written, or one line before the output of Swift's backtracer. Bit n -
+  /// 1 is signal n.
   let signals: UInt64
   /// Descriptor 2 at launch.
   let standardError: HeldFile
-  /// As given to `startHandler`; empty for none.
+  /// The value that was passed to `startHandler`; empty if there was none.
   let product: Bytes
   let version: Bytes
   let memory: Scratch

@@ -14,6 +14,6 @@ struct DumpNames {
   let reportIDOffset: Int
   /// The 16 bytes of the report ID.
   let reportID: UnsafeMutableRawPointer
-  /// True once the report ID is another than the one that was encoded at launch.
+  /// True once the report ID differs from the one that was encoded at launch.
   var areNew = false
 }

@@ -1,4 +1,4 @@
-/// The run record beside the locked file.
+/// The run record of the locked file's owner.
 ///
 /// RUNS-DURING-CRASH.
 struct SessionRunRecord {

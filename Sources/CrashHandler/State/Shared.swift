@@ -2,16 +2,16 @@ internal import CSignalSafe
 
 /// Common to all threads and all dumps of the process, and kept from crash to crash.
 ///
-/// Words are changed by any thread; the rest by the one that captures a crash, or stops threads.
+/// Any thread changes the futex words; only the capturing thread, or one that stops threads, changes the rest.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct Shared: ~Copyable {
-  /// The ID of the thread that captures, or stops threads; 0 while none does.
+  /// The ID of the capturing thread, or of one that stops threads; 0 if there is none.
   let capturingThread: FutexWord
-  /// Counts the crashes whose handling is over; threads that wait for their turn wait for the next.
+  /// Counts the crashes that were handled; threads that wait for their turn wait for it to change.
   let turn: FutexWord
-  /// Not 0 once the dump is finished and the process is on its way out; see `Ending`.
+  /// Not 0 once the dump is finished and the process ends; see `Ending`.
   let ending: FutexWord
   /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
@@ -25,8 +25,7 @@ struct Shared: ~Copyable {
   /// Threads that take a dump without a crash, and the dumps of hangs that last.
   let dumpingThreads: DumpingThreads
   let hangDumps: HangDumps
-  /// The session of the dumps that `postmortem capture` requests, of which one thread takes one at a
-  /// time; set at launch.
+  /// The session for dumps that `postmortem capture` requests, which one thread uses at a time; set at launch.
   ///
   /// The argument of its `Capture`.
   var requestedDump: UnsafeMutableRawPointer?
@@ -62,7 +61,7 @@ struct Shared: ~Copyable {
     return signal.code == SI_TKILL && signal.sender == process.id
   }
 
-  /// Gives the capturing thread's place to the next one, which waits for it.
+  /// Ends the capturing thread's turn, and wakes the threads that wait for theirs.
   @_noLocks
   func endTurn() {
     capturingThread.store(0)
@@ -80,8 +79,7 @@ struct Shared: ~Copyable {
   enum Ending {
     /// Our handler is done, and the kernel ends the process.
     static var now: UInt32 { @_noLocks get { 1 } }
-    /// A handler that was there before ours runs, and the process ends, or is ready for the next
-    /// crash, when it returns.
+    /// Swift's backtracer runs; when it returns, the process ends or is made ready for the next crash.
     static var later: UInt32 { @_noLocks get { 2 } }
   }
 
@@ -107,7 +105,7 @@ struct Shared: ~Copyable {
     var profile = TakenAction()
     var library = TakenAction()
 
-    /// Tells the stopping thread, on another one, that this one is stopped now.
+    /// Counts the calling thread as stopped, and wakes the thread that waits for all to stop.
     ///
     /// Only the last one wakes it: a thousand wake-ups would cost more than the stops.
     @_noLocks
@@ -124,7 +122,7 @@ struct Shared: ~Copyable {
     @_noLocks
     init() {}
 
-    /// Puts the stop handler in, once; false if there is none or the kernel refuses.
+    /// Installs the stop handler once; false if there is none or the kernel refuses.
     @inline(never) @_noLocks
     mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
       if isTaken { return true }
@@ -137,8 +135,8 @@ struct Shared: ~Copyable {
 
     /// Puts the action back that it had.
     ///
-    /// A stop signal still pending on a thread that blocks it would kill the process under the old
-    /// action if that is the default. Ignoring a signal discards what is pending.
+    /// A stop signal still pending on a thread that blocks it would kill the process under the old action if that is
+    /// the default. Ignoring a signal discards pending ones.
     @inline(never) @_noLocks
     mutating func giveBack(_ signal: Int32) {
       guard isTaken else { return }
@@ -150,17 +148,17 @@ struct Shared: ~Copyable {
     }
   }
 
-  /// The process that installed the handler, or the copy of it that has it now.
+  /// The process that installed the handler, or the forked child that uses this copy of the state.
   struct ProcessFacts {
     var id: Int32
-    /// True in a forked child, whose report and process IDs are not those encoded at launch.
+    /// True in a forked child, whose report ID and process ID differ from those encoded at launch.
     var isForkedChild = false
     var run: RunFacts
   }
 
   /// Swift's backtracer, where it is a previous handler.
   struct Backtracer {
-    /// Bit n - 1 stands for signal n: those whose previous handler it is; none once it has run.
+    /// The signals whose previous handler is the backtracer; none once it has run. Bit n - 1 is signal n.
     var signals: UInt64
     /// The code of the module that it is in.
     let code: UInt64

@@ -165,7 +165,7 @@ struct TextBuffer {
 
   /// Bytes of the character at the start that can be written as it is; 0 if it must be escaped.
   ///
-  /// Source: RFC 3629, section 4, for what is UTF-8.
+  /// Source: RFC 3629, section 4, for valid UTF-8.
   private static func plainLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {
     let first = unsafe bytes.loadUnaligned(as: UInt8.self)
     if first < 0x80 { return first < 0x20 || first == 0x7F || first == 0x5C ? 0 : 1 }

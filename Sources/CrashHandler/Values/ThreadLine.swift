@@ -2,19 +2,19 @@
 ///
 /// RUNS-DURING-CRASH.
 struct ThreadLine {
-  /// As the thread set it, with any byte in it.
+  /// The thread's name, which may contain any byte.
   let name: Bytes
   private(set) var stateLetter: UInt8 = 0
   private(set) var niceValue: Int8 = 0
   private(set) var schedulingPolicy: UInt8 = 0
-  /// Those below 32; bit n - 1 stands for signal n.
+  /// The blocked signals below 32; bit n - 1 is signal n.
   private(set) var blockedSignals: UInt64 = 0
   /// In clock ticks after boot.
   private(set) var startTime: UInt64 = 0
   /// 0 where the kernel does not tell.
   private(set) var stackStart: UInt64 = 0
 
-  /// - Returns: nil for a text that is no such line.
+  /// - Returns: nil for a text in another format.
   @_noLocks
   init?(_ text: Bytes) {
     // The name is in parentheses and may hold some itself; nothing after it does.

@@ -1,10 +1,10 @@
 internal import CSignalSafe
 
-/// Writes the unwind tables of images on the crashing thread's stack whose files no longer exist: removed,
-/// replaced, or memory from the first.
+/// Writes the unwind tables of images on the crashing thread's stack whose files no longer exist because they were
+/// removed or replaced, or never existed.
 ///
-/// libc's functions and optimized code keep no frame pointers, and nobody can read the tables that lead to
-/// their callers after the crash. The ELF header is written too, by which they are found.
+/// libc and optimized code have no frame pointers, and the unwind tables that are needed to find their callers cannot
+/// be read after the crash. The ELF header is written too, because readers find the tables through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 @safe

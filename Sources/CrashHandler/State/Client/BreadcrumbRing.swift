@@ -2,10 +2,10 @@ internal import CSignalSafe
 
 /// The last short texts that the program left, or one work of it: a power of two.
 ///
-/// Each breadcrumb takes the next number, and with it a slot. A slot's word holds its breadcrumb's
-/// number and whether it is whole; it is made odd before the slot is written and even after, so
-/// that a slot in the middle of being written is told from a whole one. Whoever finds its slot in
-/// the hands of a thread that was stopped one round ago leaves it alone; its breadcrumb is lost.
+/// Each breadcrumb takes the next number, and with it a slot. The first word of a slot contains the number of its
+/// breadcrumb. The word is odd while the slot is written and even afterwards, so that an incomplete slot can be
+/// recognized. Whoever finds its slot in the hands of a thread that was stopped one round ago leaves it alone; its
+/// breadcrumb is lost.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
 @safe
@@ -45,7 +45,7 @@ struct BreadcrumbRing {
   @_noLocks
   static func whole(_ number: UInt64) -> UInt64 { number &* 2 &+ 2 }
 
-  /// Copies one as it lies in its slot.
+  /// Copies a breadcrumb with the layout of its slot.
   ///
   /// - Parameter place: at least `stride` bytes.
   /// - Returns: how many bytes its text has; -1 if it is not whole, or not there any more.

@@ -95,7 +95,7 @@ struct CellReading {
     self.isBeingWritten = isBeingWritten
   }
 
-  /// Nil for a value with nothing to be said of it.
+  /// Nil for a value without a description.
   var state: AnnotationState? {
     @_noLocks get {
       if kind == .unreadable { return .unreadable }

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
-/// The memory of everything that the program tells of itself while it runs.
+/// The memory of all client data: annotations, breadcrumbs, attachments and memory ranges.
 ///
-/// One piece of static memory, all zeros at first: it is there before `startHandler`, needs no
+/// This is one block of static memory, all zeros at first. It can be used before `startHandler`, needs no
 /// initialization, and a forked child has its own copy.
 ///
 /// RUNS-DURING-CRASH.

@@ -12,7 +12,7 @@ struct Image {
   /// The address of the program headers.
   var headers: UInt64 = 0
   var bias: UInt64 = 0
-  /// As `ModuleImage`; the end is 0 for an image that was not found where it should be.
+  /// The bounds, as in `ModuleImage`; the end is 0 for an image that was not found at its address.
   var start: UInt64 = 0
   var end: UInt64 = 0
   /// From the linker's list: the addresses of the dynamic section and of the name.

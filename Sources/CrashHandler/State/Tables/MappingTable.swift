@@ -16,7 +16,7 @@ struct MappingTable {
   /// Bytes of one entry.
   static var stride: Int { @_noLocks get { 24 } }
 
-  /// Room for the text, and how much of it is filled.
+  /// The size of the text's buffer, and the bytes used.
   let text: UnsafeMutableRawPointer
   let textCapacity: Int
   private let entries: UnsafeMutableRawPointer

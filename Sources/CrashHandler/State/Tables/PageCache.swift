@@ -2,10 +2,10 @@ internal import CSignalSafe
 
 /// Pages of the program's memory that were read lately.
 ///
-/// Lists, chains of frames and headers are read in words that lie close together: one call for each
-/// page in place of one for each word, and one call for many pages whose addresses are known. A page
-/// is what it was when it was read first, so only a dump whose threads are stopped, or that would not
-/// mind, reads through it. Entries are taken in turn.
+/// Lists, chains of frames and headers are read in words that lie close together: one call for each page in place of
+/// one for each word, and one call for many pages whose addresses are known. A page stays as it was when it was first
+/// read, so only dumps whose threads are stopped, or that tolerate old contents, read through it. Entries are taken
+/// in turn.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
@@ -22,9 +22,9 @@ struct PageCache {
   static var byteCount: Int { @_noLocks get { capacity &* (pageSize &+ 16) &+ 16 } }
 
   struct Entry {
-    /// 0 for none: nothing is read from page 0.
+    /// The page's address; 0 for a free entry, because page 0 is never read.
     var address: UInt64 = 0
-    /// Bytes of it, from the first on, that could be read.
+    /// The number of bytes of the page, from its start, that could be read.
     var count = 0
 
     @_noLocks

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Tells which pages of the process are in memory or in swap: these are read without waiting for anybody.
+/// Finds which pages of the process are in memory or in swap: these can be read without waiting for another process.
 ///
 /// Another page may be one that a thread of the program brings, for userfaultfd or as a FUSE file system.
 /// That thread is stopped, or is the one that crashed, and no signal ends the wait in process_vm_readv.

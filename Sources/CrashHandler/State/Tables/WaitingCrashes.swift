@@ -80,7 +80,7 @@ struct WaitingCrashes {
     }
   }
 
-  /// Takes all out, in a process whose threads no longer exist.
+  /// Removes all entries, in a forked child, where those threads do not exist.
   @_noLocks
   func removeAll() {
     signal.forget()

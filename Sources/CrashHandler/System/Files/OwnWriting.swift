@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// Keeps a write of ours, outside of a crash, from raising SIGXFSZ in the program.
+/// Keeps a write of the handler, outside a crash, from raising SIGXFSZ in the program.
 ///
-/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process. So the signal is
-/// blocked meanwhile and taken away again, and the soft limit raised where that may be.
+/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process. So the signal is blocked
+/// meanwhile, a pending one is removed, and the soft limit is raised if that is allowed.
 ///
 /// `finish` must follow. RUNS-DURING-CRASH: signal handlers and `_exit` write notes; `startHandler` and
 /// dumps without a crash use it too.

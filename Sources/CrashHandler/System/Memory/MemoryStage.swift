@@ -36,7 +36,7 @@ struct MemoryStage {
   @_noLocks
   func address(_ index: Int) -> UInt64 { scratch.word(MemoryStage.rangesOffset &+ index &* 16) }
 
-  /// The first range that begins at an address; nil if there is none.
+  /// The first staged range that begins at an address; nil if there is none.
   @_noLocks
   func index(of address: UInt64) -> Int? {
     var index = 0
@@ -47,7 +47,7 @@ struct MemoryStage {
     return nil
   }
 
-  /// Adds a range to be read; false if it may not be, is not in memory, or there is no room for it.
+  /// Adds a range to read; false if it may not be read, is not in memory, or there is no room for it.
   @_noLocks @discardableResult
   func add(_ address: UInt64, count: Int) -> Bool {
     let number = Int(truncatingIfNeeded: scratch.word(0))

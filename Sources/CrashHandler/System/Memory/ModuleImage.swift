@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// An ELF image in memory: its program headers, its build ID, its segments.
 ///
-/// Its bytes lie in the handler's scratch memory, until the next image is read.
+/// Its bytes are in the handler's scratch memory until the next image is read.
 ///
 /// RUNS-DURING-CRASH. Source: elf(5).
 @safe
@@ -12,7 +12,7 @@ struct ModuleImage {
   let programHeaders: Bytes
   /// The difference between addresses in memory and in the program headers.
   let bias: UInt64
-  /// The page of the lowest loaded address: where the ELF header lies, if it is loaded.
+  /// The page of the lowest loaded address, which has the ELF header if that is loaded.
   private(set) var start: UInt64 = .max
   /// The end of the highest loaded address.
   private(set) var end: UInt64 = 0
@@ -142,8 +142,7 @@ struct ModuleImage {
     return nil
   }
 
-  /// True if the image is mapped as it is run, and not as a file that somebody reads: its code can be
-  /// executed.
+  /// True if the image's code can be executed: it is loaded as code, and not only mapped as a file to read.
   @_noLocks
   func isMapped(in mappings: MappingTable) -> Bool {
     var index = 0
