@@ -74,8 +74,8 @@ struct ThreadStopper {
     return areAllStill
   }
 
-  /// Whether all known threads are stopped and are as many as the kernel counts beside this one: none can
-  /// have made another then.
+  /// True if all known threads are stopped and the kernel counts no others besides this one: then no thread can have
+  /// created another.
   ///
   /// A list of 4,000 threads takes the kernel 9 milliseconds, this one call.
   ///
@@ -127,10 +127,10 @@ struct ThreadStopper {
 
   /// Looks at the thread and, if it is to stop, sends it a stop signal that it does not block.
   ///
-  /// SIGPROF first, which most threads leave open: libdispatch's and Swift concurrency's workers
-  /// block every real-time signal. One line of the kernel's tells whether; the real-time ones are
-  /// in another file. And the signals below 32 need no room: once RLIMIT_SIGPENDING is used up, by
-  /// whichever processes of the user, real-time ones fail with EAGAIN.
+  /// SIGPROF first, which most threads leave open: libdispatch's and Swift concurrency's workers block every
+  /// real-time signal. The `stat` line shows whether a thread blocks SIGPROF; blocked real-time signals are in
+  /// another file. And the signals below 32 need no room: once RLIMIT_SIGPENDING is used up, by whichever processes
+  /// of the user, real-time ones fail with EAGAIN.
   ///
   /// No signal is sent to a thread that blocks it: one that waits for signals would take it, and a
   /// process that lives on would find it later. Source: Linux kernel/signal.c, __send_signal_locked.
@@ -189,7 +189,7 @@ struct ThreadStopper {
     return true
   }
 
-  /// Whether this thread is to be stopped.
+  /// True if this thread must be stopped.
   private func isChosen(_ record: ThreadRecord) -> Bool {
     let choice = capture.session.request.stops
     switch choice {
@@ -206,8 +206,8 @@ struct ThreadStopper {
 
   /// The first signal that stops this thread; 0 if it blocks them all.
   ///
-  /// SIGSETXID last, which libc lets no program block or wait for. Only in a process that ends: libc's own
-  /// use of it would be disturbed in one that lives on.
+  /// SIGSETXID comes last; no program can block or wait for it through libc. It is used only if the process ends,
+  /// because libc uses it in a process that continues.
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)

@@ -58,7 +58,7 @@ struct SummaryLines {
     end()
   }
 
-  /// A line of a word and a text of the program; none if the text is empty.
+  /// Adds a line with a word and a text of the program; adds no line if the text is empty.
   private mutating func append(_ word: StaticString, _ value: Bytes, limit: Int = nameLimit) {
     guard value.count > 0 else { return }
     begin(word)
@@ -119,7 +119,7 @@ struct SummaryLines {
     end()
   }
 
-  /// The report ID, and the dump's path or the reason that there is none.
+  /// Adds the report ID, and the dump's path or the reason why there is no dump.
   ///
   /// - Parameter isAlone: true for one line in place of the block.
   @_noLocks
@@ -179,7 +179,7 @@ struct SummaryLines {
 
   /// The last line, for people: the commands that read the report.
   ///
-  /// - Parameter isAlone: true where no block was written that a log could be read by.
+  /// - Parameter isAlone: true if this line is the only output, so that it must be understood alone.
   @_noLocks
   mutating func appendCommands(
     _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
@@ -204,7 +204,7 @@ struct SummaryLines {
     }
   }
 
-  /// The path above that of the pending dumps; empty where a shell would not take it as one word.
+  /// The database's path; empty if a shell would not read it as one word.
   private static func database(of directory: UnsafePointer<CChar>) -> Bytes {
     var count = 0
     var index = 0
@@ -229,7 +229,7 @@ struct SummaryLines {
 }
 
 extension TextBuffer {
-  /// Appends the name of a line of `SignalTable` (0) or one of its codes, or a value where there is none.
+  /// Appends the name of a signal in `SignalTable` (0) or of one of its codes, or the number if it has no name.
   @_noLocks
   mutating func appendName(_ number: Int32, ofLine line: Int32, orElse value: Int32) {
     let table = SignalTable.text

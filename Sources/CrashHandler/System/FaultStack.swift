@@ -10,7 +10,7 @@ extension Capture {
   /// the top of that stack, over the frame of the crash: the dump would have the registers of the handler, and the
   /// handler would return into itself.
   ///
-  /// Not SIGSYS, whose handler stays on the stack that it finds: a filter may trap that call.
+  /// SIGSYS stays unblocked, because a seccomp filter may trap this call; its handler does not switch stacks.
   @_noLocks
   func blockFaults() {
     SignalMask.block(installed.signals.capture & ~SignalMask.bit(SIGSYS))

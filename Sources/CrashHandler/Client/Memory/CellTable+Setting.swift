@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// What the program does to a table; a crash only reads it.
+/// The program's operations on a table; the crash handler only reads it.
 extension CellTable {
   /// Gives a key a value.
   ///

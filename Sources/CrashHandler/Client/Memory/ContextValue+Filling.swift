@@ -1,15 +1,15 @@
 internal import CSignalSafe
 
-/// What the program does to a value; a crash only reads it.
+/// The program's operations on a value; the crash handler only reads it.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// Bytes of a value for which outer contexts make room; a longer one is cut before they go.
+  /// The bytes of a value for which outer contexts are removed; a longer value is cut first.
   private static var leastValue: Int { 32 }
 
-  /// Begins with the contexts around one that is to be added, or none.
+  /// Begins with the outer contexts of the one to add, if any.
   ///
-  /// Leaves out the one of the same name, in whose place it comes, and the outermost ones where their
-  /// text would leave no room for the name and the beginning of the value.
+  /// Leaves out the context with the same name, which the new one replaces. Also leaves out the outermost ones if
+  /// their text would leave no room for the name and the beginning of the value.
   @_noLocks
   func begin(inside outer: ContextValue?, work: UInt64, adding name: Bytes, valueCount: Int) {
     guard let outer else {

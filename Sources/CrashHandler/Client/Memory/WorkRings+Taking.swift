@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// What the program does to the rings; a crash only reads them.
+/// The program's operations on the rings; the crash handler only reads them.
 extension WorkRings {
   private func index(of work: UInt64, from first: Int) -> Int? {
     var index = first
@@ -11,7 +11,7 @@ extension WorkRings {
     return nil
   }
 
-  /// The ring of a work, which takes one if it has none; nil if others took all meanwhile.
+  /// The ring of a work; reserves one if it has none; nil if other works reserved all meanwhile.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)

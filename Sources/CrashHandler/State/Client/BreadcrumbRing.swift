@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// The last short texts that the program left, or one work of it: a power of two.
+/// The last breadcrumbs of the program or of one work. The number of slots is a power of two.
 ///
-/// Each breadcrumb takes the next number, and with it a slot. The first word of a slot contains the number of its
-/// breadcrumb. The word is odd while the slot is written and even afterwards, so that an incomplete slot can be
+/// Each breadcrumb takes the next number, which determines its slot. The first word of a slot contains the number of
+/// its breadcrumb. The word is odd while the slot is written and even afterwards, so that an incomplete slot can be
 /// recognized. Whoever finds its slot in the hands of a thread that was stopped one round ago leaves it alone; its
 /// breadcrumb is lost.
 ///

@@ -8,8 +8,8 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct ClientMemory {
-  /// From the start of the memory: counts of what was left out at 0, 4, 8 and 12, the list's head
-  /// and end at 16 and 20, the next breadcrumb's number at 24.
+  /// Offsets in the memory: counts of left-out entries at 0, 4, 8 and 12, the list's head and end at 16 and 20, the
+  /// next breadcrumb's number at 24.
   private static var tablesOffset: Int { 64 }
   /// Key and value of a simple annotation together.
   ///

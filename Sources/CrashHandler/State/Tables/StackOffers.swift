@@ -80,12 +80,12 @@ struct StackOffers {
     return true
   }
 
-  /// Bytes that a stack is told to have where the thread had none: a little less than it has, so
-  /// that it is known by them in a crash, and nothing need be written into it.
+  /// The size that is set for an alternate stack if the thread had none: a little less than its real size. A crash
+  /// recognizes the stack by this size, so that nothing must be written into it.
   @_noLocks
   static func firstSize(_ size: Int) -> Int { size &- 48 }
 
-  /// True for an alternate stack of ours that is its thread's first.
+  /// True for an alternate stack that this package created for a thread that had none.
   @_noLocks
   func isFirst(_ size: UInt64) -> Bool {
     size == UInt64(truncatingIfNeeded: StackOffers.firstSize(stackSize))

@@ -2,9 +2,9 @@ internal import CSignalSafe
 
 /// Threads that crashed while another one was already capturing, with their contexts.
 ///
-/// They are not asked to stop: they are stopped as it is, and on a small alternate stack the kernel
-/// would find no room for a second signal. So the stop signals are blocked while a thread waits, and
-/// the table has what the stop handler would have read. It is as long as that of the threads.
+/// They get no stop signal: they wait already, and a small alternate stack may have no room for a second signal
+/// frame. So a waiting thread blocks the stop signals, and this table has the data that the stop handler would have
+/// read. It has as many entries as the table of threads.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -17,7 +17,7 @@ struct WaitingCrashes {
   }
 
   private struct Entry {
-    /// 0 if nobody has it.
+    /// 0 if the entry is free.
     let threadID: UInt32
     var crash: Crash
   }

@@ -6,14 +6,14 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 enum DumpFile {
   static var writeOnly: Int32 { @_noLocks get { O_WRONLY | O_CLOEXEC | O_NOFOLLOW } }
-  /// For reading too: a dump may have to be copied, and a run record is mapped.
+  /// The file is also open for reading, because a dump may have to be copied and a run record is mapped.
   fileprivate static var createNew: Int32 {
     @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
   }
 
   /// Bytes that are preallocated for a dump: the crash, mappings, modules and some 20 threads.
   ///
-  /// To give a whole megabyte back took 115 microseconds of a crash on tmpfs.
+  /// Releasing a whole megabyte took 115 microseconds of a crash on tmpfs.
   static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
 
   /// Attempts at a call of a slow file system that signals interrupt: ticks of the handler's own
@@ -32,7 +32,7 @@ enum DumpFile {
 extension Capture {
   /// Leaves the writer with a file to write to.
   ///
-  /// - Returns: false if there is no place for a dump at all.
+  /// - Returns: false if no dump can be written anywhere.
   @_noLocks
   func prepareDumpFile() -> Bool {
     prepareDirectories()
