@@ -54,7 +54,7 @@ package struct HTMLWriter {
   /// Adds text of this program's own, never any of a dump.
   package mutating func addVerbatim(_ content: StaticString) { text += "\(content)" }
 
-  /// Adds the elements by which a page forbids itself scripts and every request.
+  /// Adds the elements with which the page forbids scripts and requests.
   package mutating func addPolicy() {
     open("meta", ["charset": "utf-8"])
     open("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])

@@ -2,8 +2,7 @@ package import ProcessSnapshot
 
 /// The resources of the process: used, and allowed.
 package struct Resources: Sendable, Equatable {
-  /// A count or a size, and its limit; nil for what is not known, the limit also where there is
-  /// none.
+  /// A count or a size, and its limit; nil if it is not known, or if there is no limit.
   package struct Usage: Sendable, Equatable {
     package var used: UInt64?
     package var limit: UInt64?

@@ -5,7 +5,7 @@ internal import Stackwalk
 /// A word of the crashed thread that one can say something about.
 package struct NotedWord: Sendable, Equatable {
   package enum Meaning: Sendable, Equatable {
-    /// It points to the start of an object.
+    /// The word points to the start of an object.
     case object(SwiftObject)
     case pattern(WordPattern)
   }
@@ -102,12 +102,12 @@ extension ObjectReader {
 }
 
 extension CrashReport {
-  /// What is known of a register of the crashed thread.
+  /// The object or pattern that a register of the crashed thread contains.
   func word(inRegister name: String) -> NotedWord? {
     words.first { $0.place == .register(name) }
   }
 
-  /// Objects on the stack that are shown where not everything is.
+  /// The most objects on the stack that a short report shows.
   private static let fewObjects = 12
 
   /// Objects that the innermost part of the crashed thread's stack points to, each once.

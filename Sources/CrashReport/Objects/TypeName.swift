@@ -11,7 +11,7 @@ package struct TypeName: Sendable, Equatable {
 
   init(_ name: String) { self.init(qualified: name, short: name) }
 
-  /// For what cannot be read.
+  /// The text for a part that cannot be read.
   static var unknown: TypeName { TypeName("_") }
 
   /// Puts names between two texts, separated.

@@ -25,7 +25,7 @@ extension CrashReport {
     ])
   }
 
-  /// Such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil where none is listed.
+  /// The descriptors by kind, such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil if none is listed.
   var descriptorCounts: String? {
     let descriptors = snapshot.process.descriptors
     guard !descriptors.isEmpty else { return nil }
@@ -47,7 +47,7 @@ extension CrashReport {
     return (more > 0 ? "\(text), and \(more) open while they were counted" : text) + handlersShare
   }
 
-  /// Such as "; 6 of them are the crash handler's"; empty for none.
+  /// A phrase such as "; 6 of them are the crash handler's"; empty if there are none.
   private var handlersShare: String {
     let count = snapshot.process.descriptors.count(where: \.isHandlers)
     guard count > 0 else { return "" }

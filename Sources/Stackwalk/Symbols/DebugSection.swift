@@ -29,7 +29,7 @@ final class DebugSection {
   private let compression: Compression
   /// The bytes of a compressed section that was read.
   private var result: Result<[UInt8], Obstacle>?
-  /// The piece that was last read for a small value; the next one mostly lies in it.
+  /// The piece that was last read for a small value; the next value is usually in it too.
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
   private static let windowSize = 1 << 14
@@ -65,7 +65,7 @@ final class DebugSection {
     return UInt64(bytes.count)
   }
 
-  /// Reads `count` bytes at an offset; nil unless all of them are there.
+  /// Reads `count` bytes at an offset; nil if the section is shorter.
   func bytes(at start: UInt64, count: Int) -> [UInt8]? {
     guard count >= 0, start <= size, UInt64(count) <= size &- start else { return nil }
     if compression != .none {
@@ -183,7 +183,7 @@ struct DWARFSections {
     addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// Says which section could not be read; nil where all that were needed could.
+  /// Says which section could not be read; nil if all needed sections could.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

@@ -10,7 +10,7 @@ enum CFISection {
 
 /// A source of CFI: a module's files or the dump's memory.
 protocol CFISource {
-  /// Reads `count` bytes at a position of a section; nil unless all of them are there.
+  /// Reads `count` bytes at a position of a section; nil if the section is shorter.
   func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]?
 }
 
@@ -20,11 +20,11 @@ protocol CFISource {
 struct CFIEntry {
   enum Kind {
     case cie
-    /// Has the position of its CIE.
+    /// An FDE, with the position of its CIE.
     case fde(cie: UInt64)
   }
 
-  /// The largest length that is not taken for damage.
+  /// The largest length that is not treated as damage.
   static let maximumSize: UInt64 = 1 << 18
   /// Bytes that are read at first: enough for most entries.
   private static let usualSize = 128

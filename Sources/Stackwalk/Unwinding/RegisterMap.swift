@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// One architecture's registers, by DWARF number.
+/// The registers of one architecture, by DWARF number.
 struct RegisterMap: Sendable {
   /// Registers that are tracked, from 0; higher numbers are vector registers and the like.
   let count: Int
