@@ -1,4 +1,4 @@
-/// The reason why a file is no core file that this package reads.
+/// The reason why a file is not a core file that this package reads.
 package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
   package struct Code: Sendable, Hashable {
@@ -8,7 +8,7 @@ package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The processor is neither x86_64 nor arm64.
     package static let unsupportedArchitecture = Code(
       text: "a core file of a processor that this program does not read")
-    /// The file ends before its notes do: nothing tells of threads and registers.
+    /// The file ends before its notes do, so threads and registers are missing.
     package static let noThreads = Code(text: "a core file without threads")
   }
 

@@ -8,7 +8,7 @@ struct CoreMappedFile {
   let range: AddressRange
   /// Bytes from the start of the file.
   let offset: UInt64
-  /// As in `/proc/<pid>/maps`, but that a line feed is one.
+  /// The path as in `/proc/<pid>/maps`, except that a line feed is not escaped.
   let path: String
 
   /// The kernel writes 4 MiB at most.

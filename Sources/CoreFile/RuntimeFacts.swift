@@ -5,8 +5,7 @@ internal import Stackwalk
 /// The last messages of Swift's runtime and of the C library, found in the memory of a core file by the names
 /// of the variables that lead to them.
 ///
-/// The handler finds the same by asking the runtimes; here the modules' files of the same builds tell the
-/// addresses.
+/// The handler gets these addresses from the runtimes; here they are read from the modules' files of the same builds.
 struct RuntimeFacts {
   private static let messageLimit = 16384
 

@@ -44,7 +44,7 @@ public enum IntermediateDumpFormat {
   }
 }
 
-/// The byte at the start of each token, which tells its kind.
+/// The byte at the start of each token, which says what kind it is.
 public enum IntermediateDumpToken {
   /// Followed by key (2), length (4) and that many bytes.
   public static var property: UInt8 { @_noLocks get { 0x01 } }

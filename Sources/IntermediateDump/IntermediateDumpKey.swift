@@ -286,12 +286,12 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
 
   /// The number on disk.
   ///
-  /// `rawValue` itself is synthesised without the crash-time annotation, and a debug build sees no
-  /// body of it from another file; from this file it does.
+  /// The synthesized `rawValue` does not have the crash-time annotation, and in a debug build its body is visible
+  /// only in this file.
   public var code: UInt16 { @_noLocks get { rawValue } }
 }
 
-/// The form in which the value of a key is stored.
+/// How the value of a key is stored.
 public enum IntermediateDumpKeyKind: UInt8, Sendable {
   case map
   /// Of maps.
@@ -308,7 +308,7 @@ public enum IntermediateDumpKeyKind: UInt8, Sendable {
 
 /// Kinds of keys.
 ///
-/// Not a `Set`, whose code every program with the handler would carry.
+/// Not a `Set`, because its code would be added to every program with the handler.
 package struct IntermediateDumpKeyKinds: Sendable, ExpressibleByArrayLiteral {
   private let bits: UInt8
 

@@ -2,10 +2,10 @@ internal import ProcessSnapshot
 
 /// The captured memory that goes into the file, in order.
 ///
-/// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's
-/// reader drops a list with overlaps, more than 4,096 regions or one of more than 64 MiB; so longer
-/// regions are cut into touching pieces, and where there are too many, the stacks go first: the
-/// crashing thread's, then the others', then the rest by address.
+/// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list
+/// with overlaps, with more than 4,096 regions or with one of more than 64 MiB. So longer regions are cut into
+/// adjacent pieces. If there are too many regions, the stacks have priority: the crashing thread's, then the others',
+/// then the rest by address.
 struct MemoryPlan {
   /// A part of one region of the snapshot.
   struct Piece {
@@ -69,8 +69,7 @@ struct MemoryPlan {
     return selected.sorted().map { all[$0] }
   }
 
-  /// The place in the file of the bytes from an address on, and how many of `count` follow there;
-  /// nil if none do.
+  /// The file offset of the bytes at an address, and how many of `count` follow there; nil if none do.
   func location(of address: Address, count: Int) -> (offset: UInt64, count: Int)? {
     guard let index = Self.index(of: address, in: pieces),
       let start = pieces[index].range.offset(of: address)
@@ -88,8 +87,7 @@ struct MemoryPlan {
 extension ThreadSnapshot {
   /// The piece of the stack that the stack pointer is in, or else the next one above it.
   ///
-  /// The stack pointer of an overflow lies in the guard page, below everything that could be
-  /// captured.
+  /// After a stack overflow the stack pointer is in the guard page, below all memory that could be captured.
   var stackAtPointer: MemoryRegion? {
     guard let pointer = context?.stackPointer ?? stackPointer else { return stack.first }
     return stack.first { !$0.range.ends(atOrBelow: pointer) } ?? stack.first

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
-/// For readers that pass a minidump on, however large it is. Annotations of modules are not among it.
+/// It is for programs that forward minidumps of any size. Annotations of modules are not among it.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {
@@ -19,7 +19,7 @@ public struct MinidumpAnnotations: Sendable, Equatable {
 
   /// Reads them; total on any bytes, in bounded memory.
   ///
-  /// - Returns: nil if the file is no minidump; a missing or damaged stream is not an error.
+  /// - Returns: nil if the file is not a minidump; a missing or damaged stream is not an error.
   package init?(of bytes: DumpBytes) {
     guard let file = try? MinidumpFile(bytes, copying: Self.maximumSize) else { return nil }
     var decoder = MinidumpDecoder(file: file)

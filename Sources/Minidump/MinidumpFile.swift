@@ -6,7 +6,7 @@ internal import ProcessSnapshot
 struct MinidumpFile {
   /// Entries taken from one list at most; the largest real processes stay below.
   static let maximumEntries = 1 << 16
-  /// Bytes of one string at most; a path of Linux has 4,096.
+  /// The most bytes of one string; a path on Linux has 4,096.
   static let maximumStringSize: UInt64 = 1 << 16
 
   let bytes: DumpBytes
@@ -124,7 +124,7 @@ struct MinidumpFile {
     return (0..<count).map { start + $0 * size }
   }
 
-  /// A MINIDUMP_STRING; nil where it is damaged.
+  /// Reads a MINIDUMP_STRING; nil if it is damaged.
   ///
   /// Invalid UTF-16 is replaced by U+FFFD.
   mutating func string(at rva: UInt64) -> String? {

@@ -30,7 +30,7 @@ enum MinidumpFormat {
   /// its size.
   static let dsoDebugSize = 40
   static let linkMapSize = 24
-  /// The same as the rust-minidump family lays them out, without padding.
+  /// The structure in the layout of the rust-minidump family, without padding.
   static let packedDsoDebugSize = 36
   static let packedLinkMapSize = 20
 
@@ -72,8 +72,7 @@ enum MinidumpFormat {
   static let amd64Integer: UInt32 = 0x2
   static let amd64Segments: UInt32 = 0x4
   static let amd64FloatingPoint: UInt32 = 0x8
-  /// Without any of these, as Breakpad writes it on macOS, a context has the control and integer
-  /// registers.
+  /// A context with none of these flags, as Breakpad writes it on macOS, has the control and integer registers.
   static let amd64Parts: UInt32 = 0x1F
 
   /// The parts of MDRawContextARM64 that are present.
@@ -85,8 +84,7 @@ enum MinidumpFormat {
   static let arm64FloatingPoint: UInt32 = 0x4
   static let arm64Parts: UInt32 = 0xF
   static let arm64ContextSize = 912
-  /// The same up to the floating-point state, as Crashpad writes it for a process without debug
-  /// registers.
+  /// The context up to the floating-point state, as Crashpad writes it for a process without debug registers.
   static let arm64ContextWithoutDebugSize = 792
   static let arm64OldContext: UInt64 = 0x8000_0000
   static let arm64OldContextSize = 796

@@ -2,7 +2,7 @@
 public enum CaptureMethod: UInt8, DumpCode {
   /// The thread that took the signal: from the signal's own context.
   case crashed = 1
-  /// Stopped by a signal of ours and read while it stood still.
+  /// The thread was stopped by a signal of the handler and read while it was stopped.
   case stopped = 2
   /// Crashed too, at the same time, and was waiting in the handler: from its own signal's context.
   case alsoCrashed = 3

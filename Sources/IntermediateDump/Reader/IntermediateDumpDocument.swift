@@ -1,6 +1,6 @@
 /// A parsed intermediate dump: all that was written before the first damage.
 public struct IntermediateDumpDocument: Sendable {
-  /// The place and the reason where a dump stopped being readable.
+  /// The offset at which a dump stopped being readable, and the reason.
   public struct Damage: Sendable, Equatable, CustomStringConvertible {
     /// Bytes from the start of the file to the token that could not be read.
     public let offset: Int
@@ -24,9 +24,9 @@ public struct IntermediateDumpDocument: Sendable {
   /// Parses a dump; linear in its size, never traps, keeps maps that were still open at the damage.
   ///
   /// - Parameter bytes: the whole file.
-  /// - Throws: `IntermediateDumpError` only where there is nothing to keep: the file is shorter
-  ///   than a header, is not an intermediate dump, or is of a version or word size this code does
-  ///   not read. Damage after the header is not an error; it is in `damage`.
+  /// - Throws: `IntermediateDumpError` only if nothing can be used: the file is shorter than a header, is not an
+  ///   intermediate dump, or has a version or word size that this code does not read. Damage after the header is not
+  ///   an error; it is in `damage`.
   public init(parsing bytes: [UInt8]) throws(IntermediateDumpError) {
     try self.init(parsing: DumpBytes(bytes))
   }

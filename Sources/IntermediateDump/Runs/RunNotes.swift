@@ -1,7 +1,7 @@
 /// The notes of a process about its own end, in the first bytes of its run record.
 ///
-/// They lie at a fixed place. A process that calls `_exit`, or that a signal is about to end,
-/// writes a note by one system call.
+/// The notes are at a fixed offset. A process that calls `_exit`, or that a signal is about to end, writes a note by
+/// one system call.
 ///
 /// Layout, little-endian: end (4 bytes), padding (4), signal (4), reaction (4), time (8), padding (8).
 package struct RunNotes: Sendable {
@@ -21,8 +21,8 @@ package struct RunNotes: Sendable {
     }
   }
 
-  /// Bytes of the notes, and where they begin in a run record: after header, owner token and their
-  /// own property header.
+  /// The size of the notes, and their offset in a run record: after header, owner token and their own property
+  /// header.
   package static var size: Int { @_noLocks get { 32 } }
   package static var offset: Int64 { @_noLocks get { 32 &+ 3 &+ 7 } }
   /// The offset of the signal in the notes.
