@@ -106,9 +106,9 @@ public final class ReportUploader: Sendable {
     }
   }
 
-  /// Events from now on; each call returns a sequence of its own, which ends with the uploader.
+  /// The events from now on; each call returns a separate sequence, which ends with the uploader.
   ///
-  /// A listener that falls behind by more than 1,000 events loses the oldest.
+  /// If a listener has not read 1,000 events, the oldest ones are dropped.
   public var events: AsyncStream<UploadEvent> { listeners.stream() }
 
   /// Stops, and returns when nothing is sent any more.

@@ -5,7 +5,7 @@ internal import Glibc
 enum OwnThread {
   typealias Work<Value: Sendable> = @Sendable () throws(CrashConverterError) -> Value
 
-  /// Runs work on a new thread; on this one where the system refuses it.
+  /// Runs work on a new thread, or on this one if the system refuses a new thread.
   static func run<Value: Sendable>(
     _ work: @escaping Work<Value>
   ) async throws(CrashConverterError) -> Value {

@@ -14,7 +14,7 @@ enum DatabasePath {
     return unsafe lstat(path, &status) == 0 || errno != ENOENT
   }
 
-  /// Opens the directory if no other user but root can plant or exchange files in it.
+  /// Opens the directory if no user other than root can add or replace files in it.
   static func open(
     _ path: String, creating: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {

@@ -16,7 +16,7 @@ package struct ReportDetails: Sendable, Equatable {
     /// The end of a run that left no dump: killed, out of memory, rebooted and others.
     case end = 4
 
-    /// As an export has it.
+    /// The value as an export has it.
     package var word: String {
       switch self {
       case .crash: "crash"
@@ -130,7 +130,7 @@ extension ReportDetails {
   private static let headSize = 3
   private static let numberSize = 8
 
-  /// The fields; the last ones are left out where they would be too long.
+  /// The fields; the last ones are left out if they would be too long.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     var isCut = isCut

@@ -12,7 +12,7 @@ struct SpoolFile {
   private static let maximumSize = 1 << 43
   /// The part of the file system that stays free.
   private static let reserve: UInt64 = 256 << 20
-  /// Blocks between two looks at the free space.
+  /// The blocks between two checks of the free space.
   private static let lookEvery = 256
 
   let descriptor: Int32
@@ -39,7 +39,7 @@ struct SpoolFile {
 
   func close() { Foundation.close(descriptor) }
 
-  /// Takes bytes, whose order is that of the calls.
+  /// Appends bytes.
   mutating func append(_ bytes: ArraySlice<UInt8>) throws(ToolError) {
     var rest = bytes
     while !rest.isEmpty {
@@ -64,7 +64,7 @@ struct SpoolFile {
     size = end
   }
 
-  /// By libc's comparison, each byte with the next: of a core file most is zeros.
+  /// Compares each byte with the next by memcmp: most bytes of a core file are zeros.
   private var isZeros: Bool {
     guard block.first == 0 else { return false }
     return unsafe block.withUnsafeBytes { bytes in

@@ -5,7 +5,8 @@ internal import IntermediateDump
 ///
 /// Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 final class WordFilter: Sendable {
-  /// In place of other words: no address, recognized in a report, and the same as Crashpad's.
+  /// The word that replaces other words: not an address, easy to recognize in a report, and the same value as
+  /// Crashpad's.
   static let replacement: UInt64 = 0x0DEF_ACED_0DEF_ACED
 
   private let places: RangeSet
@@ -48,7 +49,7 @@ struct SanitizedWords: Sendable {
   /// The address of its first byte.
   let address: Address
 
-  /// Reads a part of the memory; nil where the dump's file cannot be read.
+  /// Reads a part of the memory; nil if the dump's file cannot be read.
   func slice(_ range: Range<Int>, of source: DumpBytes) -> ArraySlice<UInt8>? {
     let low = max(whole.lowerBound, range.lowerBound - phase(range.lowerBound))
     let high = min(whole.upperBound, range.upperBound + (8 - phase(range.upperBound)) % 8)

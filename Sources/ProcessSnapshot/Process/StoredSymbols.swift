@@ -16,7 +16,7 @@ public struct StoredSymbols: Sendable, Equatable {
     public var file: String?
     public var line: UInt32?
     public var column: UInt32?
-    /// True if no line stands for the code itself, and `line` is the last one in front of it.
+    /// True if debug information has no line for the code itself; `line` is then the last line before it.
     public var isLineApproximate: Bool
 
     public init(
@@ -33,8 +33,7 @@ public struct StoredSymbols: Sendable, Equatable {
     }
   }
 
-  /// Innermost first, by the address that is looked up for a frame: inside the call for a return
-  /// address.
+  /// The calls, innermost first, by the lookup address of a frame: inside the call for a return address.
   public var functions: [Address: [Function]]
 
   public init(functions: [Address: [Function]] = [:]) {
