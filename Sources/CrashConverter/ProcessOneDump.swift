@@ -12,7 +12,7 @@ internal import ProcessSnapshot
 ///   - annotations: added to the report; a name that the dump has too gets this value.
 ///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
 /// - Returns: the outcome, or the reason why the dump is left for now; nil if another converter took it.
-/// - Throws: `CrashConverterError` only where no dump can be processed at all.
+/// - Throws: `CrashConverterError` only if no dump can be processed at all.
 package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []

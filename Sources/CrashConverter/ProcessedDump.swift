@@ -4,7 +4,9 @@ public import IntermediateDump
 public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// The end of one attempt at a dump.
   public struct Outcome: Sendable, Equatable {
-    /// The kind of outcome; an open set. The raw value is the word in JSON.
+    /// The kind of outcome; an open set.
+    ///
+    /// The raw value is the word in JSON.
     public struct Kind: RawRepresentable, Sendable, Hashable {
       public let rawValue: String
       public init(rawValue: String) { self.rawValue = rawValue }

@@ -154,8 +154,9 @@ extension Handler {
 /// Source: strerror(3).
 func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror(errno)) }
 
-/// Opens `/proc` for a crash before the handler opens any other file. The number of the descriptor shows whether
-/// descriptors 0 to 2 are open; closed ones stay closed.
+/// Opens `/proc` for a crash before the handler opens any other file.
+///
+/// The number of the descriptor shows whether descriptors 0 to 2 are open; closed ones stay closed.
 private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardDescriptors) {
   func opened() -> Int32 {
     unsafe isWanted ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1

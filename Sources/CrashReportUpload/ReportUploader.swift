@@ -24,7 +24,7 @@ public final class ReportUploader: Sendable {
   ///   - options: the contents beside each report, and the pace.
   ///   - review: asked before each upload; nil to send all.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened. A
-  ///   network that is down is no error.
+  ///   network that is down is not an error.
   public convenience init(
     database path: String, to url: String, options: UploadOptions = UploadOptions(),
     review: UploadReview? = nil
@@ -44,7 +44,7 @@ public final class ReportUploader: Sendable {
   ///   - options: the contents beside each report, and the pace.
   ///   - review: asked before each upload, with the tags as its fields; nil to send all.
   /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened. A
-  ///   network that is down is no error.
+  ///   network that is down is not an error.
   ///
   /// Source: develop.sentry.dev, "Envelopes".
   public convenience init(

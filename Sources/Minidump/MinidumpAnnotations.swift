@@ -7,9 +7,9 @@ internal import ProcessSnapshot
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {
-  /// Nil where the minidump does not say.
+  /// Nil if the minidump does not show it.
   public let reportID: ReportID?
-  /// Nil where the minidump does not say.
+  /// Nil if the minidump does not show it.
   public let clientID: ReportID?
   /// The simple annotations; of two of one name the first counts.
   public let annotations: [String: String]

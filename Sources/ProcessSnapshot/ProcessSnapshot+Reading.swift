@@ -107,6 +107,7 @@ extension ProcessSnapshot {
   }
 
   /// Cuts stacks that share a mapping with neighbors, as in glibc 2.42, whose guard regions are inside the stacks.
+  ///
   /// libc's control blocks are at the tops of the stacks.
   private mutating func separateStacks() {
     let tops = threads.compactMap { $0.threadPointer?.alignedDown(to: 4096).adding(4096) }.sorted()

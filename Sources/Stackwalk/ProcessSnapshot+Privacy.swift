@@ -29,8 +29,9 @@ extension ProcessSnapshot {
     return snapshot
   }
 
-  /// The frames of a dump without mappings and modules. There, only the stack walk distinguishes their addresses from
-  /// secrets.
+  /// The frames of a dump without mappings and modules.
+  ///
+  /// There, only the stack walk distinguishes their addresses from secrets.
   private func framesWithoutCode() -> [Address] {
     guard mappings.isEmpty, modules.isEmpty else { return [] }
     let walker = Stackwalker(snapshot: self, symbols: nil)

@@ -18,7 +18,9 @@ struct DumpIdentity {
   /// True if `known` is the digest that a report of this dump has.
   func matches(_ known: UInt64?) -> Bool { known == digest }
 
-  /// FNV-1a. If two dumps have the same report ID, the second one's ID is made from this, in all versions.
+  /// FNV-1a.
+  ///
+  /// If two dumps have the same report ID, the second one's ID is made from this, in all versions.
   var byteDigest: UInt64 {
     var digest = DumpDigest()
     _ = bytes.forEachSlice(of: 0..<bytes.count) { digest.add($0) }

@@ -4,8 +4,10 @@ internal import PendingDumps
 
 /// Keeps a dump that could not be converted, for another attempt or for examination.
 extension PendingDirectory {
-  /// The most attempts at a dump. The dump goes to quarantine when the last attempt fails, or without reading it if
-  /// the attempt before ended its converter by a trap, a kill or a hang.
+  /// The most attempts at a dump.
+  ///
+  /// The dump goes to quarantine when the last attempt fails, or without reading it if the attempt before ended its
+  /// converter by a trap, a kill or a hang.
   static let maximumAttempts: UInt32 = 3
   /// The most attempts including those that ended because their converter crashed on another thread: the conversion
   /// may have caused that too, for example by using up memory.

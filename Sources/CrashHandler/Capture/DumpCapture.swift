@@ -5,8 +5,9 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the thread that takes it.
 extension Capture {
-  /// Writes the dump, and continues after a fault or a hanging call between two sections. Each time, at least one
-  /// more section is done.
+  /// Writes the dump, and continues after a fault or a hanging call between two sections.
+  ///
+  /// Each time, at least one more section is done.
   @_noLocks
   func writeDump() {
     var attempts = 0
@@ -105,8 +106,9 @@ extension Capture {
     writer.end()
   }
 
-  /// Calculates how many threads there is memory for. If there is little, first writes the data that frames get their
-  /// names from.
+  /// Calculates how many threads there is memory for.
+  ///
+  /// If there is little, first writes the data that frames get their names from.
   fileprivate func makeRoom() {
     let room = MemoryRoom(installed.cgroup, calls, session.scratch)
     session.counts.threadLimit = room.threads

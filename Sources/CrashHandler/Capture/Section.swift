@@ -71,8 +71,9 @@ package enum Section: UInt8, CaseIterable, Sendable {
 
   var bit: UInt64 { @_noLocks get { entry.bit } }
 
-  /// True if the section's bytes are written to the file when it ends. False for a section that is written together
-  /// with the next one, and for a section after the end mark.
+  /// True if the section's bytes are written to the file when it ends.
+  ///
+  /// False for a section that is written together with the next one, and for a section after the end mark.
   ///
   /// The exception stays in the buffer until the crashing thread's registers follow, so that one write takes both to
   /// the file. Contexts and throws are usually empty, and otherwise a few bytes of the handler's own memory. The rest

@@ -2,7 +2,9 @@ internal import CSignalSafe
 public import IntermediateDump
 internal import PendingDumps
 
-/// Notes what the program just did. Every report of this process shows the last 128 notes.
+/// Notes what the program just did.
+///
+/// Every report of this process shows the last 128 notes.
 ///
 /// A report shows those of the work that crashed first: the last 16 of the `withContext` around the
 /// call, else of the task, else of the thread. Those last as long as no more than some 500 works

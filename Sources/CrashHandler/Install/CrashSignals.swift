@@ -4,13 +4,13 @@ internal import PendingDumps
 
 /// The signals that mean a crash, the actions they had, and the signal that stops threads.
 struct CrashSignals {
-  /// Bit n - 1 stands for signal n.
+  /// Bit n - 1 is signal n.
   let mask: UInt64
   /// The highest unused real-time signal; 0 if all are taken.
   let stopSignal: Int32
   /// The next free real-time signal below it, for the watchdog; 0 if there is none.
   let watchdogSignal: Int32
-  /// Those that the calling thread blocks; nil where `/proc` does not tell.
+  /// Those that the calling thread blocks; nil if `/proc` does not show it.
   var blocked: UInt64? { present?.blocked }
   /// The actions that the signals of `mask` had, by their numbers.
   ///

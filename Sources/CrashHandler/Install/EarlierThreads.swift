@@ -202,8 +202,9 @@ struct EarlierThreads {
   }
 
   private static let account = Mutex(Account())
-  /// False if the process had one thread at launch. Then new threads skip the record, whose first use would allocate
-  /// metadata.
+  /// False if the process had one thread at launch.
+  ///
+  /// Then new threads skip the record, whose first use would allocate metadata.
   private static let hasGiven = Atomic<Bool>(false)
 
   /// A stack whose thread has ended; nil if the examined thread lives.

@@ -19,8 +19,9 @@ enum ExitNotes {
     pm_set_process_end(pm_note_process_end)
   }
 
-  /// Makes exit(3) note the end and remove the handler's files. The files are removed even if reports on how runs end
-  /// are turned off.
+  /// Makes exit(3) note the end and remove the handler's files.
+  ///
+  /// The files are removed even if reports on how runs end are turned off.
   static func cleanUpAtExit() {
     _ = atexit {
       guard let capture = Capture.ofHandler else { return }

@@ -4,7 +4,9 @@ internal import PendingDumps
 
 /// The pieces that every capture needs, a crash's and a dump's without one.
 extension HandlerMemory {
-  /// The bytes for a capture. This is address space: the ends of the tables are hardly ever used.
+  /// The bytes for a capture.
+  ///
+  /// This is address space: the ends of the tables are hardly ever used.
   static let captureSize = 14 << 20 + 8 * SignalFrame.size
   /// Signal frames use this stack too: that of SIGSYS is put on the current stack.
   static let captureStackSize = SignalFrame.stackSize(128 << 10, frames: 4)

@@ -155,8 +155,9 @@ struct LaunchFacts {
 
   private var isHidden: Bool { !capturesSurroundings || privacy > .full }
 
-  /// The variable TZ; nil if it is not set. In a program with more permissions than its caller, the caller has set
-  /// it.
+  /// The variable TZ; nil if it is not set.
+  ///
+  /// In a program with more permissions than its caller, the caller has set it.
   ///
   /// Source: tzset(3).
   private static var timeZone: String? {

@@ -1,7 +1,9 @@
 /// Limits of a dump; the dump counts what each limit left out.
 public struct CaptureLimits: Sendable, Equatable {
-  /// The most bytes of the crashing thread's stack. A longer stack is cut to three quarters of this from the top,
-  /// where it crashed, and one quarter from the bottom, where it began.
+  /// The most bytes of the crashing thread's stack.
+  ///
+  /// A longer stack is cut to three quarters of this from the top, where it crashed, and one quarter from the bottom,
+  /// where it began.
   public var crashingThreadStack = 1 << 20
   /// The most bytes of every other thread's stack, from its stack pointer.
   public var otherThreadStack = 32 << 10

@@ -12,7 +12,7 @@ internal import IntermediateDump
 ///
 /// Source: signal(7), "Standard signals".
 public struct HandledSignals: OptionSet, Sendable {
-  /// Bit n - 1 stands for signal n; other bits than those of the members have no effect.
+  /// Bit n - 1 is signal n; other bits than those of the members have no effect.
   public let rawValue: UInt64
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }

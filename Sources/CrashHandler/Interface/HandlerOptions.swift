@@ -43,6 +43,7 @@ public struct HandlerOptions: Sendable, Equatable {
   public var alternateStacksOnAllThreads = true
 
   /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked in threads that block them.
+  ///
   /// Otherwise the kernel ends the process at such a crash without a dump.
   ///
   /// `pthread_sigmask` and `sigprocmask` give the mask that was set, and programs that are started by `posix_spawn`

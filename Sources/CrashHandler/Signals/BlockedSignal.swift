@@ -41,8 +41,9 @@ extension Capture {
       ? !installed.runtime.abortOpensItsSignal : !signal.isAsynchronous
   }
 
-  /// True if the thread asked to block the signal and this package keeps it unblocked. False if the mask in the
-  /// context blocks the signal too: then `ppoll` or `sigsuspend` unblocked it for one call.
+  /// True if the thread asked to block the signal and this package keeps it unblocked.
+  ///
+  /// False if the mask in the context blocks the signal too: then `ppoll` or `sigsuspend` unblocked it for one call.
   private func isAskedToBeBlocked(_ number: Int32, _ context: SignalContext) -> Bool {
     var mask = pm_thread_mask()
     guard SignalMask.has(pm_kept_open(), number), !SignalMask.has(context.signalMask, number),

@@ -83,7 +83,9 @@ extension Capture {
   }
 
   /// True if the memory whose absence caused the fault can be read now, because another thread or the first-chance
-  /// handler has mapped it. Running the instruction again would then succeed, and the process would continue.
+  /// handler has mapped it.
+  ///
+  /// Running the instruction again would then succeed, and the process would continue.
   private func isFaultAddressReadable(_ signal: DeliveredSignal) -> Bool {
     // Checked only when the captured crash ends the process.
     guard

@@ -53,9 +53,10 @@ extension Capture {
 
   // MARK: - abort()
 
-  /// Notes the thread of a SIGABRT that abort() may have raised in a first process. abort() continues after the
-  /// kernel has discarded that signal or its handler has returned, and raises a second one, which the kernel discards
-  /// too.
+  /// Notes the thread of a SIGABRT that abort() may have raised in a first process.
+  ///
+  /// abort() continues after the kernel has discarded that signal or its handler has returned, and raises a second
+  /// one, which the kernel discards too.
   @_noLocks
   func noteAbort() {
     let exception = session.exception

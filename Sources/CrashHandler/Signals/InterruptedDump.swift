@@ -74,6 +74,7 @@ extension Capture {
   }
 
   /// True for a signal that another process or the kernel sends to the capturing thread while it writes the dump.
+  ///
   /// Once the end has begun, true only for a signal with another number than the crash's: the process would end by a
   /// signal that its report does not name.
   ///

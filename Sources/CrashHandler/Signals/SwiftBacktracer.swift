@@ -14,8 +14,9 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread. Source: Swift
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
 extension Capture {
-  /// Decides whether the backtracer runs after this crash. After some stack overflows it may not; then it is also
-  /// removed, so that the default action follows.
+  /// Decides whether the backtracer runs after this crash.
+  ///
+  /// After some stack overflows it may not; then it is also removed, so that the default action follows.
   ///
   /// It does not run for a stack overflow on a thread whose first alternate stack this package created: without this
   /// handler, the kernel would have found no stack for any handler and ended the process.

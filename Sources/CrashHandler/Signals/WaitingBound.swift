@@ -10,7 +10,9 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingBound {
-  /// Milliseconds of one wait. A wait may end early, and returns at once if a seccomp filter forbids it.
+  /// Milliseconds of one wait.
+  ///
+  /// A wait may end early, and returns at once if a seccomp filter forbids it.
   static var milliseconds: Int { @_noLocks get { 100 } }
 
   private let capture: Capture
@@ -45,8 +47,9 @@ struct WaitingBound {
     if ending == Shared.Ending.now, isLate { capture.endLate() }
   }
 
-  /// True once both the number of waits and the clock have reached the bound. The clock alone continues while the
-  /// process is stopped, and waits that a filter forbids take no time.
+  /// True once both the number of waits and the clock have reached the bound.
+  ///
+  /// The clock alone continues while the process is stopped, and waits that a filter forbids take no time.
   var isLate: Bool {
     @inline(never) @_noLocks get {
       let patience = capture.installed.patience

@@ -11,8 +11,9 @@ struct CrashSummary {
   /// Bytes of `memory`: the lines, and a word that counts their bytes.
   static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
 
-  /// The signals for whose crashes a summary is written, or one line before the output of Swift's backtracer. Bit n -
-  /// 1 is signal n.
+  /// The signals for whose crashes a summary is written, or one line before the output of Swift's backtracer.
+  ///
+  /// Bit n - 1 is signal n.
   let signals: UInt64
   /// Descriptor 2 at launch.
   let standardError: HeldFile

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The signals that the handler has, and those that it needs; bit n - 1 stands for signal n.
+/// The signals that the handler has, and those that it needs; bit n - 1 is signal n.
 ///
 /// RUNS-DURING-CRASH.
 @safe

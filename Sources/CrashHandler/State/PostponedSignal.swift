@@ -20,7 +20,9 @@ struct PostponedSignal {
     self.place = unsafe SignalInformation(place)
   }
 
-  /// Keeps a copy. Only the first signal is kept, because that one would have ended the process.
+  /// Keeps a copy.
+  ///
+  /// Only the first signal is kept, because that one would have ended the process.
   @_noLocks
   func keep(_ information: SignalInformation) {
     guard place.number == 0 else { return }

@@ -1,6 +1,7 @@
 internal import CSignalSafe
 
 /// One mapped page of this process's run record, which is never read or written and shows that the process lives.
+///
 /// Closing all descriptors does not remove the mapping; only exec and the end of the process do.
 ///
 /// The mapping keeps the file open for writing in the kernel's count of writers, so that a read lease on it is

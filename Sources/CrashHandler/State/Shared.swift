@@ -20,7 +20,7 @@ struct Shared: ~Copyable {
   var stops: Stops
   /// The threads that are stopped find themselves here.
   let threads: ThreadTable
-  /// Threads that crashed while another one captured.
+  /// The threads that crashed while another thread captured.
   let waiting: WaitingCrashes
   /// Threads that take a dump without a crash, and the dumps of hangs that last.
   let dumpingThreads: DumpingThreads
@@ -92,8 +92,9 @@ struct Shared: ~Copyable {
 
   /// Stopping the threads, which one thread does at a time.
   struct Stops {
-    /// Not 0 while threads are to stay stopped: an even number that each stop raises. The last bit is set while
-    /// they answer Swift's backtracer (`callStandIns`).
+    /// Not 0 while threads are to stay stopped: an even number that each stop raises.
+    ///
+    /// The last bit is set while they answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord
     /// Threads that have stopped.
     let stopped: FutexWord
@@ -158,7 +159,9 @@ struct Shared: ~Copyable {
 
   /// Swift's backtracer, where it is a previous handler.
   struct Backtracer {
-    /// The signals whose previous handler is the backtracer; none once it has run. Bit n - 1 is signal n.
+    /// The signals whose previous handler is the backtracer; none once it has run.
+    ///
+    /// Bit n - 1 is signal n.
     var signals: UInt64
     /// The code of the module that it is in.
     let code: UInt64

@@ -40,7 +40,7 @@ extension Capture {
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { calls.mayMake(call) }
 
-  /// The monotonic clock and that of the day, in nanoseconds; 0 where clocks are forgone.
+  /// The monotonic clock and the wall clock, in nanoseconds; 0 if `forgoing` leaves clocks out.
   var clock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_monotonic_clock() : 0 } }
 
   var wallClock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_wall_clock() : 0 } }

@@ -139,7 +139,7 @@ struct ProcReader {
       count: unsafe readTask(threadID, name, into: scratch.address, capacity: scratch.size))
   }
 
-  /// Reads `<process>/comm` without the line's end; 0 where it cannot be read.
+  /// Reads `<process>/comm` without the line's end; 0 if it cannot be read.
   @_noLocks
   func readName(
     of process: Int32, into place: UnsafeMutableRawPointer, capacity: Int

@@ -58,8 +58,9 @@ struct ThreadStatus {
     record.fields.knowsAllSignals = true
   }
 
-  /// Reads the system call that a blocked thread waits in. Once it has been stopped, this would be the handler's
-  /// futex call.
+  /// Reads the system call that a blocked thread waits in.
+  ///
+  /// Once it has been stopped, this would be the handler's futex call.
   @_noLocks
   func readSystemCall(_ record: ThreadRecord) {
     let count = readFile("/syscall", of: record.threadID)

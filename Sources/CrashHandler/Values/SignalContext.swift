@@ -82,7 +82,7 @@ struct SignalContext {
 
   // MARK: - The alternate stack
 
-  /// 0 where the thread has none.
+  /// 0 if the thread has none.
   var signalStackSize: UInt64 {
     @_noLocks get { unsafe pm_context_signal_stack(address).pointee.size }
   }

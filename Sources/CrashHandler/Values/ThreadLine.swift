@@ -11,7 +11,7 @@ struct ThreadLine {
   private(set) var blockedSignals: UInt64 = 0
   /// In clock ticks after boot.
   private(set) var startTime: UInt64 = 0
-  /// 0 where the kernel does not tell.
+  /// 0 if the kernel does not show it.
   private(set) var stackStart: UInt64 = 0
 
   /// - Returns: nil for a text in another format.

@@ -12,7 +12,9 @@ package enum FunctionName {
     return name.contains("::") ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }
 
-  /// The short form. Code of main.swift outside functions, which compilers name after the module, gets this name.
+  /// The short form.
+  ///
+  /// Code of main.swift outside functions, which compilers name after the module, gets this name.
   ///
   /// - Parameter file: the source file, which distinguishes such code from a function with that name.
   static func readable(_ name: String, file: String?) -> String {

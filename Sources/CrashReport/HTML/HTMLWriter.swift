@@ -89,8 +89,8 @@ package struct HTMLWriter {
   /// A text can become longer than this only by being escaped; the rest is cut off, and said to be.
   private static let maximumLength = 1 << 16
 
-  /// Fit for content and for attributes in quotes; controls and marks of text direction are written
-  /// out, as on a terminal.
+  /// Escapes text for content and for quoted attributes; control characters and marks of text direction are written
+  /// as escapes, as on a terminal.
   static func escaped(_ text: String) -> String {
     if text.utf8.count <= maximumLength, text.utf8.allSatisfy(isPlain) { return text }
     let isLong = text.utf8.count > maximumLength

@@ -74,7 +74,7 @@ package struct CrashReport: Sendable {
   package struct LoggedDump: Sendable {
     /// "complete", "torn" or "none"; nil if the line is missing.
     package var state: String?
-    /// The errno's name or number; nil where nothing failed.
+    /// The errno's name or number; nil if nothing failed.
     package var failure: String?
     package var path: String?
     /// The name of the signal that had asked the process to end.

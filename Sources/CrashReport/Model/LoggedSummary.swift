@@ -53,7 +53,7 @@ package struct LoggedSummary: Equatable {
   package var reportID: String?
   /// "complete", "torn" or "none".
   package var dump: String?
-  /// The errno's name or number; nil where nothing failed.
+  /// The errno's name or number; nil if nothing failed.
   package var dumpFailure: String?
   package var dumpPath: String?
   /// The modules by number; a number without a name is missing.

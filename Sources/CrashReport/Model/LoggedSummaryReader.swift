@@ -1,4 +1,6 @@
-/// Finds summaries among the lines of a log. A line may begin with any text: a time, a host, a container's name.
+/// Finds summaries among the lines of a log.
+///
+/// A line may begin with any text: a time, a host, a container's name.
 ///
 /// Lines belong together that have the same process ID and, except for times, the same text in front: of two
 /// containers each first process is process 1. Skips every other line; lines and open summaries of a
@@ -28,8 +30,9 @@ package struct LoggedSummaryReader {
   }
 
   private var open: [Open] = []
-  /// Ended summaries that had interrupted another. The next lines show whether the other one was cut off, or the
-  /// lines of two processes are mixed.
+  /// Ended summaries that had interrupted another.
+  ///
+  /// The next lines show whether the other one was cut off, or the lines of two processes are mixed.
   private var doubtful: [Open] = []
   private var finished: [LoggedSummary] = []
 
@@ -76,8 +79,9 @@ package struct LoggedSummaryReader {
     doubtful.append(ended)
   }
 
-  /// Handles a line without an open summary. It belongs to a summary that an uncertain one has interrupted, which may
-  /// therefore contain lines of the other.
+  /// Handles a line without an open summary.
+  ///
+  /// It belongs to a summary that an uncertain one has interrupted, which may therefore contain lines of the other.
   private mutating func noteStray(_ word: String, of origin: LogOrigin) {
     guard let index = doubtful.firstIndex(where: { $0.isReplaced(by: origin) }) else { return }
     var mixed = doubtful.remove(at: index).summary

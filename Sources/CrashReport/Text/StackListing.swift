@@ -1,8 +1,9 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A thread's stack for text and page: numbered frames, a folded recursion, and words for missing parts. The words
-/// are not escaped.
+/// A thread's stack for text and page: numbered frames, a folded recursion, and words for missing parts.
+///
+/// The words are not escaped.
 struct StackListing {
   enum Item {
     /// The number is nil if a gap farther in makes it unknown.

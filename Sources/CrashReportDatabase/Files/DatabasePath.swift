@@ -8,7 +8,7 @@ enum DatabasePath {
     DatabaseDirectory.place(try DatabaseDirectory.absolute(path))
   }
 
-  /// True if there is a file of any kind, or the system does not say.
+  /// True if there is a file of any kind, or if that cannot be found out.
   static func exists(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0 || errno != ENOENT

@@ -87,8 +87,9 @@ struct SentryCuts: Sendable, Equatable {
   var tags = 200
   var explanations = true
 
-  /// The reductions, from nothing left out to the smallest event; each includes the one before. The first that is
-  /// small enough is sent.
+  /// The reductions, from nothing left out to the smallest event; each includes the one before.
+  ///
+  /// The first that is small enough is sent.
   ///
   /// The least important parts are left out first: images without frames, other threads, then contexts and
   /// breadcrumbs. The message and the innermost calls of the crashing thread stay.

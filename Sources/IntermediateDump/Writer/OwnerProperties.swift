@@ -1,5 +1,6 @@
-/// The properties of a run record that describe its owner, after the course of the run. `startHandler` and records
-/// that are created in a crash both use this writer.
+/// The properties of a run record that describe its owner, after the course of the run.
+///
+/// `startHandler` and records that are created in a crash both use this writer.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads them.
 package struct OwnerProperties {

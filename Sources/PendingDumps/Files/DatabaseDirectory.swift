@@ -133,7 +133,9 @@ package enum DatabaseDirectory {
 
   private static let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
 
-  /// Opens a directory. Follows a link only after checking its owner, and never a link that replaced it meanwhile.
+  /// Opens a directory.
+  ///
+  /// Follows a link only after checking its owner, and never a link that replaced it meanwhile.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
     let descriptor = unsafe path.withCString { unsafe Glibc.open($0, flags | O_NOFOLLOW) }
     if descriptor >= 0 { return descriptor }

@@ -59,7 +59,9 @@ package struct Directory: ~Copyable, Sendable {
     try file.synchronize()
   }
 
-  /// The names in the directory, in no order. A name that is not UTF-8 contains U+FFFD, so it is never opened.
+  /// The names in the directory, in no order.
+  ///
+  /// A name that is not UTF-8 contains U+FFFD, so it is never opened.
   package func names() throws(CrashReportDatabaseError) -> [String] {
     var names: [String] = []
     try forEachName { name in
@@ -98,7 +100,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// The status of a file; for a link, of the link and not its target.
   ///
-  /// - Returns: nil only where there is no such name.
+  /// - Returns: nil only if there is no such name.
   /// - Throws: if the system does not say whether the file exists.
   package func status(of name: String) throws(CrashReportDatabaseError) -> FileStatus? {
     var status = stat()

@@ -10,7 +10,9 @@ internal import IntermediateDump
 /// because a conversion to a pointer copies them twice.
 package enum SystemFile {
   private static let pieceSize = 16384
-  /// The sizes of the first read and the first readlink(2). They are small so that a launch touches fewer pages.
+  /// The sizes of the first read and the first readlink(2).
+  ///
+  /// They are small so that a launch touches fewer pages.
   private static let recordSize = 4000
   private static let targetSize = 256
 
@@ -91,7 +93,9 @@ package enum SystemFile {
     numberOfDigits(text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...], radix: 10)
   }
 
-  /// The number after a name at the start of a line. The file is read piece by piece and only up to that line.
+  /// The number after a name at the start of a line.
+  ///
+  /// The file is read piece by piece and only up to that line.
   package static func number(_ name: String, inFile path: String) -> UInt64? {
     let descriptor = descriptor(of: path)
     guard descriptor >= 0 else { return nil }

@@ -2,8 +2,9 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// A FIFO whose read end a converter holds open while it has claims. If the FIFO has no reader or is removed,
-/// processes of any PID namespace know that the claims are void.
+/// A FIFO whose read end a converter holds open while it has claims.
+///
+/// If the FIFO has no reader or is removed, processes of any PID namespace know that the claims are void.
 ///
 /// A program may close the FIFO while it converts, for example by close_range. Then another converter takes the dump
 /// too, and the database keeps one report of the two. So the FIFO is enough evidence for a claim, but not for the
@@ -85,8 +86,9 @@ package final class ClaimWitness {
     return [.noReader, .missing].contains(FIFOProbe.look(at: name.description, in: directory))
   }
 
-  /// The last eight bytes of the UUID in the name of each converter's FIFO. One random report ID in 2^62 ends with
-  /// these bytes.
+  /// The last eight bytes of the UUID in the name of each converter's FIFO.
+  ///
+  /// One random report ID in 2^62 ends with these bytes.
   private static let tail: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, 0]
 
   private static func name(_ number: UInt64) -> String {

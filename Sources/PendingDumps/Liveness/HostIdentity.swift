@@ -9,11 +9,12 @@ package struct HostIdentity: Sendable, Equatable {
   /// The inode of `/proc/self/ns/time`, which shifts the start times that this process reads; nil in
   /// kernels before 5.6.
   package var timeNamespace: UInt64?
-  /// True if `/proc` shows the processes of this PID namespace. A process can enter a namespace without mounting that
-  /// namespace's `/proc`.
+  /// True if `/proc` shows the processes of this PID namespace.
+  ///
+  /// A process can enter a namespace without mounting that namespace's `/proc`.
   package var isProcOurs: Bool
   package var processID: UInt32
-  /// Nil where `/proc` does not say.
+  /// Nil if `/proc` does not show it.
   package var startTime: UInt64?
 
   package init(
@@ -43,7 +44,7 @@ package struct HostIdentity: Sendable, Equatable {
       timeNamespace: SystemFile.namespace("time"))
   }
 
-  /// The ID of this boot; nil where `/proc` does not say.
+  /// The ID of this boot; nil if `/proc` does not show it.
   package static func currentBootID() -> String? {
     let text = SystemFile.bytes("/proc/sys/kernel/random/boot_id", isOneRecord: true)
       .map(bootID(of:))

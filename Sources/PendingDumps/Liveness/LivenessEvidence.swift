@@ -36,7 +36,7 @@ package struct LivenessEvidence: Sendable {
   package var process: ProcessProbe
   /// Nil if it is not known, or belongs to another time namespace.
   package var startTime: UInt64?
-  /// Nil where it is not known.
+  /// Nil if it is not known.
   package var stackStart: UInt64?
   package var fifo: FIFOProbe
   /// The lease on the owner's run record; `.unknown` if the owner does not map the record.
@@ -89,8 +89,9 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// A process of this kernel holds the FIFO or maps the record. This counts on any file system and whatever the boot
-  /// ID says.
+  /// A process of this kernel holds the FIFO or maps the record.
+  ///
+  /// This counts on any file system and whatever the boot ID says.
   private var witness: OwnerVerdict? {
     if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
     if lease == .refused { return .alive("somebody maps the run record of \(title)") }

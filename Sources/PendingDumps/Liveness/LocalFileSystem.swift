@@ -1,6 +1,8 @@
 /// Distinguishes file systems that only this machine writes to from those that other machines may write to.
 package enum LocalFileSystem {
-  /// The local ones. An unknown file system counts as shared, which only delays the conversion of some dumps.
+  /// The local ones.
+  ///
+  /// An unknown file system counts as shared, which only delays the conversion of some dumps.
   private static let types: Set<String> = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "jfs", "tmpfs", "ramfs",
     "rootfs", "overlay", "ecryptfs",

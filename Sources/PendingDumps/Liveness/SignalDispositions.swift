@@ -4,11 +4,11 @@ internal import IntermediateDump
 ///
 /// Source: proc_pid_status(5), SigIgn, SigCgt and SigBlk.
 package struct SignalDispositions: Sendable, Equatable {
-  /// Bit n - 1 stands for signal n.
+  /// Bit n - 1 is signal n.
   package let ignored: UInt64
   /// The signals with a handler.
   package let caught: UInt64
-  /// Those that the calling thread blocks; nil where `/proc` does not tell.
+  /// Those that the calling thread blocks; nil if `/proc` does not show it.
   package let blocked: UInt64?
 
   /// The dispositions of the calling process; nil if `/proc` does not show them.

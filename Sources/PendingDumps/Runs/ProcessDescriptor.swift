@@ -19,7 +19,9 @@ package struct ProcessDescriptor: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Queues a signal with a request for one thread. The signal ends a process that has no handler for it.
+  /// Queues a signal with a request for one thread.
+  ///
+  /// The signal ends a process that has no handler for it.
   ///
   /// Queued for a thread because the kernel may deliver a signal for the process to a thread that waits in
   /// sigwait(3).

@@ -5,8 +5,9 @@ package import IntermediateDump
 ///
 /// Every property except the time may be missing.
 package struct RunEvidence: Sendable {
-  /// The size of a heartbeat in a run record, in bytes. A heartbeat that would be longer leaves out breadcrumbs
-  /// first, then paths of locked files, then the cgroup.
+  /// The size of a heartbeat in a run record, in bytes.
+  ///
+  /// A heartbeat that would be longer leaves out breadcrumbs first, then paths of locked files, then the cgroup.
   package static let heartbeatSize = 2048
   /// The offset of the heartbeat in a run record: after the notes and its own property header.
   package static let heartbeatOffset = RunNotes.offset &+ Int64(RunNotes.size + 7)
@@ -53,7 +54,9 @@ package struct RunEvidence: Sendable {
 
   package init(time: Int64) { self.time = time }
 
-  /// Reads the current state of the calling process. Leaves out the locked files, which only a heartbeat has.
+  /// Reads the current state of the calling process.
+  ///
+  /// Leaves out the locked files, which only a heartbeat has.
   ///
   /// - Parameters:
   ///   - isLaunch: true if the cgroup's files have just been opened.
@@ -77,14 +80,18 @@ package struct RunEvidence: Sendable {
     return evidence
   }
 
-  /// Adds the state of the machine's memory. Only heartbeats have it, because it is more useful the later it is read.
+  /// Adds the state of the machine's memory.
+  ///
+  /// Only heartbeats have it, because it is more useful the later it is read.
   package mutating func readMachineMemory() {
     let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
     machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
     availableMemory = SystemFile.number("MemAvailable:", in: memory).map { $0 << 10 }
   }
 
-  /// Writes the evidence as a map, field by field. The converter's `mapFields` would add 0.1 ms to each launch.
+  /// Writes the evidence as a map, field by field.
+  ///
+  /// The converter's `mapFields` would add 0.1 ms to each launch.
   package func encode(to writer: inout IntermediateDumpWriter) {
     func write(_ key: IntermediateDumpKey, _ value: UInt64?) {
       if let value { writer.unsigned(key, value) }

@@ -5,7 +5,9 @@ package import IntermediateDump
 ///
 /// The next start compares the record with the processes that exist then.
 package struct RunRecord: Sendable {
-  /// The most bytes that are read. A run record has a few thousand bytes at most; a longer file is something else.
+  /// The most bytes that are read.
+  ///
+  /// A run record has a few thousand bytes at most; a longer file is something else.
   package static let maximumSize = 64 << 10
 
   package var processID: UInt32
@@ -13,15 +15,15 @@ package struct RunRecord: Sendable {
   package var startTime: UInt64
   /// The start of the initial stack, which changes at exec; 0 if it was not known.
   package var stackStart: UInt64
-  /// Empty where it was not known.
+  /// Empty if it was not known.
   package var bootID: String
   /// The inode of the PID namespace: process IDs of different namespaces cannot be compared.
   ///
-  /// Nil where it was not known.
+  /// Nil if it was not known.
   package var processNamespace: UInt64?
   /// The inode of the time namespace: start times of different ones cannot be compared.
   ///
-  /// Nil where it was not known, and in records of versions that did not write it.
+  /// Nil if it was not known, and in records of versions that did not write it.
   package var timeNamespace: UInt64?
   /// True if the owner maps the record as long as it lives, and has checked at launch that the kernel then refuses a
   /// lease.
@@ -33,9 +35,9 @@ package struct RunRecord: Sendable {
   /// The address in the owner of its table of the threads' alternate stacks, which `postmortem capture` reads; nil
   /// where it was not known, and in records of versions that did not write it.
   package var toldStacks: UInt64?
-  /// Nanoseconds since 1970; nil where it was not known.
+  /// Nanoseconds since 1970; nil if it was not known.
   package var launchTime: Int64?
-  /// The handler's signals; nil where they were not known.
+  /// The handler's signals; nil if they were not known.
   package var signals: OwnerSignals?
   /// The course of the run; nil if the program turned off reports on how runs end.
   package var course: RunCourse?
@@ -137,8 +139,9 @@ package struct RunCourse: Sendable {
   package var heartbeat: RunEvidence?
   /// The state of the process when its handler was started.
   package var launch: RunEvidence?
-  /// True if the notes would contain a call of `_exit`. If false, a killed process cannot be distinguished from one
-  /// that called it.
+  /// True if the notes would contain a call of `_exit`.
+  ///
+  /// If false, a killed process cannot be distinguished from one that called it.
   package var followsExits = false
   package var executablePath: String?
   package var product: String?

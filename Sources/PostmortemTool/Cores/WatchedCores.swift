@@ -13,7 +13,7 @@ struct WatchedCores {
   private let directories: [String]
   /// The files with their status when they were last checked.
   private var known: Set<FileState> = []
-  /// True if a file was still being written at the last look.
+  /// True if a file was still being written when it was last checked.
   private(set) var isWaiting = false
 
   private struct FileState: Hashable {

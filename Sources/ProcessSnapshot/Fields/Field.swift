@@ -111,7 +111,9 @@ package struct Field<Root>: Sendable {
 
   // MARK: - Maps and arrays
 
-  /// Fields of the same type in a separate map. If there are several such maps, all are read, and later ones win.
+  /// Fields of the same type in a separate map.
+  ///
+  /// If there are several such maps, all are read, and later ones win.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
     Field(key, [.map], nested: fields.flatMap(\.keys)) { map, root in
       let maps = map.maps(key)

@@ -24,7 +24,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
   public var isDeleted: Bool
   /// The GNU build ID; empty if the image has none.
   public var buildID: [UInt8]
-  /// Nil where the dump does not say.
+  /// Nil if the dump does not show it.
   public var source: Source?
   /// The loaded segments by ascending address; empty if they are not known.
   public var segments: [Segment] = []

@@ -76,7 +76,9 @@ extension ProcessSnapshot {
   }
 
   /// The unwind tables of modules whose files are lost, as the handler captured them, each with the ELF headers that
-  /// lead to it. They are read-only contents of the file, which stack walks need to find the same frames.
+  /// lead to it.
+  ///
+  /// They are read-only contents of the file, which stack walks need to find the same frames.
   private func keptTables(outside stacks: RangeSet) -> [AddressRange] {
     modules.flatMap { module -> [AddressRange] in
       guard let headers = memory.unwindHeaders(of: module.address),
@@ -90,7 +92,7 @@ extension ProcessSnapshot {
 }
 
 extension MemorySnapshot {
-  /// The ELF and program headers of a module, and the address of its `.eh_frame_hdr`; nil where memory does
+  /// The ELF and program headers of a module, and the address of its `.eh_frame_hdr`; nil if memory does
   /// not have them.
   ///
   /// Source: elf(5), Elf64_Ehdr and Elf64_Phdr; PT_GNU_EH_FRAME.

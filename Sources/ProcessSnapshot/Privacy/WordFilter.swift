@@ -41,7 +41,7 @@ extension ProcessSnapshot {
   package static var replacedWord: UInt64 { WordFilter.replacement }
 }
 
-/// Words of memory as a sanitised report has them, replaced when they are read.
+/// Replaces words of memory when they are read, for a sanitized report.
 struct SanitizedWords: Sendable {
   let filter: WordFilter
   /// The place in the dump of the memory that is sanitised; a word that is not whole there is replaced.

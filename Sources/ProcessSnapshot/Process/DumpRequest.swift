@@ -32,8 +32,9 @@ public struct DumpRequest: Sendable, Equatable {
   /// The reason, otherwise the error; nil if the program gave neither.
   public var headline: String? { reason ?? errorText ?? errorType }
 
-  /// True for a thread that ran, false for one that waited. Nil if that is not known: a thread that only answered
-  /// last may wait for other work while another thread hangs.
+  /// True for a thread that ran, false for one that waited.
+  ///
+  /// Nil if that is not known: a thread that only answered last may wait for other work while another thread hangs.
   ///
   /// A tenth of the time is the border: the kernel counts in hundredths of a second, and a thread
   /// that polls is idle.

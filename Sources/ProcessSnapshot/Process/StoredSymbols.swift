@@ -6,7 +6,7 @@ internal import IntermediateDump
 public struct StoredSymbols: Sendable, Equatable {
   /// One function at an address.
   public struct Function: Sendable, Equatable {
-    /// As in the symbol table or the debug information; empty where it is not known.
+    /// As in the symbol table or the debug information; empty if it is not known.
     public var linkageName: String
     /// Bytes from the function's start to the frame's address; nil for an inlined one.
     public var offset: UInt64?

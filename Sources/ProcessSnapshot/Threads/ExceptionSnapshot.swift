@@ -8,8 +8,9 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var signal: Int32?
   /// `si_code`; nil if the writer of a minidump did not record it.
   public var code: Int32?
-  /// `si_addr`, if the signal sets it; nil for a signal that was sent. For another system, the address of the
-  /// exception.
+  /// `si_addr`, if the signal sets it; nil for a signal that was sent.
+  ///
+  /// For another system, the address of the exception.
   public var address: Address?
   /// The kernel's siginfo_t, 128 bytes.
   public var signalInfo: [UInt8]?

@@ -19,7 +19,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var threadPointer: Address?
   public var stackPointer: Address?
   public var instructionPointer: Address?
-  /// Bit n - 1 stands for signal n.
+  /// Bit n - 1 is signal n.
   public var blockedSignals: UInt64?
   /// As sched_getscheduler(2), see `SchedulingPolicy`.
   public var schedulingPolicy: UInt8?

@@ -8,8 +8,9 @@ extension SectionRow {
 }
 
 /// Writes the objects that the crashing thread's registers and the top of its stack point to, and the metadata from
-/// which a report gets their type names. Writes nothing if secrets are left out, because a private report has no
-/// pointers to objects.
+/// which a report gets their type names.
+///
+/// Writes nothing if secrets are left out, because a private report has no pointers to objects.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_objects) @_noLocks

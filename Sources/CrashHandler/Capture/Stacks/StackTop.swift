@@ -10,7 +10,9 @@ internal import IntermediateDump
 @safe
 struct StackTop {
   private static var byteCount: Int { 65536 }
-  /// The bytes of the stack that are written first, together with the exception. They take a few microseconds.
+  /// The bytes of the stack that are written first, together with the exception.
+  ///
+  /// They take a few microseconds.
   private static var firstByteCount: Int { 8192 }
 
   private let capture: Capture
@@ -27,8 +29,9 @@ struct StackTop {
     limit = capture.installed.limits.crashingThreadStack
   }
 
-  /// Writes the memory at the stack pointer, and at the frame pointer if that is farther up. A frame may be larger
-  /// than this part, and an overflow by a large frame leaves the stack pointer in other memory.
+  /// Writes the memory at the stack pointer, and at the frame pointer if that is farther up.
+  ///
+  /// A frame may be larger than this part, and an overflow by a large frame leaves the stack pointer in other memory.
   @_noLocks
   func write(_ context: SignalContext) -> WrittenStack {
     let stackPointer = context.stackPointer

@@ -112,8 +112,9 @@ struct StackWriter {
       || stage.add(place.start &+ UInt64(truncatingIfNeeded: size &- bottom), count: bottom)
   }
 
-  /// The bytes up to the end of the stack. The main thread's stack ends before the arguments and the environment,
-  /// which are at the end of the same mapping.
+  /// The bytes up to the end of the stack.
+  ///
+  /// The main thread's stack ends before the arguments and the environment, which are at the end of the same mapping.
   private func size(from start: UInt64, to end: UInt64) -> Int {
     end > start ? regions.memory.allowed(start, count: Int(truncatingIfNeeded: end &- start)) : 0
   }

@@ -85,7 +85,9 @@ struct ThreadWriter {
     capture.writer.end()
   }
 
-  /// Writes a thread that did not stop. The kernel shows the registers of a blocked thread without waking it.
+  /// Writes a thread that did not stop.
+  ///
+  /// The kernel shows the registers of a blocked thread without waking it.
   ///
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.

@@ -1,6 +1,8 @@
 internal import CSignalSafe
 
-/// The last breadcrumbs of the program or of one work. The number of slots is a power of two.
+/// The last breadcrumbs of the program or of one work.
+///
+/// The number of slots is a power of two.
 ///
 /// Each breadcrumb takes the next number, which determines its slot. The first word of a slot contains the number of
 /// its breadcrumb. The word is odd while the slot is written and even afterwards, so that an incomplete slot can be

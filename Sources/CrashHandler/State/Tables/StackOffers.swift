@@ -80,8 +80,9 @@ struct StackOffers {
     return true
   }
 
-  /// The size that is set for an alternate stack if the thread had none: a little less than its real size. A crash
-  /// recognizes the stack by this size, so that nothing must be written into it.
+  /// The size that is set for an alternate stack if the thread had none: a little less than its real size.
+  ///
+  /// A crash recognizes the stack by this size, so that nothing must be written into it.
   @_noLocks
   static func firstSize(_ size: Int) -> Int { size &- 48 }
 

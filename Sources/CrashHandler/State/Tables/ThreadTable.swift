@@ -14,8 +14,9 @@ struct ThreadTable {
 
   /// The longest text of a system call kept, in bytes: ten numbers of 18 digits and their blanks.
   static var systemCallCapacity: Int { @_noLocks get { 192 } }
-  /// The most threads whose system call is read. Each takes 6 microseconds, which is too long for thousands of
-  /// threads.
+  /// The most threads whose system call is read.
+  ///
+  /// Each takes 6 microseconds, which is too long for thousands of threads.
   static var systemCallThreads: Int { @_noLocks get { 512 } }
 
   let capacity: Int

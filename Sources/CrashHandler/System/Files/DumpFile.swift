@@ -64,8 +64,10 @@ extension Capture {
       from: session.names.locked, in: session.files.directory.descriptor)
   }
 
-  /// Creates a locked file with a new report ID. FIFO and run record are created first, so that the locked file never
-  /// exists without the evidence that its owner lives.
+  /// Creates a locked file with a new report ID.
+  ///
+  /// FIFO and run record are created first, so that the locked file never exists without the evidence that its owner
+  /// lives.
   ///
   /// - Returns: false if there is no file; a converter then removes FIFO and run record.
   @_noLocks

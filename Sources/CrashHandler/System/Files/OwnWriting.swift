@@ -29,7 +29,7 @@ struct OwnWriting {
     limit = FileSizeLimit(isRaised: raisesLimit)
   }
 
-  /// - Parameter hasFailed: whether a write may have been refused for its size.
+  /// - Parameter hasFailed: true if a write may have failed because of the file's size.
   @_noLocks
   func finish(hasFailed: Bool) {
     limit.restore()

@@ -241,8 +241,10 @@ struct ImageFinder {
     return (index, image)
   }
 
-  /// True for an address of code, according to the mappings. The images decide if there are no mappings, or if an
-  /// emulator maps the code that its guest executes as readable only.
+  /// True for an address of code, according to the mappings.
+  ///
+  /// The images decide if there are no mappings, or if an emulator maps the code that its guest executes as readable
+  /// only.
   @_noLocks
   func isCode(_ address: UInt64) -> Bool {
     if mappings.count > 0 {

@@ -145,7 +145,9 @@ struct SafeMemory {
     return unsafe copyGuarded(source, to: place, count: count)
   }
 
-  /// Copies page by page with plain loads. After a fault, the handler returns to a recovery point set for each page.
+  /// Copies page by page with plain loads.
+  ///
+  /// After a fault, the handler returns to a recovery point set for each page.
   ///
   /// Some seccomp profiles answer process_vm_readv with ENOSYS (getsentry/sentry-native#1655).
   @_noLocks
@@ -165,8 +167,9 @@ struct SafeMemory {
     return done
   }
 
-  /// Copies ranges into one buffer with one system call. Returns the number of bytes before the first that cannot be
-  /// read; 0 if the call is not allowed.
+  /// Copies ranges into one buffer with one system call.
+  ///
+  /// Returns the number of bytes before the first that cannot be read; 0 if the call is not allowed.
   ///
   /// - Parameters:
   ///   - ranges: pairs of an address and a size, each of which `isAtHand`.
