@@ -11,7 +11,7 @@ struct Core {
   private let linkMap: LinkMap?
   private let commandLine: [UInt8]?
 
-  /// Bytes below the stack pointer that a function may use.
+  /// The number of bytes below the stack pointer that a function may use.
   ///
   /// Source: System V ABI AMD64 supplement, 3.2.2; arm64 has none.
   private static let redZone: UInt64 = 128

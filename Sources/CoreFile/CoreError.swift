@@ -3,7 +3,7 @@ package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
   package struct Code: Sendable, Hashable {
     fileprivate let text: String
-    /// Not a 64-bit little-endian ELF file of the type ET_CORE.
+    /// The file is not a 64-bit little-endian ELF file of the type ET_CORE.
     package static let notACore = Code(text: "not an ELF core file")
     /// The processor is neither x86_64 nor arm64.
     package static let unsupportedArchitecture = Code(

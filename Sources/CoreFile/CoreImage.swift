@@ -14,7 +14,7 @@ struct CoreImage {
     let protection: MemoryMapping.Protection
     /// The range of the segment's bytes in the file; empty if the file has none.
     let contents: Range<Int>
-    /// Bytes that the header promises and the file does not have.
+    /// The number of bytes that the header promises and the file does not have.
     let missingCount: UInt64
   }
 
@@ -28,7 +28,7 @@ struct CoreImage {
   /// In the file's order.
   private(set) var segments: [Segment] = []
   private(set) var notes: [Range<Int>] = []
-  /// Bytes of notes that the file does not have.
+  /// The number of bytes of notes that the file does not have.
   private(set) var missingNoteCount: UInt64 = 0
   /// Headers that were not read: there are more than any process needs, or the file ends before them.
   private(set) var missingHeaders = 0

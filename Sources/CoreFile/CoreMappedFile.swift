@@ -6,7 +6,7 @@ internal import ProcessSnapshot
 /// Source: Linux fs/binfmt_elf.c, fill_files_note().
 struct CoreMappedFile {
   let range: AddressRange
-  /// Bytes from the start of the file.
+  /// The number of bytes from the start of the file.
   let offset: UInt64
   /// The path as in `/proc/<pid>/maps`, except that a line feed is not escaped.
   let path: String

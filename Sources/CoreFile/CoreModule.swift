@@ -93,7 +93,7 @@ struct CoreModule {
 }
 
 extension CoreModule {
-  /// Modules that are looked for; every mapping of a hostile file could be one.
+  /// The most modules that are searched for; every mapping of a hostile file could be one.
   private static let limit = 1 << 14
 
   /// Finds the images: of mapped files, of the kernel, and of the program if no note names its file.

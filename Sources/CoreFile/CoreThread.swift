@@ -102,7 +102,7 @@ struct CoreThread {
 /// The facts about the process in the notes of a core file.
 struct CoreProcess {
   var threads: [CoreThread] = []
-  /// Threads that were not read, because there are too many.
+  /// The number of threads that were not read, because there are too many.
   var omittedThreads = 0
   /// NT_PRPSINFO.
   var processID: UInt32?

@@ -9,7 +9,7 @@ internal import Stackwalk
 ///
 /// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
 struct ParkedThreads {
-  /// Frames of the handler, from its futex to the signal frame.
+  /// The most frames of the handler, from its futex to the signal frame.
   private static let maximumFrames = 24
   /// The function in which threads wait; its name is only known in a program that is not stripped.
   private static let parkingFunction = "pm_handle_stop"

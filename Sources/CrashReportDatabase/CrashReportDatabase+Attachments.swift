@@ -27,7 +27,7 @@ extension CrashReportDatabase {
 extension CrashReportDatabase {
   /// The outcome of a copy.
   package struct AttachmentCopy: Sendable, Equatable {
-    /// Bytes that were copied, and bytes before them that were left out.
+    /// The number of bytes that were copied, and bytes before them that were left out.
     package let size: Int64
     package let bytesOmitted: Int64
   }

@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its `<report ID>.meta`;
 /// the directory is the report's state. `attachments/` and `settings.dat` complete it. Every change is one rename; no
-/// lock is held. Files of other names or kinds stay as they are.
+/// lock is held. Files with other names or of other kinds do not change.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`.
 public struct CrashReportDatabase: Sendable {

@@ -12,7 +12,7 @@ package struct ReportMetadata: Sendable, Equatable {
   static let size = 32
   /// A longer file is damaged: a server's ID is a short text.
   static let maximumFileSize = 64 << 10
-  /// Bytes of each text that are written.
+  /// The number of bytes of each text that are written.
   static let maximumTextSize = 4 << 10
 
   /// The attributes byte.

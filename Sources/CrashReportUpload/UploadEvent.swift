@@ -27,9 +27,9 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID?
   /// The number of this attempt, from 1.
   public private(set) var attempt: Int?
-  /// Bytes of the request's body that have gone out.
+  /// The number of bytes of the request's body that have gone out.
   public private(set) var sent: Int64?
-  /// Bytes of the whole request body.
+  /// The number of bytes of the whole request body.
   public private(set) var size: Int64?
   /// The server's name for the report; empty if the server gave none.
   public private(set) var serverID: String?

@@ -47,7 +47,7 @@ public struct UploadOptions: Sendable, Equatable {
 /// with `report_count`, the number of reports, and `minidump_left_out`, the reason. The minidumps stay in the
 /// database, and `requestUpload` sends one. A report without a signature is sent whole.
 public struct UploadSampling: Sendable, Equatable {
-  /// Reports of one signature that are sent whole within a window; 5 by default.
+  /// The number of complete reports of one signature that are sent within a window; 5 by default.
   public var wholeReports = 5
   /// The time in which whole reports are counted; in whole seconds, an hour by default.
   public var window = Duration.seconds(3600)

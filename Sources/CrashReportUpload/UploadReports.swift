@@ -143,7 +143,7 @@ package struct UploadDescription: Codable {
   package let reportID: String
   package let url: String
   package let headers: [String: String]
-  /// Bytes of the body that would be sent, before an envelope is compressed.
+  /// The number of bytes of the body that would be sent, before an envelope is compressed.
   package let size: Int64
   /// The body, with path and size of each file in place of its bytes.
   package let body: String

@@ -15,7 +15,7 @@ public enum IntermediateDumpFormat {
   /// size (4), identifier of the writer (16).
   public static var headerSize: Int { @_noLocks get { 32 } }
 
-  /// Bytes of a property before its payload: token (1), key (2), length (4).
+  /// The number of bytes of a property before its payload: token (1), key (2), length (4).
   public static var propertyHeaderSize: Int { @_noLocks get { 7 } }
 
   /// The longest property that is written or read, in bytes.

@@ -10,11 +10,11 @@ struct MemoryPlan {
   /// A part of one region of the snapshot.
   struct Piece {
     let region: Int
-    /// Bytes from the region's start.
+    /// The number of bytes from the region's start.
     let start: Int
     let count: Int
     let address: Address
-    /// Bytes from the start of the captured memory in the file; a multiple of 16.
+    /// The number of bytes from the start of the captured memory in the file; a multiple of 16.
     var offset: UInt64 = 0
 
     var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
@@ -26,7 +26,7 @@ struct MemoryPlan {
   let pieces: [Piece]
   /// The number of pieces that the file has no room for.
   let unlistedCount: Int
-  /// Bytes of the file that captured memory takes, padding included.
+  /// The number of bytes of the file that captured memory takes, padding included.
   let size: UInt64
 
   /// The most captured memory in one file, so that every offset fits 32 bits.

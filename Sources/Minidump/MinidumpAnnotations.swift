@@ -14,7 +14,7 @@ public struct MinidumpAnnotations: Sendable, Equatable {
   /// The simple annotations; of two of one name the first counts.
   public let annotations: [String: String]
 
-  /// Bytes that are copied out of the file at most.
+  /// The number of bytes that are copied out of the file at most.
   private static let maximumSize = 64 << 20
 
   /// Reads them; total on any bytes, in bounded memory.

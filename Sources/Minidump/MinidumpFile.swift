@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 /// The bytes of a minidump and its directory: every offset and length from the file is checked
 /// here, once.
 struct MinidumpFile {
-  /// Entries taken from one list at most; the largest real processes stay below.
+  /// The most entries that are read from one list; the largest real processes have fewer.
   static let maximumEntries = 1 << 16
   /// The most bytes of one string; a path on Linux has 4,096.
   static let maximumStringSize: UInt64 = 1 << 16
@@ -16,7 +16,7 @@ struct MinidumpFile {
   let timeStamp: UInt32
   /// Notes of what was left out, and why.
   private(set) var damage: [String] = []
-  /// Bytes that may still be copied out of the file: a hostile one points at the same bytes again
+  /// The number of bytes that may still be copied out of the file: a hostile one points at the same bytes again
   /// and again.
   private var copyBudget: Int
 

@@ -2,7 +2,7 @@ package import IntermediateDump
 
 /// The first part of this package's stream in a minidump: the program and time of the crash, read without memory.
 package enum MinidumpSummary {
-  /// Bytes of the stream that are read; process and exception come first in it.
+  /// The number of bytes of the stream that are read; process and exception come first in it.
   static let prefixSize = 256 << 10
   /// The most streams that are examined.
   private static let maximumCount: UInt64 = 4096

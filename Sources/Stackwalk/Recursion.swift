@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 public struct Recursion: Sendable, Equatable {
   /// The number of functions that call each other in turn; 1 for a function that calls itself.
   public var period: Int
-  /// Frames further in, inlined calls not counted.
+  /// The number of frames farther in, without inlined calls.
   public var first: Int
   /// The number of walked frames of the recursion.
   public var count: Int
@@ -28,7 +28,7 @@ struct RecursionFinder {
   static let longestPeriod = 32
   /// Fewer rounds do not count as a recursion.
   private static let fewestRounds = 3
-  /// Frames that are remembered, enough for the fewest rounds of the longest period.
+  /// The number of frames that are remembered: enough for the fewest rounds of the longest period.
   private static let capacity = 128
 
   private struct Frame {
@@ -38,7 +38,7 @@ struct RecursionFinder {
 
   private struct Run {
     let period: Int
-    /// Frames, the first round included.
+    /// The number of frames, including the first round.
     var count: Int
     /// The stack pointer of the frame after the first round.
     let startPointer: Address

@@ -15,7 +15,7 @@ public struct StackTrace: Sendable, Equatable {
   }
 
   public var frames: [StackFrame] = []
-  /// Frames that were walked but are not in `frames`; calls inlined into them are not counted.
+  /// The number of frames that were walked but are not in `frames`, without calls inlined into them.
   public var omittedCount = 0
   /// The index in `frames` of the first one after the omitted ones.
   public var omittedAfter = 0
@@ -75,7 +75,7 @@ public struct FrameSymbol: Sendable, Equatable {
   public var linkageName: String
   /// Demangled if it is Swift or C++, else the linkage name.
   public var name: String
-  /// Bytes from the function's start to the address; nil for an inlined function.
+  /// The number of bytes from the function's start to the address; nil for an inlined function.
   public var offset: UInt64?
 
   public init(linkageName: String, name: String, offset: UInt64?) {

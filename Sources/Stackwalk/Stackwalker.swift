@@ -282,7 +282,7 @@ public struct Stackwalker {
       trust: state.trust, stackPointer: state.registers.stackPointer)
   }
 
-  /// Names a frame and puts the calls inlined into it in front.
+  /// Names a frame, and adds the calls inlined into it before it.
   private func symbolicated(_ frame: StackFrame) -> [StackFrame] {
     var frame = frame
     guard let module = process.snapshot.module(containing: frame.lookupAddress) else {

@@ -20,7 +20,7 @@ final class TailCallFinder {
   }
 
   private static let maximumKnown = 1 << 14
-  /// Bytes of a function; a larger one is not searched.
+  /// The number of bytes of a function; a larger one is not searched.
   private static let maximumSize: UInt64 = 64 << 10
   /// Jumps of one chain, and those that are tried to find it.
   private static let (maximumLength, maximumTries) = (32, 1024)

@@ -214,7 +214,7 @@ struct X86Instruction {
     }
   }
 
-  /// Bytes of ModR/M, SIB and displacement.
+  /// The number of bytes of ModR/M, SIB and displacement.
   static func memoryOperandSize(_ code: [UInt8], _ index: Int) -> Int? {
     guard index < code.count else { return nil }
     let (mode, base) = (code[index] >> 6, code[index] & 7)

@@ -3,7 +3,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension DumpConversion {
-  /// Bytes that are kept of one file, and of all files of a report.
+  /// The number of bytes that are kept of one file, and of all files of a report.
   static let maximumAttachmentSize: Int64 = 4 << 20
   static let maximumAttachmentTotal: Int64 = 16 << 20
   /// Files of one report; a handler registers no more.

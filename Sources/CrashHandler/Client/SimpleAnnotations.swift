@@ -10,7 +10,7 @@
 ///
 /// Source: Crashpad `client/simple_string_dictionary.h`.
 public enum SimpleAnnotations {
-  /// Bytes of the longest name and of the longest value.
+  /// The number of bytes of the longest name and of the longest value.
   public static let maximumLength = 255
 
   /// Gives a name a value.

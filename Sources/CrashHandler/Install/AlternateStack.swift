@@ -19,7 +19,7 @@ struct AlternateStack {
   /// True if the process had a memory limit when the first stack was created.
   private static let isLimited = addressSpace < .max
   private static let guardAbove = isLimited ? pageSize : 256 << 10
-  /// Bytes that signals can use.
+  /// The number of bytes that signals can use.
   ///
   /// Four of the kernel's signal frames (11 KiB with AMX), since a handler of the program, a stop signal and a crash
   /// may be on the stack at the same time. The need was measured: Docs/Decisions/11-alternate-stacks.md.
@@ -34,7 +34,7 @@ struct AlternateStack {
   /// A stack of at least this size that the program made stays in place.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
-  /// Bytes of the whole mapping.
+  /// The number of bytes of the whole mapping.
   static var mappingSize: Int { pageSize + size + guardAbove }
 
   init(mapping: UInt) { self.mapping = mapping }
@@ -54,7 +54,7 @@ struct AlternateStack {
       ? UInt64(limit.rlim_cur) : .max
   }
 
-  /// Nothing generic: in a thread that is beginning it would allocate.
+  /// It uses no generic code, which would allocate memory in a new thread.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
     guard let place else { return unsafe pm_map_unlocked(mappingSize) }
     return unsafe UnsafeMutableRawPointer(bitPattern: place)

@@ -11,7 +11,7 @@ extension HandlerMemory {
   /// Signal frames use this stack too: that of SIGSYS is put on the current stack.
   static let captureStackSize = SignalFrame.stackSize(128 << 10, frames: 4)
   static let scratchSize = 64 << 10
-  /// Bytes from one word that threads wait on to the next: parked threads and the capturing one
+  /// The number of bytes from one word that threads wait on to the next: parked threads and the capturing one
   /// would otherwise fight for a line of the cache.
   static let wordStride = 64
 

@@ -17,7 +17,7 @@ enum ThreadStack {
     return result == 0 ? key : nil
   }()
 
-  /// Threads that began without, when memory runs out or a key.
+  /// Threads that started without an alternate stack, because memory or thread-local keys were used up.
   static let refused = Atomic<Int>(0)
 
   /// libc goes over the keys this often as long as a destructor sets one again.

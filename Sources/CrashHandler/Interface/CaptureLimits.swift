@@ -7,20 +7,20 @@ public struct CaptureLimits: Sendable, Equatable {
   public var crashingThreadStack = 1 << 20
   /// The most bytes of every other thread's stack, from its stack pointer.
   public var otherThreadStack = 32 << 10
-  /// Bytes of the stacks of all other threads together, in equal shares.
+  /// The number of bytes of the stacks of all other threads together, in equal shares.
   ///
   /// A share has at least 1 KiB, three quarters of it from the thread's stack pointer.
   public var otherThreadStacks = 6 << 20
-  /// Threads that are captured; 4,096 at most.
+  /// The most threads that are captured: at most 4,096.
   public var threads = 4096
   /// The time from the fault to the end of this handler's part, in whole milliseconds, at least one.
   ///
   /// Anything not written by then is left out. Previous handlers and the kernel's core file
   /// come after it.
   public var time = Duration.seconds(3)
-  /// Bytes of all memory ranges together that `ExtraMemory.add` named.
+  /// The number of bytes of all memory ranges together that `ExtraMemory.add` named.
   public var extraMemory = 1 << 20
-  /// Bytes of the whole dump; memory is left out once it has grown to this.
+  /// The number of bytes of the whole dump; memory is left out once it has grown to this.
   public var dump = 64 << 20
   /// Crashes that the process survived, or may have, and that get a report.
   ///

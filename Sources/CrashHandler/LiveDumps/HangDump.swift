@@ -49,8 +49,8 @@ package struct HangDump: Sendable {
 
   /// Takes the dump.
   ///
-  /// The hung thread is signaled if it runs; where it is not known, all that run are. One that
-  /// waits never is.
+  /// The hung thread is signaled if it runs; where it is not known, all that run are. A waiting thread is never
+  /// signaled.
   ///
   /// - Throws: `CrashHandlerError`, also where eight hangs last already.
   package init(taking description: Description) throws(CrashHandlerError) {
@@ -102,7 +102,7 @@ package struct HangDump: Sendable {
     close(dumps)
   }
 
-  /// Has it removed by the end of the process, unless that is killed: its watch was stopped.
+  /// Makes the end of the process remove the dump, unless the process is killed, because its watch was stopped.
   package func expectExit() { dumps?.expectExit(index) }
 
   /// Leaves it to be made a report, though what hung answered.

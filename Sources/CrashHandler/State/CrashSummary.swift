@@ -5,10 +5,10 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
 @safe
 struct CrashSummary {
-  /// Bytes that one write to a pipe puts there in one piece, PIPE_BUF: summaries of several
+  /// The number of bytes that one write to a pipe puts there in one piece, PIPE_BUF: summaries of several
   /// processes do not mix.
   static var textSize: Int { @_noLocks get { 4096 } }
-  /// Bytes of `memory`: the lines, and a word that counts their bytes.
+  /// The number of bytes of `memory`: the lines, and a word that counts their bytes.
   static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
 
   /// The signals for whose crashes a summary is written, or one line before the output of Swift's backtracer.
@@ -22,7 +22,7 @@ struct CrashSummary {
   let version: Bytes
   let memory: Scratch
 
-  /// Bytes of the lines that are whole.
+  /// The number of bytes of the lines that are whole.
   var size: Int {
     @_noLocks get { Int(truncatingIfNeeded: memory.word(CrashSummary.textSize)) }
     @_noLocks nonmutating set {

@@ -3,7 +3,7 @@
 /// RUNS-DURING-CRASH.
 @safe
 struct DumpNames {
-  /// Bytes of a report ID's text, a UUID.
+  /// The number of bytes of a report ID's text, a UUID.
   static var reportIDLength: Int { @_noLocks get { 36 } }
 
   let locked: UnsafePointer<CChar>

@@ -67,7 +67,7 @@ struct Installed: ~Copyable {
     let known: pm_image_places
     /// The program's path, which is used if its mappings have none.
     let programPath: Bytes
-    /// Bytes of the pages that memory is mapped in, never 0.
+    /// The number of bytes of the pages that memory is mapped in, never 0.
     let pageSize: UInt64
   }
 

@@ -9,7 +9,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
 struct PostponedSignal {
-  /// Bytes of the kernel's `siginfo_t`.
+  /// The number of bytes of the kernel's `siginfo_t`.
   static var byteCount: Int { @_noLocks get { 128 } }
 
   private let place: SignalInformation

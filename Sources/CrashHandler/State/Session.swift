@@ -82,13 +82,13 @@ struct Session: ~Copyable {
     time.isTicking = false
   }
 
-  /// Threads that the dump has in a lesser way, or not at all.
+  /// The number of threads that the dump contains only in part or not at all.
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
     /// The number of threads that were sent a stop signal and may use an entry stack for it.
     var smallStacks = 0
-    /// Threads that there is memory for.
+    /// The number of threads that there is memory for.
     var threadLimit = Int.max
     /// Bits of `NotShown`.
     var notShown: UInt64 = 0

@@ -23,8 +23,7 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       public static let blockedInHandler = Code(description: "blocked in handler")
       /// `HandlerOptions.recordsThrowSites` is on, and the Swift runtime has no hook for it.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
-      /// Threads were made that have no alternate signal stack: a stack overflow there kills the process
-      /// without any handler being run.
+      /// New threads have no alternate signal stack: a stack overflow there kills the process, and no handler runs.
       public static let noAlternateStack = Code(description: "no alternate stack")
     }
 

@@ -28,6 +28,6 @@ package struct SignalSet: Sendable, Equatable {
   /// In ascending order.
   package var signals: [Int32] { (1...64).filter(contains) }
 
-  /// Such as "SIGBUS, SIGSEGV".
+  /// For example "SIGBUS, SIGSEGV".
   package var names: String { signals.map(SignalNames.text).joined(separator: ", ") }
 }

@@ -36,10 +36,10 @@ extension ThreadStopper {
     giveUp()
   }
 
-  /// Threads that a stop waits for.
+  /// The number of threads that a stop waits for.
   private struct Waits {
     var asked: UInt32 = 0
-    /// Threads that could not be asked.
+    /// The number of threads that could not be signaled.
     var closed = 0
     /// True if one that libc keeps every signal from has or wants a processor.
     var hasRunnableClosed = false

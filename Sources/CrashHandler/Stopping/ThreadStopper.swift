@@ -108,7 +108,7 @@ struct ThreadStopper {
     if entries.isBroken { capture.session.counts.set(.threads, isShown: false) }
   }
 
-  /// Bytes of a list of 8,000 threads.
+  /// The number of bytes of a list of 8,000 threads.
   private static var listSize: Int { 256 << 10 }
 
   private func addThread(_ threadID: Int32) {

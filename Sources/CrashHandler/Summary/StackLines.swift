@@ -35,7 +35,7 @@ private struct StackLines {
   private static var candidateLimit: Int { 24 }
   /// The most frames that are examined, which takes some 50 ms in a debug build.
   private static var frameLimit: Int { 16384 }
-  /// Bytes that are searched for candidates: more than glibc's largest frame on the way to abort.
+  /// The number of bytes that are searched for candidates: more than glibc's largest frame on the way to abort.
   private static var searchedSize: UInt64 { 16384 }
   /// The bytes below a return address in which its function may have saved registers.
   private static var savedSize: UInt64 { 48 }
@@ -110,7 +110,7 @@ private struct StackLines {
     }
   }
 
-  /// A saved frame pointer with an address of code after it, not below `place`.
+  /// Finds a saved frame pointer, at or above `place`, that is followed by a code address.
   private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
     guard address & 7 == 0, address >= place, let next = word(address),
       let target = word(address &+ 8), images.isCode(target)
@@ -207,7 +207,7 @@ private struct StackLines {
 /// RUNS-DURING-CRASH.
 @safe
 private struct FoldedRecursion {
-  /// Frames that were folded and not said yet.
+  /// The number of folded frames that were not reported yet.
   var count = 0
   /// The number of functions that call each other in turn; 0 if there is no recursion.
   private(set) var period = 0

@@ -9,7 +9,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct SummaryLines {
-  /// Bytes kept back for the last lines.
+  /// The number of bytes kept back for the last lines.
   private static var endSize: Int { 320 }
   // The most bytes of one text that the program or the user chose.
   static var nameLimit: Int { @_noLocks get { 160 } }

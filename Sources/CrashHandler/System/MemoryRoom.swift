@@ -10,7 +10,7 @@ struct MemoryRoom {
   ///
   /// Measured: Docs/Decisions/16-reading-memory.md.
   private static var perThread: UInt64 { 24 &<< 10 }
-  /// Bytes that a dump of one thread takes.
+  /// The number of bytes that a dump of one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }
   /// Bytes with which the capture need not ask what of the used is a cache.
   private static var plenty: UInt64 { 128 &<< 20 }

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Bytes of the handler's own memory.
+/// The number of bytes of the handler's own memory.
 ///
 /// RUNS-DURING-CRASH.
 @safe

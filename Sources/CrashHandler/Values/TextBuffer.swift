@@ -163,7 +163,7 @@ struct TextBuffer {
     }
   }
 
-  /// Bytes of the character at the start that can be written as it is; 0 if it must be escaped.
+  /// The number of bytes of the character at the start that can be written as it is; 0 if it must be escaped.
   ///
   /// Source: RFC 3629, section 4, for valid UTF-8.
   private static func plainLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {

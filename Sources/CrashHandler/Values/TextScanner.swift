@@ -81,7 +81,7 @@ struct TextScanner {
     skip(0x0A)
   }
 
-  /// Bytes from the position to the end of the line.
+  /// The number of bytes from the position to the end of the line.
   var lengthOfLine: Int {
     @_noLocks get {
       var end = position

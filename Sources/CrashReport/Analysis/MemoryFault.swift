@@ -16,7 +16,7 @@ struct MemoryFault {
   /// The most that a signal's frame takes below the stack pointer: the red zone and AT_MINSIGSTKSZ,
   /// which is 11 KiB with the largest registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// Bytes of an instruction, at most, and one more.
+  /// The number of bytes of an instruction, at most, and one more.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16

@@ -1,7 +1,6 @@
 /// Knows the code of Swift's libraries, of the C and C++ libraries and of the handler by its names.
 ///
-/// Names are compared whole: a program may have a `libswiftshop.so`, a `dispatch_order` and a
-/// `pm_total`.
+/// Names are compared completely: a program may have a `libswiftshop.so`, a `dispatch_order` and a `pm_total`.
 enum RuntimeCode {
   // MARK: - Modules
 

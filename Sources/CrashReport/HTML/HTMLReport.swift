@@ -7,9 +7,9 @@ internal import ProcessSnapshot
 /// and sender, and the crashing thread. Everything from the dump is escaped, and the page forbids itself scripts and
 /// every request, so that an escape that is missing could not do much.
 package struct HTMLReport: Sendable {
-  /// Bytes of the other threads after which they are listed without frames.
+  /// The number of bytes of the other threads after which they are listed without frames.
   private let threadsSize: Int
-  /// Bytes after which the modules and all sections are cut off.
+  /// The number of bytes after which the modules and all sections are cut off.
   private let sectionsSize = 2 << 20
 
   let report: CrashReport

@@ -24,7 +24,8 @@ package struct LoggedSummary: Equatable {
     package var savedPointer: UInt64?
     /// The module's file name in the frame's line.
     package var moduleName: String
-    /// Frames that the block folds after this one; they repeat the last `foldedPeriod` of the list.
+    /// The number of frames that the block folds after this one; they repeat the last `foldedPeriod` frames of the
+    /// list.
     package var foldedCount = 0
     package var foldedPeriod = 0
   }

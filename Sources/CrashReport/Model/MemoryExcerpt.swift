@@ -89,7 +89,7 @@ extension ProcessSnapshot {
 }
 
 extension MemoryMapping.Protection {
-  /// Such as "r-x".
+  /// For example "r-x".
   var letters: String {
     (contains(.read) ? "r" : "-") + (contains(.write) ? "w" : "-")
       + (contains(.execute) ? "x" : "-")

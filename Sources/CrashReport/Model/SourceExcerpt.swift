@@ -3,7 +3,7 @@ package import Stackwalk
 
 /// The lines of source around a place, with a mark under its column.
 package struct SourceExcerpt: Sendable, Equatable {
-  /// Lines before the place, and after it.
+  /// The number of lines before the place, and after it.
   private static let context = 2
   /// A longer line is cut: generated code has lines of megabytes.
   private static let maximumWidth = 200

@@ -31,7 +31,7 @@ package struct NotedWord: Sendable, Equatable {
     }
   }
 
-  /// Such as "rdi" or "sp+0x18".
+  /// For example "rdi" or "sp+0x18".
   package var placeText: String {
     switch place {
     case .register(let name): name
@@ -41,7 +41,7 @@ package struct NotedWord: Sendable, Equatable {
 }
 
 extension NotedWord {
-  /// Bytes above the stack pointer that are searched.
+  /// The number of bytes above the stack pointer that are searched.
   package static let stackSize: UInt64 = 4096
 
   /// Finds the words of registers that say something, and on the stack the pointers to objects.

@@ -23,7 +23,7 @@ package struct SwiftObject: Sendable, Equatable {
   /// The first bytes of a string's storage.
   package var text: String?
 
-  /// Such as "Basket (strong 2)".
+  /// For example "Basket (strong 2)".
   package var words: String {
     let name = type?.short
     let what =

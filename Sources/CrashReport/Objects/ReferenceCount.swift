@@ -65,7 +65,7 @@ package struct ReferenceCount: Sendable, Equatable {
     self.unowned = unowned &- 1
   }
 
-  /// Such as "strong 2, unowned 1".
+  /// For example "strong 2, unowned 1".
   package var text: String {
     switch state {
     case .immortal: return "immortal"

@@ -46,7 +46,7 @@ package enum WordPattern: Sendable, Equatable {
     }
   }
 
-  /// Names the word that an address was computed of: the address itself, or one a little below.
+  /// Finds the word from which an address was computed: the address itself, or one slightly below.
   ///
   /// - Returns: the pattern and the distance in bytes; nil if the address is neither a fill pattern nor text.
   package static func below(_ address: Address) -> (pattern: WordPattern, offset: UInt64)? {

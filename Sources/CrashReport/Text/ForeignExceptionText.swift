@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension ForeignException {
-  /// Such as "EXCEPTION_ACCESS_VIOLATION (0xc0000005) of Windows".
+  /// For example "EXCEPTION_ACCESS_VIOLATION (0xc0000005) of Windows".
   var text: String {
     let number = Address(UInt64(code)).description
     let detail = detail.map { ", \($0)" } ?? (flags == 0 ? "" : ", flags \(Address(UInt64(flags)))")

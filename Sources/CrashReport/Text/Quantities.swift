@@ -35,12 +35,12 @@ package enum Quantity {
     }
   }
 
-  /// Such as "0.23" of 23.
+  /// For example "0.23" of 23.
   private static func hundredths(_ count: Int64) -> String {
     "0." + (count < 10 ? "0" : "") + "\(count)"
   }
 
-  /// Such as "1 thread" and "2 threads".
+  /// For example "1 thread" and "2 threads".
   static func counted(_ count: UInt64, _ noun: String) -> String {
     "\(count) \(noun)" + (count == 1 ? "" : "s")
   }

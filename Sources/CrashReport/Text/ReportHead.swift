@@ -131,7 +131,7 @@ extension CrashReport {
     return Self.list([request.errorType, request.errorText], separator: ": ")
   }
 
-  /// Such as "SIGSEGV (11), SEGV_MAPERR".
+  /// For example "SIGSEGV (11), SEGV_MAPERR".
   var signalText: String? {
     guard snapshot.request == nil, let exception = snapshot.exception else { return nil }
     if let foreign = exception.foreign { return foreign.text }

@@ -16,7 +16,7 @@ struct ReportSection: Sendable, Equatable {
     case text(String)
   }
 
-  /// Such as "Resources".
+  /// For example "Resources".
   let title: String
   var rows: [Row]
   /// First rows that the page folds.

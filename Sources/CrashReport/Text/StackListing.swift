@@ -88,7 +88,7 @@ struct StackListing {
 }
 
 extension CrashReport.Task {
-  /// Such as "task 7 "import", priority low, cancelled".
+  /// For example "task 7 "import", priority low, cancelled".
   fileprivate var title: String {
     let name = fields?.name.map { " \"\($0)\"" } ?? ""
     let words = [

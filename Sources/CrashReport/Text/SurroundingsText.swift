@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 // The process's place on its machine, in words.
 
 extension CrashReport {
-  /// Such as "web-3, container 4b5e7f0a1c2d, time zone Europe/Berlin".
+  /// For example "web-3, container 4b5e7f0a1c2d, time zone Europe/Berlin".
   var hostText: String? {
     let system = snapshot.system
     // As many digits as container tools print; JSON has all.
@@ -13,7 +13,7 @@ extension CrashReport {
       [system.hostName, container, system.timeZoneName.map { "time zone \($0)" }])
   }
 
-  /// Such as "1000, group 1000"; "root (0)" for root with root's group.
+  /// For example "1000, group 1000"; "root (0)" for root with root's group.
   var userText: String? {
     let root = UserIDs(real: 0, effective: 0)
     if snapshot.process.userIDs == root, snapshot.process.groupIDs == root { return "root (0)" }

@@ -6,7 +6,7 @@ internal import Stackwalk
 // Words of text and page for threads, frames, modules and the capture; raw, as those of a section.
 
 extension CrashReport {
-  /// Such as "Thread 12 "worker" crashed" and "Thread 13 [Dispatch worker, default] (in futex)".
+  /// For example "Thread 12 "worker" crashed" and "Thread 13 [Dispatch worker, default] (in futex)".
   ///
   /// - Parameter isFull: true for how each was captured, and its state.
   func title(of thread: Thread, isFull: Bool = false) -> String {
@@ -170,7 +170,7 @@ enum DispatchThread {
     return known
   }()
 
-  /// Such as "Dispatch worker, default" for "oot.default-qos"; nil for another thread.
+  /// For example "Dispatch worker, default" for "oot.default-qos"; nil for another thread.
   static func words(for name: String) -> String? { known[name] }
 }
 
@@ -197,12 +197,12 @@ extension CaptureQuality {
     NotShown.allCases.filter { (notShown ?? 0) & $0.bit != 0 }
   }
 
-  /// Such as "mappings, threads".
+  /// For example "mappings, threads".
   var unknownText: String { partsNotShown.map(\.name).joined(separator: ", ") }
 }
 
 extension CrashReport {
-  /// Such as "The error was thrown 2 ms before, by thread 12".
+  /// For example "The error was thrown 2 ms before, by thread 12".
   func title(of thrown: Thrown) -> String {
     let age = age(of: thrown).map { Quantity.duration(Int64(clamping: $0)) + " before, " } ?? ""
     return "The error was thrown \(age)by thread \(thrown.record.threadID)"
@@ -268,7 +268,7 @@ extension StackFrame {
 }
 
 extension ModuleSnapshot {
-  /// Such as "libc.so.6+0x1234".
+  /// For example "libc.so.6+0x1234".
   func text(of address: Address) -> String {
     "\(name)+\(Address(address.wrappedDistance(above: self.address)))"
   }

@@ -32,7 +32,7 @@ extension CrashReport {
     return threads.first { $0.crashed }.flatMap { waits.deadlock(with: $0.id) }
   }
 
-  /// Such as "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by thread 7".
+  /// For example "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by thread 7".
   ///
   /// - Parameter tellsOwner: true to describe what the owner does.
   func sentence(on wait: Wait, tellsOwner: Bool = false) -> String {
@@ -87,12 +87,12 @@ extension CrashReport {
       rows: rows + (rest > 0 ? [.text("\(rest) more threads wait for a lock.")] : []))
   }
 
-  /// Threads that the section lists.
+  /// The most threads that the section lists.
   private static let waitCount = 64
 }
 
 extension Deadlock {
-  /// Such as "Deadlock: 2 threads wait for each other".
+  /// For example "Deadlock: 2 threads wait for each other".
   var sentence: String {
     let doubt =
       isCertain ? "" : " This is likely: not every word and every function on a stack tells it."

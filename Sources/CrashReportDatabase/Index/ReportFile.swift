@@ -16,7 +16,7 @@ extension CrashReportDatabase {
   /// A report that changes its state meanwhile may be visited twice.
   ///
   /// - Parameters:
-  ///   - passedOver: takes the error of each minidump that the system does not give.
+  ///   - passedOver: receives the error of each minidump that cannot be read.
   ///   - visit: returns false to end it.
   package func forEachReport(
     passedOver: (CrashReportDatabaseError) -> Void = { _ in }, _ visit: (ReportFile) -> Bool

@@ -35,7 +35,7 @@ extension UploadTarget {
   ///
   /// - Parameters:
   ///   - reduction: the parts to leave out because the server found them too large.
-  ///   - withoutAttachments: true while the server takes the event alone.
+  ///   - withoutAttachments: true while the server accepts only the event.
   func content(
     of report: StoredReport, in database: CrashReportDatabase, _ reduction: UploadReduction = .none,
     withoutAttachments: Bool = false

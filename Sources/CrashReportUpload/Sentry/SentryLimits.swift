@@ -7,9 +7,9 @@ internal import IntermediateDump
 enum SentryLimits {
   // Bytes.
   static let eventSize = 1_000_000
-  /// Bytes of a request as it is sent, compressed or not.
+  /// The number of bytes of a request as it is sent, compressed or not.
   static let requestSize: Int64 = 20_000_000
-  /// Bytes of all attachments together, before compression.
+  /// The number of bytes of all attachments together, before compression.
   static let attachmentSize: Int64 = 100_000_000
 
   // Characters.
@@ -24,7 +24,7 @@ enum SentryLimits {
   static let environment = 64
   static let dist = 64
   static let tag = 200
-  /// Bytes of other texts; small enough to keep a whole context within its bound.
+  /// The number of bytes of other texts; small enough to keep a whole context within its bound.
   static let text = 1024
 
   static let contextCount = 32

@@ -9,7 +9,7 @@ public enum DescriptorKind: UInt8, DumpCode {
   case socket = 4
   /// Without a name.
   case pipe = 5
-  /// Such as `eventfd` and `eventpoll`.
+  /// For example `eventfd` and `eventpoll`.
   case anonymous = 6
   /// Made by memfd_create(2).
   case memory = 7

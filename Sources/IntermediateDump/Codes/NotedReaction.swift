@@ -2,7 +2,7 @@
 package enum NotedReaction: UInt32, DumpCode {
   /// The default action follows at once.
   case defaultAction = 1
-  /// Nothing: the process was the first of its PID namespace.
+  /// Nothing followed, because the process was the first of its PID namespace.
   case discarded = 2
   /// The program's own: it called `noteTermination`.
   case program = 3

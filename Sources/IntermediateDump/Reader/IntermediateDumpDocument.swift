@@ -2,7 +2,7 @@
 public struct IntermediateDumpDocument: Sendable {
   /// The offset at which a dump stopped being readable, and the reason.
   public struct Damage: Sendable, Equatable, CustomStringConvertible {
-    /// Bytes from the start of the file to the token that could not be read.
+    /// The number of bytes from the start of the file to the token that could not be read.
     public let offset: Int
     public let reason: String
 
@@ -11,7 +11,7 @@ public struct IntermediateDumpDocument: Sendable {
 
   /// The header's architecture byte: 1 for x86_64, 2 for arm64.
   public let architecture: UInt8
-  /// The header's identifier of the writer, trailing NULs and blanks removed.
+  /// The writer's identifier in the header, without trailing NULs and blanks.
   public let writer: String
   public let root: IntermediateDumpMap
   /// Nil for a dump that ends in EndDocument with every map closed; a torn dump has damage and is
@@ -81,7 +81,7 @@ public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringCon
   }
 
   public let code: Code
-  /// Bytes from the start of the file.
+  /// The number of bytes from the start of the file.
   public let offset: Int
 
   init(_ code: Code, offset: Int) {

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Counts the reads that the system refused for a temporary reason: descriptors or memory used up, or a disk error.
 ///
-/// Files that may be missing are read by functions that give nil for every failure. Code that decides by
-/// their answers, once and for all, asks here whether they were answers. Ordinary code.
+/// Files that may be missing are read by functions that return nil for every failure. Code that makes a permanent
+/// decision from such reads checks here whether one of them was refused. Ordinary code.
 package enum SystemRefusals {
   /// The count on all threads, with the last error number in the lower 32 bits.
   private static let state = Atomic<UInt64>(0)

@@ -9,7 +9,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
 @safe
 public struct IntermediateDumpWriter: ~Copyable {
-  /// Bytes of a property that is written past the limit too: the general registers of arm64 have 272.
+  /// The number of bytes of a property that is written past the limit too: the general registers of arm64 have 272.
   private static var smallSize: Int { 272 }
 
   private let buffer: UnsafeMutableRawPointer
@@ -35,7 +35,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   public private(set) var depth = 0
   /// The errno of the first failed write; 0 if none has failed.
   public private(set) var failure: Int32 = 0
-  /// Bytes of properties that were not written because the dump would have grown past its limit.
+  /// The number of bytes of properties that were not written because the dump would have grown past its limit.
   public private(set) var bytesOmitted: UInt64 = 0
 
   /// Wraps a buffer and an open file.
@@ -64,7 +64,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     return writer
   }
 
-  /// Bytes of the dump so far, those still in the buffer included.
+  /// The number of bytes of the dump so far, those still in the buffer included.
   public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
   /// True if every byte so far was given to the kernel.
   public var isFlushed: Bool { @_noLocks get { used == 0 } }

@@ -6,7 +6,7 @@ internal import IntermediateDump
 ///
 /// Pages of zeros become holes, as the kernel leaves them in core files; the file is gone with this process.
 struct SpoolFile {
-  /// Bytes of one block, which is a hole if all are 0.
+  /// The number of bytes of one block, which is a hole if all are 0.
   private static let blockSize = 1 << 16
   /// A core file has at most as many bytes as the process had addresses; of these, memory that was used.
   private static let maximumSize = 1 << 43

@@ -9,7 +9,7 @@ struct ReportWalk {
   private let paths: [String]
   private let period: Period
   private var seen: Set<ReportID> = []
-  /// Reports that another database may have whole.
+  /// Reports that another database may have completely.
   private var unread: [ReportID: ExportedReport] = [:]
   private(set) var failureCount = 0
 

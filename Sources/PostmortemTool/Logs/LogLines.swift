@@ -14,7 +14,7 @@ struct LogLines {
     let source: String
   }
 
-  /// Lines that hold a summary's mark in JSON that cannot be read, as a line that was cut has it.
+  /// The number of lines with a summary's mark in JSON that cannot be read, such as a cut line.
   private(set) var unreadable = 0
 
   /// The entry of a journal's export that is being read; nil outside of one.

@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// Names come from dumps, so each is escaped, and the page forbids scripts and requests.
 struct OverviewPage {
-  /// Rows of each table; the rest is counted.
+  /// The most rows of each table; further rows are only counted.
   private static let rows = (signatures: 30, versions: 20, hosts: 20)
 
   private let overview: CrashOverview

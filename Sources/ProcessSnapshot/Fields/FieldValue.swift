@@ -9,7 +9,7 @@ package protocol FieldValue: Sendable {
 
   /// The kinds of keys that such a value is stored under.
   static var kinds: IntermediateDumpKeyKinds { get }
-  /// Bytes of a stored value; nil for any number.
+  /// The number of bytes of a stored value; nil for any number.
   static var storedSize: Int? { get }
   /// The value as a report shows it; nil if that would be incomplete.
   var shown: ShownValue? { get }

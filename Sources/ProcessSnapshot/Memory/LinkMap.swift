@@ -43,7 +43,7 @@ public struct LinkMap: Sendable, Equatable {
 }
 
 extension LinkMap {
-  /// Entries taken at most; the handler writes no more.
+  /// The most entries that are read; the handler writes no more.
   package static var maximumEntries: Int { 2048 }
 
   package static let mapFields = MapFields(

@@ -15,7 +15,7 @@ public struct MemoryMapping: Sendable, Equatable {
   public var range: AddressRange
   public var protection: Protection
   public var isPrivate: Bool
-  /// Bytes from the start of the file.
+  /// The number of bytes from the start of the file.
   public var fileOffset: UInt64
   public var device: String
   public var inode: UInt64

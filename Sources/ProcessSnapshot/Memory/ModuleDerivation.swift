@@ -157,7 +157,7 @@ private struct ProgramHeaders {
   /// Segments that count; no linker makes as many.
   private static let maximumCount = 128
 
-  /// Bytes from the page of the lowest loaded address to the end of the highest; nil without a
+  /// The number of bytes from the page of the lowest loaded address to the end of the highest; nil without a
   /// loaded segment.
   var loadedSize: UInt64?
   private(set) var segments: [ModuleSnapshot.Segment] = []

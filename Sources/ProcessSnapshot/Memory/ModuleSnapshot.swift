@@ -16,7 +16,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
 
   /// The page of the lowest loaded address, which has the ELF header if that is loaded.
   public var address: Address
-  /// Bytes from `address` to the end of the last loaded segment.
+  /// The number of bytes from `address` to the end of the last loaded segment.
   public var size: UInt64
   /// The path as in `/proc/self/maps`, without a trailing " (deleted)"; "linux-gate.so" for the vDSO.
   public var path: String

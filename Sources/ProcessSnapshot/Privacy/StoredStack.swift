@@ -42,7 +42,7 @@ package struct StoredStack: Sendable, Equatable {
 extension StoredStack: FieldValue {
   private static var headSize: Int { 16 }
   private static var frameSize: Int { 18 }
-  /// Frames that are kept of one thread, and asynchronous callers: some 600 KB each at most.
+  /// The most frames, and the most asynchronous callers, that are stored for one thread: at most some 600 KB each.
   package static var limit: Int { 32_768 }
 
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {

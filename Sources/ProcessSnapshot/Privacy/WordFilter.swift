@@ -72,7 +72,7 @@ struct SanitizedWords: Sendable {
     return bytes[range.lowerBound - low..<range.upperBound - low]
   }
 
-  /// Bytes from the beginning of a word to a place in the dump.
+  /// The number of bytes from the beginning of a word to a place in the dump.
   private func phase(_ place: Int) -> Int {
     Int(truncatingIfNeeded: (address &+ UInt64(place - whole.lowerBound)).value & 7)
   }

@@ -29,9 +29,9 @@ public struct CaptureQuality: Sendable, Equatable {
   public var notShown: UInt64?
   /// Nanoseconds from the handler's entry to the end mark.
   public var captureTime: UInt64?
-  /// Bytes that a cap left out.
+  /// The number of bytes that a cap left out.
   public var bytesOmitted: UInt64?
-  /// Threads that the minidump's thread list has no room for: its readers take 4,096.
+  /// The number of threads that do not fit into the minidump's thread list: its readers accept 4,096.
   public var threadsUnlisted: UInt64?
   /// The number of modules that do not fit into the minidump's module list (its readers read 2,048), or that are
   /// empty or overlap another module.

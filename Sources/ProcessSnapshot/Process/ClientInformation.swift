@@ -27,7 +27,7 @@ public struct ClientInformation: Sendable, Equatable {
   public var memoryRangesOmitted: UInt64?
   public var attachmentsOmitted: UInt64?
   public var contextsOmitted: UInt64?
-  /// Bytes of extra memory past the limit.
+  /// The number of bytes of extra memory past the limit.
   public var memoryBytesOmitted: UInt64?
   /// All that were ever left, those included that newer ones took the place of.
   public var breadcrumbsLeft: UInt64?
@@ -106,7 +106,7 @@ public struct ClientInformation: Sendable, Equatable {
     public var path: String
     /// The name of the copy; nil if it was not copied.
     public var name: String?
-    /// Bytes that were copied, and those before them that were not.
+    /// The number of bytes that were copied, and those before them that were not.
     public var size: UInt64?
     public var bytesOmitted: UInt64?
     /// The reason why it was not copied.

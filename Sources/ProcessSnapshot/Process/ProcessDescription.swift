@@ -72,12 +72,12 @@ public struct ProcessDescription: Sendable, Equatable {
     limitsText.map { ResourceLimits(parsing: $0[...]) }
   }
 
-  /// Bytes of address space in use, of `statusText`; nil without it.
+  /// The number of bytes of address space in use, of `statusText`; nil without it.
   ///
   /// Source: proc_pid_status(5), VmSize.
   public var addressSpaceSize: UInt64? { statusSize("VmSize:") }
 
-  /// Bytes of memory in use, of `statusText`; nil without it.
+  /// The number of bytes of memory in use, of `statusText`; nil without it.
   ///
   /// Source: proc_pid_status(5), VmRSS.
   package var residentMemory: UInt64? { statusSize("VmRSS:") }

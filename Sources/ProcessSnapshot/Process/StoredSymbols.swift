@@ -8,7 +8,7 @@ public struct StoredSymbols: Sendable, Equatable {
   public struct Function: Sendable, Equatable {
     /// As in the symbol table or the debug information; empty if it is not known.
     public var linkageName: String
-    /// Bytes from the function's start to the frame's address; nil for an inlined one.
+    /// The number of bytes from the function's start to the frame's address; nil for an inlined one.
     public var offset: UInt64?
     /// True if it was inlined into the next one.
     public var isInlined: Bool

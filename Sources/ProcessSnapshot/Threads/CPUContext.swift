@@ -151,7 +151,7 @@ extension CPUContext {
 }
 
 extension X86_64Context {
-  /// Bytes of the FXSAVE area.
+  /// The number of bytes of the FXSAVE area.
   static var legacyAreaSize: Int { 512 }
 
   /// The places of trap number and error code in `gregset_t`, in words.

@@ -8,7 +8,7 @@ public struct ForeignException: Sendable, Equatable {
     /// Another system, by its number in the minidump; its codes are not known.
     case other(UInt32)
 
-    /// Such as "Windows".
+    /// For example "Windows".
     public var name: String {
       switch self {
       case .windows: "Windows"

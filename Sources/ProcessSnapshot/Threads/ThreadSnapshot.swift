@@ -37,7 +37,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var stackRange: AddressRange?
   /// The captured parts of the stack; their bytes are in the snapshot's `memory` too.
   public var stack: [MemoryRegion] = []
-  /// Bytes between stack pointer and the stack's end that a cap or a fault left out.
+  /// The number of bytes between stack pointer and the stack's end that a cap or a fault left out.
   public var stackBytesOmitted: UInt64 = 0
   /// The frames that were found before the memory was left out; nil if the snapshot has the memory.
   package var storedStack: StoredStack?

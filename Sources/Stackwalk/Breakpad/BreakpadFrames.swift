@@ -34,7 +34,7 @@ struct BreakpadFrames {
     }
   }
 
-  /// An INIT record and those that follow it.
+  /// One INIT record and the records that follow it.
   private struct Group {
     var range: AddressRange?
     var records: [String] = []

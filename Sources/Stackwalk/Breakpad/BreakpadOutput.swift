@@ -11,7 +11,7 @@ struct BreakpadOutput {
   /// A longer text is cut at a line.
   private let maximumSize: Int
   private var buffer: [UInt8] = []
-  /// Bytes in the file.
+  /// The number of bytes in the file.
   private var written = 0
   private var failure: StackwalkError?
   /// True once a line did not fit.

@@ -9,7 +9,7 @@ internal import ProcessSnapshot
 ///
 /// Source: Breakpad's docs/symbol_files.md.
 package struct BreakpadSymbols {
-  /// Bytes of memory that the readers may keep.
+  /// The number of bytes of memory that the readers may keep.
   private static let maximumBytes = 384 << 20
   /// The bytes by which the text may grow for each byte of the binary.
   private static let growth = 16

@@ -87,7 +87,7 @@ struct DWARFUnitIndex {
 
   /// The rest of a file with more is ignored.
   private static let maximumCount = 1 << 18
-  /// Bytes of one unit in memory, roughly.
+  /// The number of bytes of one unit in memory, roughly.
   private static let unitCost = 320
 
   init(_ ranges: DWARFRanges, abbreviations: DWARFAbbreviationCache, limit: WorkLimit) {

@@ -14,7 +14,7 @@ final class DWARFUnitContent {
     self.abbreviations = abbreviations
   }
 
-  /// Bytes that the places of functions take of the limit.
+  /// The number of bytes that the places of functions take of the limit.
   private(set) var functionCost = 0
   /// The most nested inlined calls that are shown; compilers produce some tens at most.
   static let maximumCalls = 256

@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 ///
 /// Works unit by unit, and frees a unit's data if it is large.
 extension DebugInformation {
-  /// Bytes that are kept from one unit to the next.
+  /// The number of bytes that are kept from one unit to the next.
   private static let maximumKept = 32 << 20
 
   /// A contiguous part of a function's code.

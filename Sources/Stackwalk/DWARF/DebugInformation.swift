@@ -25,7 +25,7 @@ package final class DebugInformation: MemoryHolder {
   private var lines: [UInt64: LineTable] = [:]
   /// Names of functions by the offset of their abstract entry.
   private var names: [UInt64: String] = [:]
-  /// Bytes of `limit` that the three take.
+  /// The number of bytes of `limit` that the three take.
   private(set) var cost = 0
 
   /// Nil for a file without debug information.

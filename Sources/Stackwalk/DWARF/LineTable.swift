@@ -27,7 +27,7 @@ final class LineTable {
     self.sequences = AddressMap(sequences)
   }
 
-  /// Bytes that it takes of the limit.
+  /// The number of bytes of the limit that this table uses.
   let cost: Int
 
   /// Finds the last row at or below an address; nil outside all sequences.
@@ -117,7 +117,7 @@ struct LineProgram {
   private var sequences: [AddressMap<Range<Int>>.Entry] = []
   private var sequenceStart = 0
   private var isSorted = true
-  /// Bytes taken of the limit for rows and sequences.
+  /// The number of bytes taken of the limit for rows and sequences.
   private var cost = 0
 
   // The state machine's registers.

@@ -30,7 +30,7 @@ package struct DebugFile {
   private var parts: [Part] = []
   private var end: UInt64 = 0
 
-  /// Bytes of the binary and where they go.
+  /// The number of bytes of the binary and where they go.
   private struct Part {
     let source: UInt64
     let size: UInt64
@@ -97,7 +97,7 @@ package struct DebugFile {
     try Self.write(sectionHeaders, at: end, to: descriptor, named: target)
   }
 
-  /// Writes bytes at an offset of a file, however many calls that takes.
+  /// Writes bytes at an offset of a file, with as many calls as that takes.
   static func write(
     _ bytes: [UInt8], at offset: UInt64, to descriptor: Int32, named target: String
   ) throws(StackwalkError) {

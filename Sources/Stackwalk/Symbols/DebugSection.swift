@@ -23,7 +23,7 @@ final class DebugSection {
   private let image: ELFImage
   private let limit: WorkLimit
   private let offset: UInt64
-  /// Bytes in the file.
+  /// The number of bytes in the file.
   private let storedSize: UInt64
   private enum Compression { case none, header, zdebug }
   private let compression: Compression
@@ -58,7 +58,7 @@ final class DebugSection {
     return obstacle
   }
 
-  /// Bytes of the contents; 0 if they cannot be read.
+  /// The number of bytes of the contents; 0 if they cannot be read.
   var size: UInt64 {
     if compression == .none { return storedSize }
     guard case .success(let bytes) = expanded else { return 0 }

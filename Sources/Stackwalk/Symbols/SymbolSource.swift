@@ -40,7 +40,7 @@ public final class SymbolSource {
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
-  /// Modules with frames that nothing names.
+  /// Modules that have frames without names.
   private var nameless: Set<Key> = []
   /// Base addresses of modules on stacks whose unwind tables neither a file nor the dump has.
   private var modulesWithoutTables: Set<Address> = []
@@ -144,7 +144,7 @@ public final class SymbolSource {
     }
   }
 
-  /// Names a frame, and puts the calls inlined into it in front.
+  /// Names a frame, and adds the calls inlined into it before it.
   ///
   /// - Parameters:
   ///   - frame: a frame without names, in `module`.

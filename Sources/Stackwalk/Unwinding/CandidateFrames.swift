@@ -24,7 +24,7 @@ public struct CandidateFrames {
     public enum Place: Sendable, Equatable {
       /// The entry is the program counter, or was printed by a version whose lines have no place.
       case unknown
-      /// Bytes above the stack pointer of the crash.
+      /// The number of bytes above the stack pointer of the crash.
       case stack(UInt64)
       case linkRegister
     }
@@ -38,7 +38,7 @@ public struct CandidateFrames {
     /// The place of the saved frame pointer that led to this entry, in bytes above the stack pointer of the crash;
     /// nil if the frame pointer of the entry before led here.
     public var savedPointer: UInt64?
-    /// Frames of a recursion that the summary folds after this one.
+    /// The number of frames of a recursion that the summary folds after this one.
     public var foldedCount = 0
     /// The number of functions that call each other in turn.
     public var foldedPeriod = 0

@@ -7,8 +7,8 @@ internal import ProcessSnapshot
 struct ScanMethod: UnwindMethod {
   /// The most words that are examined for one frame: 16 KiB, more than glibc's largest frame in abort.
   static let maximumWords: UInt64 = 2048
-  /// Words below a return address that may hold the caller's frame pointer: six registers and one
-  /// of padding.
+  /// The number of words below a return address that may contain the caller's frame pointer: six registers and one
+  /// word of padding.
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -59,7 +59,7 @@ struct ScanMethod: UnwindMethod {
 /// Takes the lowest place above the gap from which three frames follow each other, by frame pointers
 /// or by call frame information. The count of frames in the gap is not known.
 struct GapMethod: UnwindMethod {
-  /// Frames that must follow each other: fewer could be stale words.
+  /// The fewest frames that must follow each other: fewer could be stale words.
   private static let chainLength = 3
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {

@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct MemoryWriter {
-  /// Bytes of one region at most; a longer stack is several.
+  /// The number of bytes of one region at most; a longer stack is several.
   static var regionSize: Int { @_noLocks get { 65536 } }
 
   private let capture: Capture

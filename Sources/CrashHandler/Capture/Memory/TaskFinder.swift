@@ -7,7 +7,7 @@ internal import IntermediateDump
 /// thread-local variable.
 @safe
 struct TaskFinder {
-  /// Bytes of the runtime's thread-local block that are looked at: it has 32, and more only in a
+  /// The number of bytes of the runtime's thread-local block that are looked at: it has 32, and more only in a
   /// static executable, whose every thread-local variable is in one block.
   private static var blockLimit: Int { 4096 }
   /// Pointers in such blocks that are followed, of all threads together.

@@ -29,7 +29,7 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/MetadataKind.def; SwiftShims/swift/shims/RefCount.h.
 @safe
 private struct ObjectWriter {
-  /// Bytes of the stack that are searched.
+  /// The number of bytes of the stack that are searched.
   private static var stackSize: Int { 4096 }
   private static var objectSize: Int { 64 }
   /// Metadata, reference counts, and the type of an error.
@@ -37,7 +37,7 @@ private struct ObjectWriter {
   /// The size of a class's metadata up to its descriptor, and with the words that may be generic arguments.
   private static var classSize: Int { 48 }
   private static var argumentsSize: Int { 256 }
-  /// Bytes of all regions; the dump's own size bounds them too.
+  /// The number of bytes of all regions; the dump's own size bounds them too.
   private static var byteLimit: UInt64 { 4096 }
   /// The most addresses that are remembered; the limit of bytes is usually reached first.
   private static var regionLimit: UInt64 { 256 }

@@ -25,7 +25,7 @@ private struct TaskWriter {
   private static var limit: Int { 256 }
   /// Offset in scratch memory of the addresses, after their count.
   private static var addressesOffset: Int { 16 }
-  /// Slabs of the first task that are kept, and of each other: a slab is 1 KiB unless a function
+  /// The most slabs that are written for the first task, and for each other task; a slab has 1 KiB unless a function
   /// needs more.
   private static var slabLimit: Int { 64 }
   private static var otherSlabLimit: Int { 8 }
@@ -35,7 +35,7 @@ private struct TaskWriter {
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }
-  /// Bytes of a task itself: its fields, its result and its first function frames.
+  /// The number of bytes of a task itself: its fields, its result and its first function frames.
   private static var taskSize: Int { 512 }
 
   private let finder: TaskFinder

@@ -9,9 +9,9 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 @safe
 struct LostTables {
-  /// Bytes of all tables: those of libc have 150 KiB, of libswiftCore 800.
+  /// The number of bytes of all tables: those of libc have 150 KiB, of libswiftCore 800.
   private static var limit: Int { 2 << 20 }
-  /// Bytes of the stack that are searched for addresses: of the innermost 64 frames of a kilobyte each.
+  /// The number of bytes of the stack that are searched for addresses: of the innermost 64 frames of a kilobyte each.
   private static var searchedSize: UInt64 { 65536 }
 
   private let images: ImageFinder

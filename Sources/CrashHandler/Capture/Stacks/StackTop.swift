@@ -18,7 +18,7 @@ struct StackTop {
   private let capture: Capture
   private let memory: SafeMemory
   private let regions: MemoryWriter
-  /// Bytes of the stack in the whole dump.
+  /// The number of bytes of the stack in the whole dump.
   private let limit: Int
 
   @_noLocks

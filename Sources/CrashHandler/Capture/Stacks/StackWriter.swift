@@ -59,7 +59,7 @@ struct StackWriter {
     }
   }
 
-  /// Bytes of a stack that are captured at its top and at its bottom.
+  /// The number of bytes of a stack that are captured at its top and at its bottom.
   private static func parts(of size: Int, limit: Int) -> (top: Int, bottom: Int) {
     guard size > limit else { return (size, 0) }
     let top = limit / 4 &* 3 & ~15

@@ -199,7 +199,7 @@ struct ThreadWriter {
     #endif
   }
 
-  /// Bytes of the floating-point state that a minidump's context holds.
+  /// The number of bytes of the floating-point state that a minidump's context holds.
   private static var contextStateSize: Int {
     @_noLocks get {
       #if arch(arm64)

@@ -45,7 +45,7 @@ extension ContextValue {
     }
   }
 
-  /// Bytes that the value of a name may have; nil if the name finds no room.
+  /// The number of bytes that the value of a name may have; nil if the name finds no room.
   @_noLocks
   func room(nameCount: Int) -> Int? {
     let room = ContextValue.textCapacity &- textCount &- 2 &- nameCount

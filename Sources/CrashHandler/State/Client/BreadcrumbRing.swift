@@ -14,7 +14,7 @@ internal import CSignalSafe
 struct BreadcrumbRing {
   /// Breadcrumbs of the process that are kept.
   static var processCount: Int { @_noLocks get { 128 } }
-  /// Bytes of a slot: word 0, work 8, CLOCK_BOOTTIME 16, thread 24, count of the text's bytes 28, count of
+  /// The number of bytes of a slot: word 0, work 8, CLOCK_BOOTTIME 16, thread 24, count of the text's bytes 28, count of
   /// the metadata's 29, level 31 (0 for none), text from 32, metadata right after it.
   static var stride: Int { @_noLocks get { 256 } }
   static var metadataCountOffset: Int { @_noLocks get { 29 } }

@@ -6,8 +6,8 @@ internal import CSignalSafe
 /// the value was replaced. A setter takes a buffer that is neither, fills it, and makes it the value by one
 /// compare-and-swap. So a thread that is stopped while it writes, even for good, does not block other threads, and
 /// its incomplete value is never read. If two threads write at the same time, the last swap counts. If all three
-/// spare buffers are taken, the new value is given up and the old one is marked as stale. Nothing waits, nothing is
-/// allocated.
+/// spare buffers are taken, the new value is given up and the old one is marked as stale. It never waits and never
+/// allocates.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
@@ -18,10 +18,10 @@ struct ValueCell {
 
   private let word: UnsafeMutablePointer<UInt64>
   private let buffers: UnsafeMutableRawPointer
-  /// Bytes of the longest value, its key included.
+  /// The number of bytes of the longest value, its key included.
   let capacity: Int
 
-  /// Bytes that a cell takes.
+  /// The number of bytes that a cell takes.
   @_noLocks
   static func byteCount(capacity: Int) -> Int {
     8 &+ bufferCount &* stride(capacity)

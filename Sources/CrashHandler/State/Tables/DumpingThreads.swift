@@ -16,7 +16,7 @@ struct DumpingThreads {
     var dump: UnsafeMutableRawPointer?
   }
 
-  /// Bytes of the table, 16 for an entry.
+  /// The number of bytes of the table, 16 for an entry.
   static var byteCount: Int { @_noLocks get { 64 &* 16 } }
 
   private let base: UnsafeMutableRawPointer

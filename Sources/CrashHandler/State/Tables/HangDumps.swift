@@ -17,7 +17,7 @@ struct HangDumps {
   }
 
   private static var namesOffset: Int { 64 }
-  /// Bytes of an entry.
+  /// The number of bytes of an entry.
   static var stride: Int { @_noLocks get { 64 &+ 3 &* 256 } }
   static var byteCount: Int { @_noLocks get { 8 &* (64 &+ 3 &* 256) } }
 

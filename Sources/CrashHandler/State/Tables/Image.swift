@@ -7,7 +7,7 @@ struct Image {
   let source: ModuleSource
   /// The file was deleted, or there was none: it cannot be read after the crash.
   var isLost = false
-  /// Bytes of the program headers; 0 until they are known.
+  /// The number of bytes of the program headers; 0 until they are known.
   var headersSize: UInt32 = 0
   /// The address of the program headers.
   var headers: UInt64 = 0

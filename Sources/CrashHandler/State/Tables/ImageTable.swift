@@ -5,7 +5,7 @@
 struct ImageTable {
   static var capacity: Int { @_noLocks get { 4096 } }
   private static var stride: Int { 64 }
-  /// Bytes of the table: entries, and their number.
+  /// The number of bytes of the table: entries, and their number.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer

@@ -12,7 +12,7 @@
 struct KnownFaults {
   private static var capacity: Int { 16 }
   private static var stride: Int { 48 }
-  /// Bytes of the table.
+  /// The number of bytes of the table.
   ///
   /// An entry has the fault (32 bytes), and at offset 40 a word: twice the fault's number, plus one once its handler
   /// has returned; 0 for a free entry. The number of the last fault follows all entries.

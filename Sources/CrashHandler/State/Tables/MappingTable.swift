@@ -13,7 +13,7 @@ struct MappingTable {
     var flags: UInt8
   }
 
-  /// Bytes of one entry.
+  /// The number of bytes of one entry.
   static var stride: Int { @_noLocks get { 24 } }
 
   /// The size of the text's buffer, and the bytes used.

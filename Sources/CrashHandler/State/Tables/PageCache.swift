@@ -4,13 +4,13 @@ internal import CSignalSafe
 ///
 /// Lists, chains of frames and headers are read in words that lie close together: one call for each page in place of
 /// one for each word, and one call for many pages whose addresses are known. A page stays as it was when it was first
-/// read, so only dumps whose threads are stopped, or that tolerate old contents, read through it. Entries are taken
+/// read, so only dumps whose threads are stopped, or that tolerate old contents, read through it. Entries are reused
 /// in turn.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
 struct PageCache {
-  /// Bytes of a page, on systems with larger ones too.
+  /// The number of bytes of a page, on systems with larger ones too.
   static var pageSize: Int { @_noLocks get { 4096 } }
   /// Few: the kernel clears each when it is first written to, which costs as much as reading one.
   static var capacity: Int { @_noLocks get { 16 } }
@@ -18,7 +18,7 @@ struct PageCache {
   static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }
   /// Pages that are read from one on, where what follows will be wanted too.
   static var readAhead: Int { @_noLocks get { 4 } }
-  /// Bytes of the table: the pages, an entry for each, the next entry to be taken, the last one found.
+  /// The number of bytes of the table: the pages, an entry for each, the next entry to be taken, the last one found.
   static var byteCount: Int { @_noLocks get { capacity &* (pageSize &+ 16) &+ 16 } }
 
   struct Entry {

@@ -13,7 +13,7 @@ struct ResidentPages {
   /// and the thread-local block of about a hundred threads.
   private static var window: Int { 512 }
   private static var capacity: Int { 1024 }
-  /// Bytes of a window: its number with the count of `forget` above it, and a bit for each page.
+  /// The number of bytes of a window: its number with the count of `forget` above it, and a bit for each page.
   private static var stride: Int { 8 &+ window / 8 }
   private static var entriesOffset: Int { capacity &* stride }
   static var byteCount: Int { @_noLocks get { entriesOffset &+ window &* 8 } }

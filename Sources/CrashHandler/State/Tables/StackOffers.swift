@@ -17,7 +17,7 @@ struct StackOffers {
     var base: UInt64
   }
 
-  /// Bytes of one record.
+  /// The number of bytes of one record.
   static var stride: Int { @_noLocks get { 16 } }
 
   /// The state of an offer.

@@ -6,7 +6,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadTable {
-  /// Bytes of one record.
+  /// The number of bytes of one record.
   static var stride: Int { @_noLocks get { 320 } }
   /// The longest thread name kept, in bytes: 15 by the kernel's rule, each escaped by proc(5) to at
   /// most 4.

@@ -22,10 +22,10 @@ struct WaitingCrashes {
     var crash: Crash
   }
 
-  /// Bytes of one entry.
+  /// The number of bytes of one entry.
   private static var stride: Int { 32 }
 
-  /// Bytes of a table: the number of entries that were ever used comes first.
+  /// The number of bytes of a table: the number of entries that were ever used comes first.
   @_noLocks
   static func byteCount(capacity: Int) -> Int { stride &* (capacity &+ 1) }
 
@@ -107,7 +107,7 @@ struct WaitingCrashes {
     return value == UInt32.max ? 0 : Int32(bitPattern: value)
   }
 
-  /// Entries that were ever used.
+  /// The number of entries that were ever used.
   var count: Int { @_noLocks get { Int(truncatingIfNeeded: countWord.value) } }
 
   // MARK: - Places

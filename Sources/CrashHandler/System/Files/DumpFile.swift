@@ -11,7 +11,7 @@ enum DumpFile {
     @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
   }
 
-  /// Bytes that are preallocated for a dump: the crash, mappings, modules and some 20 threads.
+  /// The number of bytes that are preallocated for a dump: the crash, mappings, modules and some 20 threads.
   ///
   /// Releasing a whole megabyte took 115 microseconds of a crash on tmpfs.
   static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
@@ -25,8 +25,8 @@ enum DumpFile {
 ///
 /// The program may have closed the handler's descriptors and opened other files under their numbers, the file or its
 /// directory may have been removed, and a forked child has only its parent's file. Missing files are opened or
-/// created again. A descriptor that no longer is the handler's file is never written to. Makes also the next file of
-/// a process that lives on.
+/// created again. A descriptor that no longer is the handler's file is never written to. Also creates the next file
+/// of a process that survived a crash.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {

@@ -42,7 +42,7 @@ extension Capture {
   /// Prepares a dump that has lost its file to be written again; false if it has not lost its file, or lost it too
   /// often.
   ///
-  /// Threads stay stopped, and the mappings known.
+  /// The threads stay stopped, and the mappings stay known.
   @_noLocks
   ///
   /// - Parameter kept: sections that write nothing, by bits.

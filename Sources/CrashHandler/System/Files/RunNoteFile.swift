@@ -4,8 +4,8 @@ internal import PendingDumps
 
 /// Writes notes into the run record: that the process ends itself, or which signal asks it to end.
 ///
-/// Each note is one write in the middle of the file. Nothing in a child, unless its run is followed: the record is
-/// its parent's.
+/// Each note is one write in the middle of the file. Writes nothing in a child unless the child's end is noted,
+/// because the record is the parent's.
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` call it, the latter also in children of vfork.
 extension Capture {

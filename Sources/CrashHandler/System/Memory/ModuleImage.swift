@@ -19,9 +19,9 @@ struct ModuleImage {
   private let notes: UnsafeMutableRawPointer
   private let memory: SafeMemory
 
-  /// Bytes of scratch memory that an image takes.
+  /// The number of bytes of scratch memory that an image takes.
   static var scratchSize: Int { @_noLocks get { 8192 } }
-  /// Bytes of an Elf64_Phdr: p_type 0, p_flags 4, p_offset 8, p_vaddr 16, p_filesz 32, p_memsz 40.
+  /// The number of bytes of an Elf64_Phdr: p_type 0, p_flags 4, p_offset 8, p_vaddr 16, p_filesz 32, p_memsz 40.
   private static var headerSize: Int { 56 }
 
   /// Reads the ELF header at an address; nil if no image begins there.

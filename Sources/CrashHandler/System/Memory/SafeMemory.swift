@@ -40,7 +40,7 @@ struct SafeMemory {
     self.environmentEnd = environmentEnd
   }
 
-  /// Bytes from an address on that may be read, at most `count`.
+  /// The number of bytes from an address on that may be read, at most `count`.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
