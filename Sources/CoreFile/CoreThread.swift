@@ -16,7 +16,7 @@ struct CoreThread {
   let registers: [UInt8]
   let stackPointer: Address
   let instructionPointer: Address
-  /// The `fs` base on x86_64; of arm64 another note has it.
+  /// The `fs` base on x86_64; on arm64 another note has the thread pointer.
   var threadPointer: UInt64?
   /// The system call that the thread was in; nil if it was in none, or that is not known.
   var systemCall: Int32?

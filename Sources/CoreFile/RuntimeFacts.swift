@@ -29,7 +29,7 @@ struct RuntimeFacts {
     snapshot.tasks = CoreTasks(of: snapshot, symbols).all
   }
 
-  /// glibc's, after its size of 4 bytes.
+  /// glibc's message, which follows its size of 4 bytes.
   ///
   /// Source: glibc sysdeps/posix/libc_fatal.c, `__abort_msg`.
   private var abortMessage: String? {
@@ -54,8 +54,8 @@ struct RuntimeFacts {
     return snapshot.memory.text(at: Address(message) &+ skipping, limit: Self.messageLimit)
   }
 
-  /// The address of a variable or a function in a library, else in the program, which may have the library
-  /// in itself.
+  /// The address of a variable or a function in a library, otherwise in the program, into which the library may be
+  /// linked.
   private func address(of name: String, in libraries: [String]) -> Address? {
     let modules =
       snapshot.modules.filter { module in libraries.contains { module.name.hasPrefix($0) } }

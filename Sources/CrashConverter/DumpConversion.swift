@@ -14,7 +14,7 @@ struct DumpConversion: ~Copyable {
     let reason: String
     /// False if the machine was at fault, not the dump: then it may be tried any number of times.
     let isOfDump: Bool
-    /// True if the database said that it has the report.
+    /// True if the database has confirmed that it has the report.
     var isReportThere = false
   }
 
@@ -32,7 +32,7 @@ struct DumpConversion: ~Copyable {
 
   /// The result of one dump's conversion.
   struct Result {
-    /// The dump's, unless another report has that one.
+    /// The dump's ID, unless another report has it.
     let reportID: ReportID
     /// Nil for a complete dump; the place and reason of the end for a torn one.
     let damage: IntermediateDumpDocument.Damage?
@@ -250,7 +250,7 @@ struct DumpConversion: ~Copyable {
       of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))
   }
 
-  /// A dump as it was read.
+  /// The contents of a dump.
   struct Dump {
     let document: IntermediateDumpDocument
     let identity: DumpIdentity

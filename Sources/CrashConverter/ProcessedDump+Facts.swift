@@ -17,7 +17,7 @@ extension ProcessedDump.Summary {
 }
 
 extension ReportFacts {
-  /// Takes the facts of a snapshot.
+  /// Reads the facts of a snapshot.
   ///
   /// - Parameter facts: nil to leave out everything that needs a stack walk.
   package init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?, isNamed: Bool) {

@@ -69,8 +69,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     /// The time of the crash.
     public let time: Timestamp?
 
-    /// The signal, the cause and the place on one line; the program's reason where there was no
-    /// crash, else the first word of the signature: "hang", "dump".
+    /// The signal, the cause and the place on one line; without a crash, the program's reason, or otherwise the first
+    /// word of the signature: "hang", "dump".
     var line: String? {
       let kind = signature?.split(separator: " ").first.map(String.init)
       guard let what = signal.map(SignalNames.text) ?? message ?? kind else { return nil }

@@ -4,7 +4,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension ReportDetails {
-  /// Takes the details of a snapshot.
+  /// Reads the details of a snapshot.
   ///
   /// - Parameter facts: nil to leave out everything that needs a stack walk.
   init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?) {

@@ -23,11 +23,10 @@ private struct Started {
 
 /// Installs the crash handler for this process.
 ///
-/// Call it once, early, before threads are made that could crash. It opens and preallocates the
-/// dump file, allocates all that a crash will need, and installs handlers for the signals of
-/// `HandlerOptions.signals`. A signal that is ignored stays ignored. Handlers that were there before
-/// run after the dump. Afterwards nothing runs, no thread and no timer, without
-/// `heartbeatInterval`. Never call it from a signal handler.
+/// Call it once, early, before creating threads that could crash. It opens and preallocates the dump file, allocates
+/// all that a crash will need, and installs handlers for the signals of `HandlerOptions.signals`. A signal that is
+/// ignored stays ignored. Handlers that were there before run after the dump. Afterwards nothing runs, no thread and
+/// no timer, without `heartbeatInterval`. Never call it from a signal handler.
 ///
 /// If the environment variable `POSTMORTEM_DISABLE` is neither empty nor 0, it does nothing and throws. A program
 /// with more permissions than its caller (set-user-ID) ignores the variable.
@@ -45,8 +44,8 @@ private struct Started {
 ///   - options: limits and settings.
 /// - Returns: the handler. It need not be kept: `Handler.current` is the same.
 /// - Throws: `CrashHandlerError` if the directory cannot be used, a handler with another database runs, the kernel
-///   refuses, the program is built with ThreadSanitizer, or the environment disables the handler. The process is as
-///   it was before; a server on a read-only disk should log the error and continue.
+///   refuses, the program is built with ThreadSanitizer, or the environment disables the handler. The process is
+///   unchanged then; a server on a read-only disk should log the error and continue.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult

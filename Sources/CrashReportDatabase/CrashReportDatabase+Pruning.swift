@@ -24,8 +24,7 @@ extension CrashReportDatabase {
 
   /// The same.
   ///
-  /// - Parameter passedOver: takes the error of each file that the system does not give or remove; may get
-  ///   one more than once.
+  /// - Parameter passedOver: receives the error of each file that cannot be read or removed, possibly more than once.
   package func prune(
     _ condition: PruneCondition, passedOver: (CrashReportDatabaseError) -> Void
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
@@ -42,7 +41,7 @@ extension CrashReportDatabase {
     return removed
   }
 
-  /// Lets the ages of reports begin now that were made while the clock was not set.
+  /// Starts the ages of reports that were made while the clock was not set.
   private func renewImpossibleDates() throws(CrashReportDatabaseError) {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let database = try open()
@@ -61,7 +60,7 @@ extension CrashReportDatabase {
 
   /// The same.
   ///
-  /// - Parameter passedOver: takes the error of each file that the system does not give.
+  /// - Parameter passedOver: receives the error of each file that cannot be read.
   package func excess(
     _ condition: PruneCondition, passedOver: (CrashReportDatabaseError) -> Void
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
@@ -143,7 +142,7 @@ extension CrashReportDatabase {
   /// Removes the regular files of a directory, and directories of such, that are remains and have not
   /// changed since a time.
   ///
-  /// - Parameter passedOver: takes the error of each that the system does not give or remove.
+  /// - Parameter passedOver: receives the error of each file that cannot be read or removed.
   func removeOld(
     in directory: borrowing Directory, before time: Int64,
     _ passedOver: (CrashReportDatabaseError) -> Void = { _ in },

@@ -92,7 +92,7 @@ extension CrashReportDatabase {
 extension Directory {
   /// A report by the name of its minidump; nil if it no longer exists or is not given.
   ///
-  /// - Parameter note: takes the error of its minidump or its metadata.
+  /// - Parameter note: receives the error of its minidump or its metadata.
   fileprivate func report(
     _ id: ReportID, _ name: String, _ state: StoredReport.State,
     _ note: (CrashReportDatabaseError) -> Void

@@ -25,7 +25,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     _ = try? directory.rename(name.description, to: directory, Self.freeName, replacing: true)
   }
 
-  /// Takes the right; nil while another uploader, in this process or another, has it.
+  /// Claims the database; nil while another uploader, in this process or another, has it.
   package static func take(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> UploaderClaim? {

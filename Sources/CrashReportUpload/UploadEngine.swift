@@ -22,7 +22,7 @@ struct UploadEngine: Sendable {
     case skipped
     /// `holdsAll` is true if no other report may be tried before that time either.
     case delayed(until: Int64, holdsAll: Bool)
-    /// The review said so; no matter of the server's.
+    /// The review decided this, not the server.
     case heldBack
     /// The task was cancelled, or the claim was taken away; the upload is made again.
     case interrupted

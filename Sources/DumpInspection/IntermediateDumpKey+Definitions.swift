@@ -348,19 +348,19 @@ extension IntermediateDumpKey {
       Without evidence it is the monitor's own.
       """)
     case .client: .map("""
-      Counts of client data that found no room or is missing; a value that would be 0 is \
+      Counts of client data that had no room or is missing; a value that would be 0 is \
       left out. The data itself is in `annotationObjects`, `simpleAnnotations`, `breadcrumbs` and the \
       like. May occur more than once; the maps are merged.
       """)
-    case .annotationsOmitted: .unsigned(8, "Times that an annotation found no room.")
-    case .simpleAnnotationsOmitted: .unsigned(8, "Times that a simple annotation found no room.")
+    case .annotationsOmitted: .unsigned(8, "Number of annotations that had no room.")
+    case .simpleAnnotationsOmitted: .unsigned(8, "Number of simple annotations that had no room.")
     case .breadcrumbsLeft: .unsigned(8, "Breadcrumbs that were ever left.")
     case .breadcrumbsOmitted:
       .unsigned(8, "Of the last 128 those that were being written, or could not be.")
-    case .memoryRangesOmitted: .unsigned(8, "Times that a memory range found no room.")
+    case .memoryRangesOmitted: .unsigned(8, "Number of memory ranges that had no room.")
     case .memoryBytesOmitted: .unsigned(8, "Bytes of extra memory past the limit.")
-    case .attachmentsOmitted: .unsigned(8, "Times that an attachment found no room.")
-    case .contextsOmitted: .unsigned(8, "Contexts around the threads in `contexts` that found no room.")
+    case .attachmentsOmitted: .unsigned(8, "Number of attachments that had no room.")
+    case .contextsOmitted: .unsigned(8, "Number of contexts of the threads in `contexts` that had no room.")
     case .annotationObjects:
       .array("The program's annotations that have a type: `annotationObject` maps; at most 400.")
     case .annotationObject: .map("One, with `annotationName`.")
@@ -411,8 +411,8 @@ extension IntermediateDumpKey {
       In a run record, first inside `owner`, its value at byte 42 of the file: what the process \
       notes of its own end, in place. The end (4; \(NotedEnd.list); the second by `_exit`, `_Exit` or `quick_exit`), \
       padding (4), the first signal that asked it to end (4), what followed (4; \(NotedReaction.list); the \
-      second for the first process of a PID namespace, the third where the program said so), when (8, nanoseconds since 1970), padding (8). 0 for nothing. Absent where \
-      nothing is to be said of the run's end.
+      second for the first process of a PID namespace, the third where the program said so), when (8, nanoseconds since 1970), padding (8). 0 for nothing. Absent if \
+      the program turned off reports on how runs end.
       """)
     case .ownerHeartbeat: .bytes(2_048, """
       In a run record, second inside `owner`: the size (4) of a document of its own with one \

@@ -17,7 +17,7 @@ public struct MinidumpAnnotations: Sendable, Equatable {
   /// The number of bytes that are copied out of the file at most.
   private static let maximumSize = 64 << 20
 
-  /// Reads them; total on any bytes, in bounded memory.
+  /// Reads minidumps; never fails on any bytes, and uses bounded memory.
   ///
   /// - Returns: nil if the file is not a minidump; a missing or damaged stream is not an error.
   package init?(of bytes: DumpBytes) {

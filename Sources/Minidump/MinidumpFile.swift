@@ -91,7 +91,7 @@ struct MinidumpFile {
     spend(range.count) ? bytes.slice(range).map(Array.init) : nil
   }
 
-  /// Takes captured memory; the number of times that the same bytes may be taken is limited too.
+  /// Reads captured memory; how often the same bytes may be read is limited too.
   mutating func take(_ range: Range<Int>) -> CapturedBytes? {
     spend(range.count) ? CapturedBytes(of: bytes, range) : nil
   }

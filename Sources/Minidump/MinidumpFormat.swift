@@ -114,6 +114,6 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let linuxDsoDebug = MinidumpStreamType(rawValue: 0x4767_000A)
   /// Crashpad's, "CP".
   static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)
-  /// Ours, "PM": the whole snapshot but its memory, `ProcessSnapshot.encoded()`.
+  /// This package's stream, "PM": the whole snapshot except its memory, `ProcessSnapshot.encoded()`.
   static let postmortemDump = MinidumpStreamType(rawValue: 0x504D_0003)
 }

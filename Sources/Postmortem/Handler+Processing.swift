@@ -6,9 +6,9 @@ public import IntermediateDump
 extension Handler {
   /// Makes reports of the dumps that earlier runs of this program left in the database.
   ///
-  /// Takes tens of milliseconds a dump. Any number of threads and processes may call it at the same time: each dump
-  /// becomes one report. It converts this program's dumps first, then at most 20 finished dumps of other programs in
-  /// the same database. Uploads nothing.
+  /// It takes tens of milliseconds for each dump. Any number of threads and processes may call it at the same time:
+  /// each dump becomes one report. It converts this program's dumps first, then at most 20 finished dumps of other
+  /// programs in the same database. Uploads nothing.
   ///
   /// - Parameters:
   ///   - annotations: added to every report; they replace those of the same names.

@@ -1,7 +1,7 @@
 internal import CrashConverter
 internal import Glibc
 
-/// A thread for work that blocks, which must not take one of Swift's few.
+/// A thread for blocking work, which must not use one of Swift concurrency's few threads.
 enum OwnThread {
   typealias Work<Value: Sendable> = @Sendable () throws(CrashConverterError) -> Value
 

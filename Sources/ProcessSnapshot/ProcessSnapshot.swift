@@ -56,7 +56,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Streams that the converter adds to the minidump; empty in a snapshot that was read.
   public var userStreams: [UserStream] = []
 
-  /// The end of a run that was not captured; there is little else then.
+  /// The end of a run without a dump; such a report has few other facts.
   public var end: RunEnd?
 
   public init(architecture: Architecture) {

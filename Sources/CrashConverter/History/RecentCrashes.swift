@@ -13,8 +13,8 @@ internal import ProcessSnapshot
 ///   - path: the database's directory. A missing database has no crashes.
 ///   - identifier: the program whose crashes are returned, as passed to `startHandler`.
 ///   - limit: how many at most.
-/// - Returns: each crash once, also while its dump is being processed. Dumps taken without a crash,
-///   reports of other programs, and what cannot be read are not among them.
+/// - Returns: each crash once, also while its dump is being processed. Leaves out dumps without a crash, reports of
+///   other programs, and unreadable files.
 /// - Throws: `CrashConverterError` if the database cannot be read.
 public func recentCrashes(
   database path: String, identifier: String, limit: Int = 20

@@ -28,7 +28,7 @@ struct DumpIdentity {
   }
 }
 
-/// FNV-1a over words of eight bytes; a shift takes the upper bits of each product down.
+/// FNV-1a over words of eight bytes; a shift mixes the upper bits of each product into the lower ones.
 private struct WordDigest {
   private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   private var count: UInt64 = 0

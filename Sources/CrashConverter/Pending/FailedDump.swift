@@ -18,7 +18,7 @@ extension PendingDirectory {
     (try directory.status(of: claim.name.description)?.size ?? 0) == 0
   }
 
-  /// Lets others, and this process later, try again.
+  /// Gives the dump back, so that other processes, and this one later, can try again.
   ///
   /// - Parameter countsAttempt: false if the dump had no part in the failure.
   func giveBack(_ claim: DumpClaim, countsAttempt: Bool) throws(CrashReportDatabaseError) {

@@ -94,8 +94,8 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Nanoseconds since the latest of a file's dates, or else since its last change of any kind; 0 if all are
-  /// of a clock that was not set, and the age counts from now on.
+  /// Nanoseconds since the latest of a file's dates, otherwise since its last change of any kind; 0 if all come from
+  /// a clock that was not set, and then the age counts from now on.
   private func age(
     of name: PendingDumpName, _ status: FileStatus, since dates: [Int64]
   ) -> Int64 {
@@ -316,7 +316,7 @@ struct DumpClaim: Sendable {
     }
   }
 
-  /// True if it is not to be read any more: it goes to quarantine as it is.
+  /// True if the dump must not be read again: it is moved to quarantine unread.
   var isSetAside: Bool {
     switch preceding {
     case .none: false

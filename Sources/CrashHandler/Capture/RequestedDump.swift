@@ -23,7 +23,7 @@ extension DeliveredSignal {
 ///
 /// RUNS-DURING-CRASH. Source: `LiveDump`, which does it in ordinary code; decision 19.
 extension Capture {
-  /// Takes it, and leaves the thread as it was; called on the handler's capture.
+  /// Takes the dump, and restores the thread's state; called on the handler's capture.
   @_noLocks
   func takeRequestedDump(_ request: CaptureRequest, on signal: DeliveredSignal) {
     let threadID = pm_gettid()

@@ -7,9 +7,8 @@ internal import IntermediateDump
 extension Capture {
   /// Runs one section, and flushes what it wrote, unless the next one does.
   ///
-  /// Left out if the time is over. A fault in it ends the section, not the dump: maps that it left
-  /// open are closed, the fault is noted, and the next section follows. So it may hold nothing that
-  /// needs to be given back.
+  /// Left out if the time is over. A fault in it ends the section, not the dump: maps that it left open are closed,
+  /// the fault is noted, and the next section follows. So a section must not own anything that needs to be released.
   @_noLocks
   func run(_ section: Section) {
     let row = section.entry

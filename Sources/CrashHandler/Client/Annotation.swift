@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A named value of the program's that every report of this process shows as it was then.
+/// A named value of the program; every report of this process shows its value at that time.
 ///
 /// ```swift
 /// let route = Annotation<String>("route", capacity: 64)
@@ -16,9 +16,9 @@ internal import IntermediateDump
 ///
 /// Create it once and keep it, for example in a `static let`: its name and room are never freed. A process can have
 /// at most 400 annotations and some 800 KB in all. Setting takes well under a microsecond, and never locks or
-/// allocates. Any number of threads can set it at the same time, also before `startHandler`. A crash in the middle of
-/// setting shows the old value or the new one, whole, and says when a newer one was on its way. A forked child has
-/// its own copy. `String`, `Int`, `UInt`, `Double` and `Bool` can be set.
+/// allocates. Any number of threads can set it at the same time, also before `startHandler`. A crash while it is set
+/// shows the complete old or new value, and notes if a newer value was being set. A forked child has its own copy.
+/// `String`, `Int`, `UInt`, `Double` and `Bool` can be set.
 ///
 /// Two of the same name, type and capacity are the same annotation.
 ///
@@ -45,7 +45,7 @@ public struct Annotation<Value: Sendable>: Sendable {
     numberOffset = type == .text ? 0 : list.numberOffset(offset)
   }
 
-  /// Takes the value away: reports do not show it any more.
+  /// Removes the value: reports no longer show it.
   public func clear() {
     number?.clear()
     text?.clear()
@@ -66,8 +66,8 @@ extension Annotation where Value == String {
   ///
   /// - Parameters:
   ///   - name: at most 255 bytes.
-  ///   - capacity: UTF-8 bytes that are kept of a value, up to 20,480; of a longer one those before
-  ///     the first character that does not fit. Takes four times as much room.
+  ///   - capacity: UTF-8 bytes that are kept of a value, up to 20,480; of a longer one those before the first
+  ///     character that does not fit. It takes four times as much memory.
   public init(_ name: StaticString, capacity: Int = 255) {
     self.init(name: name, type: .text, capacity: capacity)
   }

@@ -18,7 +18,7 @@ public func addAttachment(path: String) -> Bool {
   }
 }
 
-/// Takes back `addAttachment`; a path that was not added is not an error.
+/// Reverts `addAttachment`; a path that was not added is not an error.
 public func removeAttachment(path: String) {
   guard let path = absolute(path) else { return }
   unsafe ClientText.withBytes(of: path, atMost: ClientMemory.pathCapacity) { bytes, count in

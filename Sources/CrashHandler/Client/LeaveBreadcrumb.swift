@@ -14,7 +14,7 @@ internal import PendingDumps
 /// threads can call it at the same time, also before `startHandler`. A breadcrumb that was being written at the crash
 /// is left out and counted.
 ///
-/// - Parameter text: of a longer one than 224 bytes, the characters before.
+/// - Parameter text: the note; a text of more than 224 bytes is cut.
 public func leaveBreadcrumb(_ text: String) {
   leave(text, level: nil, metadata: [])
 }
@@ -25,10 +25,10 @@ public func leaveBreadcrumb(_ text: String) {
 /// from each other.
 ///
 /// - Parameters:
-///   - text: of a longer one than 224 bytes, the characters before.
-///   - level: as the program's logger has it.
-///   - metadata: names and values in the order in which reports show them. They share 224 bytes with the text, and
-///     each name and value takes one byte more than its text has. A pair is left out if there is no room for it or it
+///   - text: the note; a text of more than 224 bytes is cut.
+///   - level: the level of the program's logger.
+///   - metadata: names and values in the order in which reports show them. They share 224 bytes with the text; each
+///     name and value takes one byte more than its length. A pair is left out if there is no room for it or it
 ///     contains a zero byte.
 public func leaveBreadcrumb(
   _ text: String, level: BreadcrumbLevel, metadata: [(name: String, value: String)] = []

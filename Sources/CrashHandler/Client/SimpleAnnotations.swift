@@ -4,9 +4,9 @@
 /// They are the process's; use `withContext` for values of a request.
 ///
 /// Room for 64 names. Setting and removing never lock. Any number of threads can do both at the same time, also
-/// before `startHandler`. They search the names, so an `Annotation` is faster. A crash in the middle shows the old
-/// value or the new one, whole. A forked child has its own copy. A name that `startHandler(annotations:)` got too has
-/// this value.
+/// before `startHandler`. They search the names, so an `Annotation` is faster. A crash meanwhile shows the complete
+/// old or new value. A forked child has its own copy. A name that `startHandler(annotations:)` got too has this
+/// value.
 ///
 /// Source: Crashpad `client/simple_string_dictionary.h`.
 public enum SimpleAnnotations {
@@ -17,7 +17,7 @@ public enum SimpleAnnotations {
   ///
   /// - Parameters:
   ///   - name: 1 to 255 bytes.
-  ///   - value: of a longer one than 255 bytes, the characters before.
+  ///   - value: the text; a text of more than 255 bytes is cut.
   /// - Returns: false if the name is too long, or there are 64 others already; reports count the
   ///   latter.
   @discardableResult

@@ -60,7 +60,7 @@ struct AlternateStack {
     return unsafe UnsafeMutableRawPointer(bitPattern: place)
   }
 
-  /// Maps one; nil, with errno set, if the kernel refuses, or the program would miss the address space.
+  /// Maps a stack; nil, with errno set, if the kernel refuses or address space is limited.
   ///
   /// - Parameter place: A mapping of `mappingSize` bytes that cannot be accessed.
   static func make(in place: UInt? = nil) -> AlternateStack? {
@@ -100,7 +100,7 @@ struct AlternateStack {
     return unsafe current.ss_size
   }
 
-  /// Makes it the calling thread's; false, with errno set, if the kernel refuses.
+  /// Makes it the calling thread's alternate stack; false, with errno set, if the kernel refuses.
   ///
   /// - Parameters:
   ///   - isFirst: true if the thread has none.
@@ -120,7 +120,7 @@ struct AlternateStack {
     return true
   }
 
-  /// Takes it from the calling thread and unmaps it.
+  /// Removes it from the calling thread and unmaps it.
   ///
   /// A stack that the thread has instead of this one stays. Nothing happens while a handler runs on
   /// this one.

@@ -6,14 +6,14 @@ internal import Synchronization
 /// Gives alternate stacks to the threads that exist when the handler starts.
 ///
 /// A thread can only set its own alternate stack, so each thread is sent a signal whose handler does this: the stop
-/// signal, or SIGPROF, which libdispatch's and Swift concurrency's workers do not block. A thread that blocks both is
-/// left as it is. System calls that are never restarted, such as `nanosleep` and `poll`, end with EINTR.
+/// signal, or SIGPROF, which libdispatch's and Swift concurrency's workers do not block. A thread that blocks both
+/// does not change. System calls that are never restarted, such as `nanosleep` and `poll`, end with EINTR.
 ///
 /// Ordinary code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
 @safe
 struct EarlierThreads {
-  /// Milliseconds of looking for threads, and then of waiting for answers; a thread that has not
-  /// answered by then goes without.
+  /// The most milliseconds of searching for threads, and then of waiting for answers; a thread that has not answered
+  /// then gets no stack.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
   /// The number of times that threads in which libc blocks all signals are checked again, 0.2 ms apart.
   private static let patience = 1000

@@ -80,7 +80,7 @@ extension HandlerMemory {
 
   /// Reserves the names of a dump, its FIFO and its run record.
   ///
-  /// - Parameter areNew: whether another report ID takes the place of this one.
+  /// - Parameter areNew: true if another report ID replaces this one.
   mutating func names(
     of locked: PendingDumpName, areNew: Bool = false
   ) throws(CrashHandlerError) -> DumpNames {

@@ -6,7 +6,7 @@ internal import PendingDumps
 /// The files that a live handler has in the pending directory: the locked dump, its run record and its
 /// FIFO.
 ///
-/// Ordinary code. Dropping it without `keep()` removes them again.
+/// Ordinary code. If this value ends without `keep()`, it removes the files again.
 struct PendingDumpFiles: ~Copyable {
   let reportID: ReportID
   let lockedName: PendingDumpName
@@ -14,7 +14,7 @@ struct PendingDumpFiles: ~Copyable {
   let databasePath: String
   /// The database's path if it is a directory in the given mount point; otherwise nil.
   let placeInMountPoint: String?
-  /// The record of this process, as it is in the run record.
+  /// The contents of this process's run record.
   let owningRun: RunRecord
   /// False if the end of the run is not noted.
   private(set) var followsRun = false
@@ -195,7 +195,7 @@ struct PendingDumpFiles: ~Copyable {
 
   private static func close(_ file: consuming OpenFile) {}
 
-  /// False if the file did not become whole.
+  /// False if the file is incomplete.
   private static func write(_ record: RunRecord, to file: borrowing OpenFile) -> Bool {
     let contents = record.encoded() ?? []
     let written = unsafe contents.withUnsafeBytes { bytes in

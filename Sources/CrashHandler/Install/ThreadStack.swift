@@ -23,8 +23,7 @@ enum ThreadStack {
   /// libc goes over the keys this often as long as a destructor sets one again.
   private static let destructorRounds: UInt = 4
 
-  /// Returns 0 if the calling thread has an alternate stack now that is large enough, else the
-  /// errno that says why not.
+  /// Returns 0 if the calling thread now has a large enough alternate stack, otherwise the errno.
   ///
   /// errno does not change: a new thread starts with 0.
   ///

@@ -46,8 +46,8 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// Otherwise the kernel ends the process at such a crash without a dump.
   ///
-  /// `pthread_sigmask` and `sigprocmask` give the mask that was set, and programs that are started by `posix_spawn`
-  /// or `exec` begin with it. If a process sends one of these signals to a thread that blocks it, the signal still
+  /// `pthread_sigmask` and `sigprocmask` return the mask that was set, and programs started by `posix_spawn` or
+  /// `exec` begin with it. If a process sends one of these signals to a thread that blocks it, the signal still
   /// reaches `sigwait` or a signalfd, or stays pending, and the thread blocks it from then on. Needs the trait
   /// Interposition. `Docs/Reference/Handler.md` has what it does not reach.
   public var keepsCrashSignalsOpen = true
@@ -78,11 +78,10 @@ public struct HandlerOptions: Sendable, Equatable {
 
   /// The time between heartbeats, at least 100 milliseconds; nil for no heartbeats.
   ///
-  /// A heartbeat notes time, memory and the last breadcrumbs, so that the report of a run that was
-  /// killed says when, to one interval, and what the program did last. Costs a thread, and for each
-  /// heartbeat some 15 small files of /proc and one write of 2 KiB; nothing while it is nil. A
-  /// `HangMonitor` writes one every two seconds by itself. Nothing without `reportsUncleanEnds`, and in
-  /// forked children.
+  /// A heartbeat notes time, memory and the last breadcrumbs. So the report of a killed run shows when it was killed,
+  /// exact to one interval, and what the program did last. Costs a thread, and for each heartbeat some 15 small files
+  /// of /proc and one write of 2 KiB; nothing while it is nil. A `HangMonitor` writes one every two seconds by
+  /// itself. Nothing without `reportsUncleanEnds`, and in forked children.
   public var heartbeatInterval: Duration?
 
   /// The group, by name or number, whose members may use the database too, such as a sidecar container that converts

@@ -11,11 +11,14 @@ public struct SystemCalls: OptionSet, Sendable {
   /// Any bits; unknown ones mean nothing.
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// `openat` and all others that open, check, make, rename or change files: the dump goes into the file that
-  /// `startHandler` made, unchecked, and keeps `.locked` in its name; and what `proc` leaves out.
+  /// `openat` and all other calls that open, check, create, rename or change files: the dump is written into the file
+  /// that `startHandler` created, without checks, and keeps `.locked` in its name.
+  ///
+  /// Also leaves out what `proc` leaves out.
   public static let files = SystemCalls(rawValue: CallBit.files | CallBit.proc)
-  /// `read`, `getdents64`, `readlinkat`, `pread64`, `clock_gettime`, `getppid`, `getrusage`: reports lack what the kernel
-  /// tells of the process: mappings, other threads, times, and modules that the dynamic linker does not list.
+  /// `read`, `getdents64`, `readlinkat`, `pread64`, `clock_gettime`, `getppid`, `getrusage`: reports lack the
+  /// kernel's data about the process: mappings, other threads, times, and modules that the dynamic linker does not
+  /// list.
   public static let proc = SystemCalls(rawValue: CallBit.proc)
   /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`: other threads are not stopped, a fault of the handler
   /// itself ends the process, and nothing bounds the handler's time.

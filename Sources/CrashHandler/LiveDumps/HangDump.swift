@@ -95,7 +95,7 @@ package struct HangDump: Sendable {
     if let processorTime { dumps.overwrite(index, processorTime, at: processorTimeOffset) }
   }
 
-  /// Removes it: what hung answered.
+  /// Removes the dump, because the hung part has answered.
   package func drop() {
     guard let dumps, let directory = Self.directory else { return }
     dumps.removeFiles(index, directory: directory)
@@ -105,7 +105,7 @@ package struct HangDump: Sendable {
   /// Makes the end of the process remove the dump, unless the process is killed, because its watch was stopped.
   package func expectExit() { dumps?.expectExit(index) }
 
-  /// Leaves it to be made a report, though what hung answered.
+  /// Keeps the dump, so that it becomes a report although the hung part has answered.
   package func keep() {
     guard let dumps, let directory = Self.directory else { return }
     let name = unsafe String(cString: dumps.name(index, 0))

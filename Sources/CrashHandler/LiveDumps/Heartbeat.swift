@@ -9,7 +9,7 @@ private struct LastHeartbeat {
   /// Asking each descriptor for its locks may take a millisecond.
   private static let lockInterval: Int64 = 5_000_000_000
 
-  /// The dump of a hang that lasts, as the hang monitors last said.
+  /// The dump of a lasting hang, according to the hang monitors.
   var hang: ReportID?
   /// Nanoseconds after boot.
   var time: Int64 = 0
@@ -84,7 +84,7 @@ private func writeEvidence(of capture: Capture, _ hangReport: ReportID?, _ locke
 }
 
 extension BreadcrumbRing {
-  /// The last ones that are whole, oldest first; for ordinary code.
+  /// The last complete breadcrumbs, oldest first; for ordinary code.
   fileprivate func last(_ count: UInt64) -> [RunEvidence.Breadcrumb] {
     let slot = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.stride, alignment: 8)
     defer { unsafe slot.deallocate() }

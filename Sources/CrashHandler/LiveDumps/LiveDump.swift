@@ -120,8 +120,8 @@ struct LiveDump: ~Copyable {
   /// handler of the program that leaves by siglongjmp would leave other threads stopped, and the
   /// kernel's XFSZ must not end a process that did not crash.
   ///
-  /// - Throws: `CrashHandlerError.dumpFailed` if the file did not become whole, which is removed then, or
-  ///   the kernel could kill the process for the memory that a dump takes.
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete, which is then removed, or if the kernel
+  ///   could kill the process because of the memory that a dump takes.
   func take() throws(CrashHandlerError) -> ReportID {
     let room = MemoryRoom(capture.installed.cgroup, capture.calls, capture.session.scratch)
     guard room.isEnough else {

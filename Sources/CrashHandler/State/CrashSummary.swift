@@ -22,7 +22,7 @@ struct CrashSummary {
   let version: Bytes
   let memory: Scratch
 
-  /// The number of bytes of the lines that are whole.
+  /// The number of bytes of the complete lines.
   var size: Int {
     @_noLocks get { Int(truncatingIfNeeded: memory.word(CrashSummary.textSize)) }
     @_noLocks nonmutating set {

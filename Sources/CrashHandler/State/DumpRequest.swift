@@ -11,7 +11,7 @@ struct DumpRequest {
   var stops = StopChoice.all
   /// False for a file at a path of the program's own.
   var isRenamed = true
-  /// Encoded tokens: those of the map that say why, and the annotations of this dump alone.
+  /// Encoded tokens: the map with the reason, and the annotations of this dump only.
   var details: Bytes?
   var annotations: Bytes?
   /// The number by which the sender of a request recognizes its dump; 0 for a dump without a request.

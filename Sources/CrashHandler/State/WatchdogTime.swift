@@ -28,7 +28,7 @@ struct WatchdogTime {
 
   /// Begins anew.
   ///
-  /// - Parameter clock: in nanoseconds; 0 if it cannot be had, then ticks alone count.
+  /// - Parameter clock: in nanoseconds; 0 if it cannot be read, and then only ticks count.
   @_noLocks
   mutating func begin(milliseconds: Int, at clock: UInt64) {
     let nanoseconds =

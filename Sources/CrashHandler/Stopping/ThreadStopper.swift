@@ -20,7 +20,7 @@ struct ThreadStopper {
     room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
   }
 
-  /// Stops all other threads, as far as they can be within a bound.
+  /// Stops all other threads that can be stopped within a time limit.
   ///
   /// Returns with every record in its final status; a thread that did not stop has another than
   /// `stopped` and `alsoCrashed`.
@@ -77,7 +77,7 @@ struct ThreadStopper {
   /// True if all known threads are stopped and the kernel counts no others besides this one: then no thread can have
   /// created another.
   ///
-  /// A list of 4,000 threads takes the kernel 9 milliseconds, this one call.
+  /// Listing 4,000 threads takes the kernel 9 milliseconds; this needs one call.
   ///
   /// Source: Linux fs/proc/base.c, proc_task_getattr: two links, and one for each thread.
   private func areAllStill() -> Bool {
@@ -228,7 +228,7 @@ struct ThreadStopper {
 }
 
 extension Capture {
-  /// Lets the threads go, for a process that will live or a previous handler that needs them.
+  /// Resumes the threads, for a process that continues or a previous handler that needs them.
   @_noLocks
   func releaseThreads() {
     shared.stops.parking.store(0)

@@ -3,8 +3,7 @@ internal import IntermediateDump
 
 /// The lines, one after another in the summary's memory; Docs/Internals/CrashSummary.md describes them.
 ///
-/// Each line is whole or not there, and counted as soon as it is whole: a fault in the middle
-/// leaves those before it.
+/// Each line is complete or missing, and is counted when it is complete: after a fault, the earlier lines remain.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -42,7 +41,7 @@ struct SummaryLines {
     text.append(decimal: Int64(number))
   }
 
-  /// Ends a line; false, and takes it back, if it did not fit.
+  /// Ends a line; if it does not fit, removes it and returns false.
   @_noLocks @discardableResult
   mutating func end() -> Bool {
     text.append(byte: 0x0A)
@@ -121,7 +120,7 @@ struct SummaryLines {
 
   /// Adds the report ID, and the dump's path or the reason why there is no dump.
   ///
-  /// - Parameter isAlone: true for one line in place of the block.
+  /// - Parameter isAlone: true for one line instead of the block.
   @_noLocks
   mutating func append(
     _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
@@ -148,7 +147,7 @@ struct SummaryLines {
     end()
   }
 
-  /// A line for each context around what crashed.
+  /// Adds a line for each context of the crashed work.
   @_noLocks
   mutating func append(_ contexts: ContextValue) {
     var offset = 0

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The byte in the dump of a crash that was survived: what became of the process.
+/// The byte in the dump of a survived crash that says how the process continued.
 ///
 /// A dump is finished before it can be known whether the process lives on. So one byte of the dump says that a
 /// previous handler runs. The first certain sign that the process continues overwrites that byte, if the file still

@@ -24,7 +24,7 @@ enum WatchdogTimer {
 }
 
 extension Capture {
-  /// Gives the capturing thread so much time from now on.
+  /// Sets the capturing thread's time limit from now on.
   @_noLocks
   func armTimer(milliseconds: Int) {
     guard session.hasFaultStack else { return }

@@ -91,8 +91,8 @@ struct DeliveredSignal {
 
   enum Recurrence {
     case certain
-    /// The kernel has forced the signal (SI_KERNEL): by the instruction, such as the access of an
-    /// impossible address, or for what came before it, such as a signal frame without room.
+    /// The kernel has forced the signal (SI_KERNEL): because of the instruction, such as an access to an impossible
+    /// address, or because of an earlier event, such as a signal frame without room.
     case likely
     case none
 

@@ -92,7 +92,8 @@ struct SignalContext {
     @_noLocks get { unsafe pm_context_is_on_signal_stack(address) != 0 }
   }
 
-  /// True for a stack pointer on it below this context, as the handler has it that was called with this.
+  /// True for a stack pointer on the alternate stack below this context, as in the handler that was called with this
+  /// context.
   @_noLocks
   func isAbove(_ stackPointer: UInt64) -> Bool {
     unsafe pm_is_below_context(address, stackPointer) != 0
@@ -104,7 +105,7 @@ struct SignalContext {
     unsafe pm_context_has_signal_stack(address, size) != 0
   }
 
-  /// Gives the thread one when the handler returns.
+  /// Sets the alternate stack that the thread has after the handler returns.
   @_noLocks
   func setSignalStack(_ base: UInt64, size: Int) {
     unsafe pm_context_set_signal_stack(address, base, size)
@@ -118,7 +119,7 @@ struct SignalContext {
       threadID, pm_told_stack(base: stack.base, size: stack.size, is_handlers: isHandlers))
   }
 
-  /// Installs it now, for a handler that may never return.
+  /// Installs the alternate stack now, for a handler that may never return.
   @_noLocks
   func restoreSignalStack() { _ = unsafe pm_restore_signal_stack(address) }
 }

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Puts text together in given memory; a piece that does not fit is left out whole.
+/// Builds text in given memory; a piece that does not fit is left out completely.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -21,7 +21,7 @@ struct TextBuffer {
   @_noLocks
   mutating func extend(by count: Int) { capacity &+= count }
 
-  /// Takes back everything after a former count.
+  /// Removes everything after an earlier count.
   @_noLocks
   mutating func rewind(to count: Int) {
     self.count = count

@@ -48,7 +48,7 @@ struct TextScanner {
     while !isAtEnd, current == 0x20 || current == 0x09 { position &+= 1 }
   }
 
-  /// Goes to the next blank or line end.
+  /// Moves to the next blank or line end.
   @_noLocks
   mutating func skipWord() {
     while !isAtEnd, current != 0x20, current != 0x09, current != 0x0A { position &+= 1 }
@@ -74,7 +74,7 @@ struct TextScanner {
     return unsafe Bytes(start, count: position &- before)
   }
 
-  /// Goes after the next line feed.
+  /// Moves after the next line feed.
   @_noLocks
   mutating func skipLine() {
     position &+= lengthOfLine

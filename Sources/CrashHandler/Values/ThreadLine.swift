@@ -1,4 +1,4 @@
-/// The line of proc_pid_stat(5), of a thread or a process, as far as a dump or a run record has it.
+/// The fields of a line of proc_pid_stat(5) that a dump or a run record has, for a thread or a process.
 ///
 /// RUNS-DURING-CRASH.
 struct ThreadLine {

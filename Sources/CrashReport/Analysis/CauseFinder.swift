@@ -15,7 +15,7 @@ struct CauseFinder {
     self.trace = trace ?? StackTrace()
   }
 
-  /// The runtime's words, else the C library's, else those of an uncaught C++ exception.
+  /// The runtime's message, otherwise the C library's, otherwise that of an uncaught C++ exception.
   var message: String? {
     let owner = MessageOwner(snapshot: snapshot, frames: trace.frames)
     return owner.swiftMessage?.text ?? owner.libraryMessage?.text

@@ -1,10 +1,10 @@
 /// Shortens demangled names for readers and signatures: removes types and generic arguments.
 package enum FunctionName {
-  /// The short form of a demangled Swift or C++ name; a C name as it is.
+  /// The short form of a demangled Swift or C++ name; a C name is unchanged.
   ///
-  /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`, and a
-  /// closure in it `closure #1 in App.Store.load(id:)`. Total and linear for any text; nesting
-  /// beyond a bound is left as it is.
+  /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`, and a closure in it `closure
+  /// #1 in App.Store.load(id:)`. It never fails and takes linear time for any text; deeper nesting than a limit is
+  /// not shortened.
   package static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
     // A sentence, and no declaration.

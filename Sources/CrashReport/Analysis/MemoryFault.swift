@@ -100,7 +100,7 @@ struct MemoryFault {
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; kernels since 6.15 show guard regions.
   private var isKnownGuard: Bool { exception.faultPage.map { $0 >> 58 & 1 == 1 } ?? false }
 
-  /// True if the kernel knew of no guard region there: before 6.15 one looks as if it were swapped out.
+  /// True if the kernel showed no guard region there: kernels before 6.15 show one as swapped out.
   private var isMappedSince: Bool {
     exception.faultPage.map { !isKnownGuard && $0 >> 62 & 1 == 0 } ?? false
   }

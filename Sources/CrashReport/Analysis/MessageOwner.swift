@@ -3,8 +3,8 @@ internal import Stackwalk
 
 /// Tells whether the last message of a runtime is the crashing thread's, by its innermost frames.
 ///
-/// The Swift runtime and the C library keep one text for the whole process: of two threads that die
-/// within microseconds the report of one finds the words of the other.
+/// The Swift runtime and the C library keep one text for the whole process: if two threads die within microseconds,
+/// the report of one may find the message of the other.
 struct MessageOwner {
   enum Verdict {
     case crashingThread

@@ -2,8 +2,8 @@ package import ProcessSnapshot
 package import Stackwalk
 internal import Synchronization
 
-/// Tells the program's own code from its dependencies, the system's and Swift's libraries, and what
-/// compilers make.
+/// Distinguishes the program's own code from its dependencies, the system's and Swift's libraries, and
+/// compiler-generated code.
 ///
 /// The source file of a frame decides before names are asked: debug information knows it. The
 /// program's own modules are the executable and the libraries next to it; other libraries, except

@@ -98,8 +98,8 @@ struct AddressSpaceMap {
     return marks
   }
 
-  /// Mappings of one file that touch become one; what holds a mark stays by itself, because its
-  /// rights matter.
+  /// Adjacent mappings of one file become one; a mapping with a mark stays separate, because its permissions are
+  /// important.
   private static func joined(_ regions: [Region]) -> [Region] {
     var result: [Region] = []
     for region in regions {

@@ -42,7 +42,7 @@ package struct HTMLWriter {
     }
   }
 
-  /// Adds what another writer has put together.
+  /// Adds the output of another writer.
   mutating func add(_ other: HTMLWriter) { text += other.text }
 
   /// Adds text.
@@ -86,7 +86,7 @@ package struct HTMLWriter {
     }
   }
 
-  /// A text can become longer than this only by being escaped; the rest is cut off, and said to be.
+  /// The most bytes of a text before escaping; the rest is cut off and marked as cut.
   private static let maximumLength = 1 << 16
 
   /// Escapes text for content and for quoted attributes; control characters and marks of text direction are written

@@ -30,7 +30,7 @@ package struct CrashReport: Sendable {
   package var waits: Waits
   /// The throw of the uncaught Swift error; nil for another cause, and where throws are not recorded.
   package var thrown: Thrown?
-  /// The words of the crashed thread that say something: pointers to objects, and what allocators leave.
+  /// The meaningful words of the crashed thread: pointers to objects, and patterns of allocators.
   package var words: [NotedWord] = []
   /// The evidence that the objects give for the cause.
   package var objectSentences: [String] = []
@@ -130,7 +130,7 @@ package struct CrashReport: Sendable {
   /// - Parameters:
   ///   - snapshot: the facts in the log. Addresses are relative to modules, whose load addresses are not known.
   ///   - trace: the stack of its one thread.
-  ///   - symbols: that named the stack.
+  ///   - symbols: the symbols that named the stack.
   ///   - log: the line on the dump.
   package init(
     snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump

@@ -2,7 +2,7 @@ internal import IntermediateDump
 package import ProcessSnapshot
 internal import Stackwalk
 
-/// A word of the crashed thread that one can say something about.
+/// A word of the crashed thread with a known meaning.
 package struct NotedWord: Sendable, Equatable {
   package enum Meaning: Sendable, Equatable {
     /// The word points to the start of an object.

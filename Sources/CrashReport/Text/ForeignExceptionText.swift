@@ -12,7 +12,7 @@ extension ForeignException {
 
   /// The report in a sentence: no more than the exception says.
   ///
-  /// - Parameter address: that the exception is about.
+  /// - Parameter address: the address of the exception.
   func sentence(at address: Address?) -> String {
     let place = address.map { " \($0)" } ?? ""
     let what =

@@ -9,7 +9,7 @@ extension CrashReport {
   ///
   /// Its words are not escaped, like those of a section.
   struct Head: Sendable, Equatable {
-    /// The message, else what happened.
+    /// The message, otherwise the event.
     var sentence: String
     /// The place of the crash, such as "in App.run() at main.swift:28".
     ///
@@ -20,7 +20,7 @@ extension CrashReport {
     var contexts: [ReportField]
     /// Paragraphs that must not be missed.
     var paragraphs: [String]
-    /// The signal, the cause, and what became of the process.
+    /// The signal, the cause, and how the process continued.
     var signs: [ReportField]
     /// Process, time and system.
     var facts: [ReportField]

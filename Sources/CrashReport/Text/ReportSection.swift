@@ -183,7 +183,7 @@ extension CrashReport {
     return ReportSection("Extra memory", rows: rows)
   }
 
-  /// Everything that found no room or could not be added.
+  /// Everything that had no room or could not be added.
   private var omissionSection: ReportSection? {
     let client = snapshot.client
     let counts = [

@@ -8,7 +8,7 @@ struct StackListing {
   enum Item {
     /// The number is nil if a gap farther in makes it unknown.
     case frame(StackFrame, number: Int?)
-    /// A line in place of frames.
+    /// A line that replaces frames.
     case elision(String)
     /// A line after the frames.
     case note(String)
@@ -196,7 +196,7 @@ extension CrashReport {
 struct ThreadGroup {
   var threads: [CrashReport.Thread]
 
-  /// The groups in the order of their first threads; a thread without frames is alone.
+  /// The groups in the order of their first threads; a thread without frames is a separate group.
   static func groups(of threads: [CrashReport.Thread]) -> [ThreadGroup] {
     var groups: [ThreadGroup] = []
     var known: [[Address]: Int] = [:]

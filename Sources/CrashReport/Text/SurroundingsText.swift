@@ -79,7 +79,7 @@ extension CrashReport {
     return ReportSection("Open descriptors", rows: rows)
   }
 
-  /// Descriptors that were open and found no room in the list.
+  /// The number of open descriptors that had no room in the list.
   private var descriptorsOmitted: Int {
     let listed = snapshot.process.descriptors.count
     guard listed >= 256, let count = snapshot.process.descriptorCount.map(Int.init),

@@ -148,7 +148,7 @@ extension ThreadSnapshot.CaptureMethod {
   }
 }
 
-/// Knows the threads of libdispatch by the names that it gives them.
+/// Recognizes the threads of libdispatch by their names.
 ///
 /// Linux keeps 15 bytes of a thread's name; libdispatch takes the last ones of the queue's label.
 /// Source: swift-corelibs-libdispatch src/queue.c, `_dispatch_worker_thread`, and src/init.c, the labels.

@@ -181,7 +181,7 @@ extension ReportDetails {
     return bytes
   }
 
-  /// Reads what `bytes` wrote; nil if it is not wholly there.
+  /// Reads the output of `bytes`; nil if it is incomplete.
   package init?(reading bytes: ArraySlice<UInt8>) {
     var rest = bytes
     while let key = rest.first {

@@ -45,7 +45,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   private static let noText = UInt16.max
   private static let noTime = Int64.min
 
-  /// True if a record does not hold all texts whole.
+  /// True if a text in a record was cut.
   package var isTooLong: Bool {
     Self.texts.contains { self[keyPath: $0].map { $0.utf8.count > Self.maximumTextSize } ?? false }
   }
@@ -65,7 +65,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
     bytes += detailBytes ?? []
   }
 
-  /// Reads what `append` wrote; nil if it is not wholly there.
+  /// Reads the output of `append`; nil if it is incomplete.
   package init?(reading bytes: ArraySlice<UInt8>, withDetails: Bool = true) {
     guard let time = bytes.littleEndian(at: 0, as: Int64.self),
       let flags = bytes.littleEndian(at: 8, as: UInt8.self)

@@ -6,7 +6,7 @@ extension ProcessSnapshot {
   /// Stack walks find the same frames. Doing it twice changes nothing more. Reads stacks once; their words
   /// are replaced as they are read.
   ///
-  /// - Parameter words: kept, wherever they point.
+  /// - Parameter words: words that are kept, wherever they point.
   package mutating func sanitize(keeping words: [Address] = []) {
     // Told by the stack's words, of which most go.
     recordedThrows = lastThrow.map { [$0] } ?? []

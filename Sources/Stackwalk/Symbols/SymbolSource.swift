@@ -42,7 +42,7 @@ public final class SymbolSource {
   private var storedModules: Set<Key> = []
   /// Modules that have frames without names.
   private var nameless: Set<Key> = []
-  /// Base addresses of modules on stacks whose unwind tables neither a file nor the dump has.
+  /// The base addresses of modules that occur on stacks and whose unwind tables are missing.
   private var modulesWithoutTables: Set<Address> = []
 
   /// Makes a source that has opened nothing yet.

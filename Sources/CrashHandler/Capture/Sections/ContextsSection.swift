@@ -33,7 +33,7 @@ extension Capture {
 private struct ContextReader {
   /// Values of all kinds that are passed of one list.
   private static var walkLimit: Int { 256 }
-  /// Offsets in scratch memory, which `TaskFinder` leaves alone.
+  /// Offsets in a part of scratch memory that `TaskFinder` does not use.
   private static var itemOffset: Int { 12288 }
   private static var valueOffset: Int { 12544 }
   private static var breadcrumbOffset: Int { 13056 }
@@ -87,7 +87,7 @@ private struct ContextReader {
     return context(task: finder.task(at: pointer), threadPointer: pointer)
   }
 
-  /// Writes the contexts of the other threads; returns how many had found no room.
+  /// Writes the contexts of the other threads; returns the number of contexts that had no room.
   private func writeAll(_ threads: ThreadTable, except first: Int32) -> UInt64 {
     var omitted: UInt64 = 0
     var index = 0

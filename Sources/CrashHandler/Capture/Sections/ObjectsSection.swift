@@ -49,7 +49,7 @@ private struct ObjectWriter {
   private let mappings: MappingTable
   private let scratch: Scratch
   private let limit: UInt64
-  /// The first words of what may be objects, their metadata, and the types that these and boxes name.
+  /// The first words of possible objects, their metadata, and the types that metadata and boxes refer to.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
   /// Offsets in scratch memory: bytes and regions written, and one type's first words.
   private static var bytesOffset: Int { 8192 }

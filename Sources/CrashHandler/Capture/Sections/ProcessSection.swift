@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes what changes until the crash: parent, CPU time, the kernel's status text.
+/// Writes facts that change until the crash: parent, CPU time, the kernel's status text.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_process) @_noLocks

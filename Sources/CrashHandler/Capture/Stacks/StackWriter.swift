@@ -16,7 +16,7 @@ struct StackWriter {
     mappings = capture.session.mappings
   }
 
-  /// Writes a stack from just below its pointer to the end of its mapping, as far as the limit goes.
+  /// Writes a stack from just below its stack pointer to the end of its mapping, up to the limit.
   ///
   /// - Parameters:
   ///   - stackPointer: the start of the stack; after an overflow, which leaves it in the guard region, the next

@@ -4,8 +4,7 @@ internal import CSignalSafe
 extension CellTable {
   /// Gives a key a value.
   ///
-  /// - Returns: false if it found no room, which is counted, or was given up because others are in
-  ///   the middle of setting it.
+  /// - Returns: false if there was no room, which is counted, or if other threads are setting it at the same time.
   @_noLocks
   func set(
     key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0

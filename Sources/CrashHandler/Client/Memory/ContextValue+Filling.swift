@@ -45,14 +45,14 @@ extension ContextValue {
     }
   }
 
-  /// The number of bytes that the value of a name may have; nil if the name finds no room.
+  /// The number of bytes that the value of a name may have; nil if there is no room for the name.
   @_noLocks
   func room(nameCount: Int) -> Int? {
     let room = ContextValue.textCapacity &- textCount &- 2 &- nameCount
     return nameCount <= ContextValue.nameCapacity && room >= 0 ? room : nil
   }
 
-  /// Counts a context that found no room.
+  /// Counts a context that had no room.
   @_noLocks
   func omit() {
     if omittedCount < 0xFFFF { set(word(16) &+ 0x1_0000, at: 16) }

@@ -46,7 +46,7 @@ extension ValueCell {
     }
   }
 
-  /// Makes a buffer that was taken and filled the value, or gives it back.
+  /// Makes a reserved and filled buffer the value, or releases it.
   @_noLocks
   func show(_ index: Int, replacing version: UInt64?) -> CellResult {
     while true {

@@ -44,7 +44,7 @@ extension WorkRings {
     return oldest
   }
 
-  /// Lets the next work that needs one take a work's ring.
+  /// Releases a work's ring for the next work that needs one.
   @_noLocks
   func retire(_ work: UInt64) {
     guard let index = index(of: work, from: bucket(work)) else { return }

@@ -3,9 +3,9 @@ internal import IntermediateDump
 
 /// The program's annotations: a list that only grows, in memory that is handed out once.
 ///
-/// A node: offset of the next one (4), type (4), bytes of the name (4), capacity (4), the name,
-/// and from the next multiple of 8 on the `ValueCell` of a text or the `NumberCell` of any other type.
-/// A node is whole before a compare-and-swap of the list's head makes it known.
+/// A node: offset of the next one (4), type (4), bytes of the name (4), capacity (4), the name, and from the next
+/// multiple of 8 on the `ValueCell` of a text or the `NumberCell` of any other type. A node is complete before a
+/// compare-and-swap adds it to the list's head.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Source: Crashpad
 /// `client/annotation_list.h`.
@@ -68,7 +68,7 @@ struct AnnotationNode {
     unsafe self.base = base
   }
 
-  /// The type of a text, as `AnnotationType` has it.
+  /// The type of a text in `AnnotationType`.
   private static var textType: UInt32 { UInt32(truncatingIfNeeded: AnnotationType.text.code) }
 
   @_noLocks

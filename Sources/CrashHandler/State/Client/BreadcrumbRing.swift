@@ -6,8 +6,7 @@ internal import CSignalSafe
 ///
 /// Each breadcrumb takes the next number, which determines its slot. The first word of a slot contains the number of
 /// its breadcrumb. The word is odd while the slot is written and even afterwards, so that an incomplete slot can be
-/// recognized. Whoever finds its slot in the hands of a thread that was stopped one round ago leaves it alone; its
-/// breadcrumb is lost.
+/// recognized. If a thread that was stopped one round ago still writes the slot, the new breadcrumb is dropped.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
 @safe
@@ -50,7 +49,7 @@ struct BreadcrumbRing {
   /// Copies a breadcrumb with the layout of its slot.
   ///
   /// - Parameter place: at least `stride` bytes.
-  /// - Returns: how many bytes its text has; -1 if it is not whole, or not there any more.
+  /// - Returns: the number of bytes of its text; -1 if it is incomplete or has been replaced.
   @_noLocks
   func read(_ number: UInt64, into place: UnsafeMutableRawPointer) -> Int {
     let slot = unsafe slot(number)

@@ -12,7 +12,7 @@ struct CellTable {
   let base: UnsafeMutableRawPointer
   let count: Int
   let capacity: Int
-  /// Counts what found no room.
+  /// Counts entries that had no room.
   let omitted: FutexWord
 
   @_noLocks

@@ -54,7 +54,7 @@ struct ContextValue {
     }
   }
 
-  /// True if it is as it was sealed.
+  /// True if it has not changed since its checksum was set.
   var isValid: Bool {
     @_noLocks get {
       word(16) &>> 32 == 0 && textCount <= ContextValue.textCapacity && word(0) == expectedSeal

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// A value of bytes that any thread may replace at any time, and that is read whole or not at all.
+/// A value of bytes that any thread may replace at any time, and that is read completely or not at all.
 ///
 /// A word and four buffers. The word says which buffer holds the value, which ones are being written, and how often
 /// the value was replaced. A setter takes a buffer that is neither, fills it, and makes it the value by one

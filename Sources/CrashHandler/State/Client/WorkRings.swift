@@ -69,7 +69,7 @@ struct WorkRings {
   /// Copies each breadcrumb of a work, those of a ring oldest first; a work may have several rings.
   ///
   /// - Parameters:
-  ///   - next: where to begin; the place after the breadcrumb found, afterwards.
+  ///   - next: the place to begin at; set to the place after the found breadcrumb.
   ///   - place: at least `BreadcrumbRing.stride` bytes.
   /// - Returns: the number of bytes of its text; -1 if there are no more breadcrumbs.
   @_noLocks

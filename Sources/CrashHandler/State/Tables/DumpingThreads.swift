@@ -45,7 +45,7 @@ struct DumpingThreads {
     return false
   }
 
-  /// Takes the calling thread out.
+  /// Removes the calling thread.
   @_noLocks
   func remove(_ threadID: Int32) {
     let index = index(of: threadID)

@@ -59,7 +59,7 @@ struct HangDumps {
     _ = unsafe pm_pwrite(dump.descriptor, &value, 8, offset)
   }
 
-  /// Closes the dump and its FIFO, and gives the entry back.
+  /// Closes the dump and its FIFO, and frees the entry.
   @_noLocks
   func close(_ index: Int) {
     let entry = unsafe entry(index).pointee

@@ -76,7 +76,7 @@ struct MappingTable {
   /// The text as the kernel gave it.
   var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
 
-  /// Finds the lines of the text; what does not fit is left out.
+  /// Finds the lines of the text; lines that do not fit are left out.
   ///
   /// - Parameter filled: its bytes.
   @_noLocks

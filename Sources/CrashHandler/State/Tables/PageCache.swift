@@ -16,7 +16,7 @@ struct PageCache {
   static var capacity: Int { @_noLocks get { 16 } }
   /// The most pages that one call reads.
   static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }
-  /// Pages that are read from one on, where what follows will be wanted too.
+  /// The number of pages that are read together if the following ones will be needed too.
   static var readAhead: Int { @_noLocks get { 4 } }
   /// The number of bytes of the table: the pages, an entry for each, the next entry to be taken, the last one found.
   static var byteCount: Int { @_noLocks get { capacity &* (pageSize &+ 16) &+ 16 } }
@@ -45,7 +45,7 @@ struct PageCache {
   @_noLocks
   func removeAll() { remove(0, count: PageCache.capacity) }
 
-  /// Takes entries that follow one another, at most `batch`; they hold nothing until they are filled.
+  /// Reserves at most `batch` consecutive entries; they are empty until they are filled.
   @_noLocks
   func take(_ count: Int) -> Int {
     let next = unsafe cursors[0]

@@ -92,8 +92,8 @@ struct StackOffers {
     size == UInt64(truncatingIfNeeded: StackOffers.firstSize(stackSize))
   }
 
-  /// Takes the stack that is offered to this thread, or declines if it has one, and opens the signals
-  /// of crashes that the thread blocks.
+  /// Installs the stack that is offered to this thread, or declines if it has one, and unblocks the crash signals
+  /// that the thread blocks.
   ///
   /// Returning from the handler makes both the thread's own.
   @_noLocks

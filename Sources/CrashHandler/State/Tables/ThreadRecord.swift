@@ -7,7 +7,7 @@ internal import CSignalSafe
 struct ThreadRecord {
   /// The state of the thread's stop.
   enum Status: UInt32 {
-    /// Found, and not asked to stop: it blocks every signal that could, or is not to be stopped.
+    /// Found and not signaled: it blocks every signal that could stop it, or must not be stopped.
     case running = 0
     /// Asked to stop.
     case signalled = 1
@@ -96,7 +96,7 @@ struct ThreadRecord {
   @_noLocks
   func setStatus(_ status: Status) { statusWord.store(status.rawValue) }
 
-  /// Sets it unless the thread itself has set another meanwhile.
+  /// Sets the status, unless the thread itself has set another one meanwhile.
   @_noLocks
   func setStatus(_ status: Status, insteadOf expected: Status) {
     _ = statusWord.exchange(expected: expected.rawValue, desired: status.rawValue)
@@ -164,7 +164,7 @@ struct ThreadRecord {
 
   /// True if the stop signal interrupted that system call, and not a later one.
   ///
-  /// The kernel goes back to the instruction of a call that it makes again after the handler.
+  /// For a call that is repeated after the handler, the kernel sets the instruction pointer back to the call.
   @_noLocks
   func isInSystemCall(_ context: SignalContext) -> Bool {
     let place = SystemCallPlace(systemCall.text)

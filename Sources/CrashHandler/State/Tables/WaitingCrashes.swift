@@ -60,7 +60,7 @@ struct WaitingCrashes {
     return false
   }
 
-  /// Takes the calling thread out: it waits no more.
+  /// Removes the calling thread, which no longer waits.
   @_noLocks
   func remove(_ threadID: Int32) {
     let index = index(of: threadID)

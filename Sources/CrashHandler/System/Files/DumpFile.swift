@@ -83,8 +83,7 @@ extension Capture {
     return true
   }
 
-  /// Gives the preallocated blocks back that a complete dump did not need: the next start may be long
-  /// off.
+  /// Releases preallocated blocks that a complete dump did not need, because the next start may be much later.
   @_noLocks
   func releaseDumpBlocks() {
     let size = session.writer.size
@@ -95,10 +94,10 @@ extension Capture {
     _ = pm_truncate(session.files.dump.descriptor, size)
   }
 
-  /// Removes a dump that did not become whole.
+  /// Removes an incomplete dump.
   ///
-  /// Empties it first: a process that has changed its user since cannot take a name from the directory,
-  /// and an empty file of a dump becomes no report.
+  /// Empties the file first: a process that has changed its user cannot remove a name from the directory, and an
+  /// empty dump does not become a report.
   @_noLocks
   func discardDump() {
     let files = session.files
@@ -110,10 +109,10 @@ extension Capture {
     _ = unsafe pm_unlink(files.directory.descriptor, names.fifo)
   }
 
-  /// Takes `.locked` away from the name of a dump that is complete.
+  /// Removes `.locked` from the name of a complete dump.
   ///
-  /// The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
-  /// mark.
+  /// The suffix is the only lock. If this fails, the dump keeps the suffix, but its end mark shows that it is
+  /// complete.
   ///
   /// - Returns: false if the file keeps its name or has a converter's name.
   @_noLocks

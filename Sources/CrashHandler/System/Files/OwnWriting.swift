@@ -20,7 +20,7 @@ struct OwnWriting {
   /// - Parameters:
   ///   - raisesLimit: whether the limit may be raised.
   ///   - signals: others that are blocked meanwhile, by bits.
-  ///   - open: those that are not, whatever the thread had blocked.
+  ///   - open: the signals that stay unblocked, whatever the thread had blocked.
   @_noLocks
   init(raisesLimit: Bool, blocking signals: UInt64 = 0, opening open: UInt64 = 0) {
     previousMask = SignalMask.block(signals | OwnWriting.signal) ?? 0

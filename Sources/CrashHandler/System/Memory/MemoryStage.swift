@@ -76,7 +76,7 @@ struct MemoryStage {
     scratch.setWord(8, UInt64(truncatingIfNeeded: count))
   }
 
-  /// The bytes of a range; nil if it was not read whole.
+  /// The bytes of a range; nil if it was not read completely.
   @_noLocks
   func bytes(_ address: UInt64, count: Int) -> Bytes? {
     guard let index = index(of: address), let bytes = bytes(index), bytes.count == count else {
@@ -85,7 +85,7 @@ struct MemoryStage {
     return bytes
   }
 
-  /// The bytes of the range with an index; nil if it was not read whole.
+  /// The bytes of the range with an index; nil if it was not read completely.
   @_noLocks
   func bytes(_ index: Int) -> Bytes? {
     let size = Int(truncatingIfNeeded: scratch.word(8))
