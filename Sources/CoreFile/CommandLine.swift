@@ -14,7 +14,7 @@ struct CommandLineFinder {
   let process: CoreProcess
   let memory: MemorySnapshot
 
-  /// Each argument ended by NUL, 4 KiB at most; nil where they are not found.
+  /// The first 4 KiB of the arguments, each ended by NUL; nil if they are not found.
   var bytes: [UInt8]? {
     guard let arguments = argumentPointers, let first = memory.word(at: arguments.start),
       let last = memory.word(at: arguments.start &+ (arguments.byteCount &- 8)),

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// What a core file has, as the tokens of a dump.
+/// The contents of a core file, as the tokens of a dump.
 struct Core {
   let image: CoreImage
   let process: CoreProcess
@@ -11,7 +11,7 @@ struct Core {
   private let linkMap: LinkMap?
   private let commandLine: [UInt8]?
 
-  /// Bytes below the stack pointer that a function may use.
+  /// The number of bytes below the stack pointer that a function may use.
   ///
   /// Source: System V ABI AMD64 supplement, 3.2.2; arm64 has none.
   private static let redZone: UInt64 = 128
@@ -39,23 +39,23 @@ struct Core {
     commandLine = CommandLineFinder(process: process, memory: memory).bytes
   }
 
-  /// The first thread: the kernel and gdb write the one first that the signal ended.
+  /// The crashed thread: the kernel and gdb write that thread first.
   private var first: CoreThread { process.threads[0] }
 
-  /// The signal; nil where none ended the process.
+  /// The signal; nil if no signal ended the process.
   private var signal: Int32? {
     let told = process.signalInformation?.littleEndian(at: 0, as: Int32.self) ?? 0
     let number = told == 0 ? first.signal : told
     return Self.coreSignals.contains(number) ? number : nil
   }
 
-  /// The signals for which the kernel writes a core file; a debugger that writes one has stopped the process by
-  /// another.
+  /// The signals for which the kernel writes a core file; a debugger that writes one stopped the process by a
+  /// different signal.
   ///
   /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
   private static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]
 
-  /// The same for a copy of the file, a compressed one, and one that is cut off after the notes.
+  /// The digest is the same for a copy of the file, a compressed copy, and one that is cut off after the notes.
   private var reportID: ReportID? {
     var digest = DumpDigest()
     for note in image.notes {
@@ -113,7 +113,7 @@ struct Core {
     writer.end()
   }
 
-  /// Of a process that no signal ended nothing but the thread is written: it lived on.
+  /// If no signal ended the process, only the thread is written, because the process continued.
   private func writeException(to writer: inout IntermediateDumpWriter) {
     if signal == nil {
       writer.startMap(.dumpRequest)
@@ -161,7 +161,7 @@ struct Core {
     writer.end()
   }
 
-  /// The state as the kernel puts it on a signal frame; nil where the core file does not have it.
+  /// The state in the kernel's signal-frame layout; nil if the core file does not have it.
   private func floatingPointState(of thread: CoreThread, isWhole: Bool) -> [UInt8]? {
     if image.architecture == .x86_64, isWhole, let place = thread.extendedState,
       place.count <= Self.maximumStateSize

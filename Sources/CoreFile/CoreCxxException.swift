@@ -4,14 +4,14 @@ internal import Stackwalk
 
 /// The C++ exception that the thread had caught last when the process aborted.
 ///
-/// As the handler has it (`CxxExceptionSection` in CrashHandler), but that no function can be called here: the
-/// code of `__cxa_get_globals` tells where the thread's variable lies. Only libstdc++'s exceptions are known.
+/// The data is the same as in the handler's `CxxExceptionSection`. No function can be called here, so the address of
+/// the thread's variable is read from the code of `__cxa_get_globals`. Only libstdc++'s exceptions are known.
 ///
 /// Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2, and 2.9.5 (RTTI layout); libstdc++
 /// libsupc++/unwind-cxx.h.
 struct CoreCxxException {
   private static let globalsName = "__cxa_get_globals"
-  /// Bytes of libstdc++'s `__cxa_exception`, which lies in front of the object.
+  /// The size of libstdc++'s `__cxa_exception`, which precedes the object.
   private static let headerSize: UInt64 = 112
   private static let depthLimit = 16
   private static let (nameLimit, messageLimit) = (1024, 4096)
@@ -24,7 +24,7 @@ struct CoreCxxException {
     (self.snapshot, self.symbols) = (snapshot, symbols)
   }
 
-  /// Nil where none was caught; without a type's name where that is not known.
+  /// Nil if none was caught; without a type's name if that is not known.
   var exception: CxxException? {
     let libraries = snapshot.modules.filter { $0.name.hasPrefix("libstdc++.so") }
     let program = snapshot.modules.filter { $0.source == .program }
@@ -45,7 +45,7 @@ struct CoreCxxException {
     private(set) var singleBase: Set<UInt64> = []
     private(set) var severalBases: Set<UInt64> = []
 
-    /// - Parameter modules: of which the program may have a copy of the library's variables.
+    /// - Parameter modules: the modules, because the program may have a copy of the library's variables.
     init(_ symbols: SymbolSource, _ modules: [ModuleSnapshot]) {
       let (single, several) = (
         "_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
@@ -60,7 +60,7 @@ struct CoreCxxException {
     }
   }
 
-  /// The variable of the thread that crashed; nil where the code is another than known.
+  /// The variable of the crashed thread; nil if the function has unknown code.
   private func globals(_ function: Address, _ module: ModuleSnapshot) -> Address? {
     guard snapshot.architecture == .x86_64, let pointer = snapshot.crashedThread?.threadPointer,
       let code = memory.bytes(at: function, count: 48)
@@ -108,7 +108,7 @@ struct CoreCxxException {
       .flatMap { memory.text(at: Address($0), limit: Self.nameLimit) }
   }
 
-  /// The text of a thrown object; nil for a type that keeps none, or one of its own.
+  /// The text of a thrown object; nil for a type that stores none, or stores it in its own way.
   private func message(
     of object: Address, _ type: UInt64, _ name: String, _ classes: Classes
   ) -> String? {

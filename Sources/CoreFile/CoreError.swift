@@ -1,14 +1,14 @@
-/// The reason why a file is no core file that this package reads.
+/// The reason why a file is not a core file that this package reads.
 package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
   package struct Code: Sendable, Hashable {
     fileprivate let text: String
-    /// Not a 64-bit little-endian ELF file of the type ET_CORE.
+    /// The file is not a 64-bit little-endian ELF file of the type ET_CORE.
     package static let notACore = Code(text: "not an ELF core file")
     /// The processor is neither x86_64 nor arm64.
     package static let unsupportedArchitecture = Code(
       text: "a core file of a processor that this program does not read")
-    /// The file ends before its notes do: nothing tells of threads and registers.
+    /// The file ends before its notes do, so threads and registers are missing.
     package static let noThreads = Code(text: "a core file without threads")
   }
 

@@ -2,10 +2,10 @@ internal import IntermediateDump
 package import ProcessSnapshot
 
 extension ProcessSnapshot {
-  /// The same with the memory alone that a handler keeps of a crash: a report is no second core file.
+  /// The snapshot with only the memory that the handler would keep of a crash: a report is not a second core file.
   ///
-  /// The bounds are the defaults of `CaptureLimits`. Tasks, which a handler looks for, keep their own memory and
-  /// what their functions have allocated.
+  /// The bounds are the defaults of `CaptureLimits`. Of tasks, which a handler searches for, it keeps their own
+  /// memory and their functions' allocations.
   package var excerpt: ProcessSnapshot {
     var excerpt = self
     let crashed = exception?.threadID
@@ -37,7 +37,7 @@ extension ProcessSnapshot {
     return excerpt
   }
 
-  /// Three quarters from where a thread stood, and a quarter from where it began.
+  /// Three quarters from the stack pointer, and one quarter from the beginning of the stack.
   private static func parts(of stack: AddressRange, limit: UInt64) -> [AddressRange] {
     guard stack.byteCount > limit else { return [stack] }
     let bottom = limit / 4
@@ -57,7 +57,7 @@ extension ProcessSnapshot {
     }
   }
 
-  /// A task, and the slabs in which its functions' frames lie.
+  /// A task, and the slabs with its functions' frames.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x78 the first slab; in a slab its
   /// metadata, the next one, its capacity, and how much of it is used.

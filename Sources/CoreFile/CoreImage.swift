@@ -12,9 +12,9 @@ struct CoreImage {
   struct Segment {
     let range: AddressRange
     let protection: MemoryMapping.Protection
-    /// The place in the file of the bytes that are there; empty where the file has none.
+    /// The range of the segment's bytes in the file; empty if the file has none.
     let contents: Range<Int>
-    /// Bytes that the header promises and the file does not have.
+    /// The number of bytes that the header promises and the file does not have.
     let missingCount: UInt64
   }
 
@@ -28,7 +28,7 @@ struct CoreImage {
   /// In the file's order.
   private(set) var segments: [Segment] = []
   private(set) var notes: [Range<Int>] = []
-  /// Bytes of notes that the file does not have.
+  /// The number of bytes of notes that the file does not have.
   private(set) var missingNoteCount: UInt64 = 0
   /// Headers that were not read: there are more than any process needs, or the file ends before them.
   private(set) var missingHeaders = 0
@@ -121,7 +121,7 @@ struct CoreImage {
 }
 
 extension CoreImage {
-  /// All memory of which the file has the bytes; of overlapping segments the one that starts lower counts.
+  /// All memory whose bytes the file has; if segments overlap, the one that starts lower counts.
   var memory: [MemoryRegion] {
     segments.filter { !$0.contents.isEmpty }.map { segment in
       MemoryRegion(
@@ -129,7 +129,7 @@ extension CoreImage {
     }
   }
 
-  /// A sentence on what the file lacks; nil for a whole one.
+  /// A sentence about missing parts of the file; nil if it is complete.
   var damage: String? {
     let cut = segments.filter { $0.missingCount > 0 }
     let bytes = cut.reduce(missingNoteCount) { $0.clampedAdding($1.missingCount) }

@@ -6,9 +6,9 @@ internal import ProcessSnapshot
 /// Source: Linux fs/binfmt_elf.c, fill_files_note().
 struct CoreMappedFile {
   let range: AddressRange
-  /// Bytes from the start of the file.
+  /// The number of bytes from the start of the file.
   let offset: UInt64
-  /// As in `/proc/<pid>/maps`, but that a line feed is one.
+  /// The path as in `/proc/<pid>/maps`, except that a line feed is not escaped.
   let path: String
 
   /// The kernel writes 4 MiB at most.

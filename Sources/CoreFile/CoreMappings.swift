@@ -13,8 +13,8 @@ struct CoreMappings {
   /// Longer texts are cut at a line.
   private static let maximumTextSize = 64 << 20
 
-  /// Lines as `/proc/<pid>/maps` has them, without device, inode and whether a mapping is shared, which no
-  /// core file tells.
+  /// Lines like those of `/proc/<pid>/maps`, without device, inode and whether a mapping is shared, which core files
+  /// lack.
   let text: [UInt8]
   /// How many there are.
   let count: Int
@@ -22,7 +22,7 @@ struct CoreMappings {
   let all: [MemoryMapping]
 
   /// - Parameters:
-  ///   - images: tell the rights of mappings that have no segment, as in core files of debuggers.
+  ///   - images: provide the permissions of mappings without a segment, as in core files of debuggers.
   init(of image: CoreImage, _ process: CoreProcess, _ images: [CoreModule]) {
     let files = process.files.sorted { $0.range.start < $1.range.start }
     var mappings = image.segments.map { segment in

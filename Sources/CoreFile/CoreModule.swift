@@ -2,19 +2,19 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// An ELF image in the memory of a core file, with its headers as far as they are there.
+/// An ELF image in the memory of a core file, with those of its headers that the file has.
 ///
 /// Source: System V gABI, "Program Header"; elf(5).
 struct CoreModule {
   let address: Address
   let path: String
   var source: ModuleSource?
-  /// Elf64_Phdr, one after the other; empty where the core file does not have them.
+  /// The Elf64_Phdr structures, one after the other; empty if the core file does not have them.
   private(set) var programHeaders: [UInt8] = []
   private(set) var buildID: [UInt8] = []
   /// The addresses of its segments of code.
   private var code: [AddressRange] = []
-  /// From the lowest page to the end of the last loaded segment.
+  /// The range from the lowest page to the end of the last loaded segment.
   private(set) var range: AddressRange
 
   /// A linker writes a dozen.
@@ -34,7 +34,7 @@ struct CoreModule {
     readSegments(memory)
   }
 
-  /// True where an ELF header lies.
+  /// True if an ELF header is at the address.
   static func isImage(at address: Address, in memory: MemorySnapshot) -> Bool {
     memory.word(at: address).map { $0 & 0xFFFF_FFFF == 0x464C_457F } ?? false
   }
@@ -93,10 +93,10 @@ struct CoreModule {
 }
 
 extension CoreModule {
-  /// Modules that are looked for; every mapping of a hostile file could be one.
+  /// The most modules that are searched for; every mapping of a hostile file could be one.
   private static let limit = 1 << 14
 
-  /// Finds the images: of mapped files, of the kernel, and of the program where no note names its file.
+  /// Finds the images: of mapped files, of the kernel, and of the program if no note names its file.
   static func all(_ process: CoreProcess, in memory: MemorySnapshot) -> [CoreModule] {
     var modules: [CoreModule] = []
     var seen: Set<Address> = []

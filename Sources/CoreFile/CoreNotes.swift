@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// Source: elf(5), "Notes (Nhdr)"; Linux include/uapi/linux/elf.h (NT_PRSTATUS and the others).
 struct CoreNotes {
-  /// One note: whose kind it is, and where its bytes are.
+  /// One note: its owner, its type, and the place of its bytes.
   struct Note {
     enum Kind: UInt64 {
       case processStatus = 1
@@ -24,7 +24,7 @@ struct CoreNotes {
     let contents: Range<Int>
   }
 
-  /// Notes that are looked at: some seven a thread.
+  /// The most notes that are examined; a thread has some seven.
   private static let limit = 1 << 20
   private static let headerSize = 12
 
@@ -55,7 +55,7 @@ struct CoreNotes {
     }
   }
 
-  /// True for the names of the kernel: other writers have notes of their own under the same numbers.
+  /// True for the kernel's owner names: other writers use the same numbers for their own notes.
   private func isKnown(_ place: Int, size: UInt64) -> Bool {
     guard size == 5 || size == 6, let name = image.bytes.slice(place..<place + Int(size)) else {
       return false

@@ -4,24 +4,23 @@ internal import Stackwalk
 
 /// Reads ELF core files: of the kernel, and of debuggers.
 ///
-/// The notes become the tokens of a dump, and the dump's reader makes the snapshot of them: a core file and a
-/// dump of one crash are read by the same rules. Memory stays in the file, of which only that is read which
-/// somebody asks for.
+/// The notes are converted to the tokens of a dump, which the dump's reader converts to a snapshot. So a core file
+/// and a dump of one crash are read by the same rules. Memory stays in the file and is read only when it is used.
 package enum CoreReader {
   /// True for the first bytes of a core file.
   package static func isCore(_ start: ArraySlice<UInt8>) -> Bool { CoreImage.isCore(start) }
 
-  /// Makes a snapshot of everything that a core file tells.
+  /// Makes a snapshot of everything in a core file.
   ///
-  /// Total on any bytes. What a core file cannot have stays nil or empty; that it is cut off is told in
-  /// `capture`, it is not an error.
+  /// Total on any bytes. Facts that a core file cannot contain stay nil or empty. A cut-off file is not an error;
+  /// `capture` notes it.
   ///
   /// - Parameters:
   ///   - bytes: the whole file.
-  ///   - symbolDirectories: searched for the modules' files besides their own paths. Memory that a module's
-  ///     file has in any process is taken from it, where the core file lacks it and the build is the same.
+  ///   - symbolDirectories: searched for the modules' files besides their own paths. Memory that is missing in the
+  ///     core file and constant in every process is read from the module's file, if it is the same build.
   ///   - readsFiles: false to read nothing but the core file.
-  /// - Throws: `CoreError` only where nothing can be kept.
+  /// - Throws: `CoreError` only if nothing in the file can be used.
   package static func snapshot(
     of bytes: DumpBytes, symbolDirectories: [String] = [], readsFiles: Bool = true
   ) throws(CoreError) -> ProcessSnapshot {

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// One thread as the notes of a core file have it.
+/// One thread in the notes of a core file.
 ///
 /// Source: Linux include/linux/elfcore.h, struct elf_prstatus; arch/x86/include/asm/user_64.h, struct
 /// user_regs_struct; arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs.
@@ -12,13 +12,13 @@ struct CoreThread {
   let blockedSignals: UInt64
   /// Nanoseconds of CPU time; of the thread that the process is named after the time of all threads.
   let (userTime, systemTime): (UInt64, UInt64)
-  /// As the kernel lays the registers out in a signal frame, without the trap that it notes there.
+  /// The registers in the layout of a signal frame, without the trap number that a frame contains.
   let registers: [UInt8]
   let stackPointer: Address
   let instructionPointer: Address
-  /// The `fs` base on x86_64; of arm64 another note has it.
+  /// The `fs` base on x86_64; on arm64 another note has the thread pointer.
   var threadPointer: UInt64?
-  /// The system call that the thread was in; nil for none, or where that is not known.
+  /// The system call that the thread was in; nil if it was in none, or that is not known.
   var systemCall: Int32?
   /// The place of the floating-point state, and of the XSAVE area.
   var floatingPoint: Range<Int>?
@@ -65,8 +65,8 @@ struct CoreThread {
       .clampedAdding(microseconds.clampedMultiplied(by: 1000))
   }
 
-  /// From r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs, eflags,
-  /// rsp, ss, fs_base, gs_base, ds, es, fs, gs to the order of `gregset_t`.
+  /// Reorders r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs, eflags,
+  /// rsp, ss, fs_base, gs_base, ds, es, fs, gs to `gregset_t`.
   private static func signalFrameOrder(_ words: [UInt64]) -> [UInt64] {
     let order = [9, 8, 7, 6, 3, 2, 1, 0, 14, 13, 4, 5, 12, 10, 11, 19, 16, 18]
     let segments = [words[17], words[26], words[25], words[20]].enumerated()
@@ -85,9 +85,9 @@ struct CoreThread {
   /// Source: Linux include/linux/errno.h.
   private static let brokenOff: Set<Int64> = [-4, -512, -513, -514, -516]
 
-  /// The number of the system call that the thread waited in; nil where it was in none.
+  /// The number of the system call that the thread waited in; nil if it was in none.
   ///
-  /// Without the arguments: the kernel may have changed their registers.
+  /// The arguments are left out, because the kernel may have changed their registers.
   func waitingCall(_ architecture: ProcessSnapshot.Architecture) -> Int32? {
     // rax of `gregset_t`, x0.
     let index = architecture == .x86_64 ? 13 : 0
@@ -99,10 +99,10 @@ struct CoreThread {
   }
 }
 
-/// What the notes of a core file tell of the process.
+/// The facts about the process in the notes of a core file.
 struct CoreProcess {
   var threads: [CoreThread] = []
-  /// Threads that were not read, because there are too many.
+  /// The number of threads that were not read, because there are too many.
   var omittedThreads = 0
   /// NT_PRPSINFO.
   var processID: UInt32?
@@ -166,7 +166,7 @@ struct CoreProcess {
     pageSize = auxiliaryValue(6) ?? pageSize
   }
 
-  /// Notes of a thread stand after its NT_PRSTATUS.
+  /// The notes of a thread follow its NT_PRSTATUS.
   private mutating func setLast<Value>(
     _ path: WritableKeyPath<CoreThread, Value?>, _ value: Value?
   ) {

@@ -4,10 +4,10 @@ internal import Stackwalk
 
 /// Memory that a core file lacks because it is that of a file: code, and constants.
 ///
-/// The kernel leaves such pages out by default (core(5), `coredump_filter`). They are taken from the modules'
-/// files, if these are the builds that the core file names, and only where no process can have changed them.
+/// The kernel leaves such pages out by default (core(5), `coredump_filter`). They are read from the modules' files,
+/// if these are the builds that the core file names, and only for memory that no process can have changed.
 struct ModuleMemory {
-  /// Files that are open at once, of which each costs a descriptor.
+  /// The most files that are open at the same time, because each takes a descriptor.
   private static let maximumFiles = 256
 
   private let parts: [MemoryRegion]

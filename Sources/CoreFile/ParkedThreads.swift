@@ -4,14 +4,14 @@ internal import Stackwalk
 
 /// The threads that this package's handler had stopped when the process ended.
 ///
-/// A core file shows them waiting in the handler. What they did before is below the kernel's signal frame, which
-/// has their registers.
+/// A core file shows them waiting in the handler. Their earlier stack is above the kernel's signal frame, which has
+/// their registers.
 ///
 /// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
 struct ParkedThreads {
-  /// Frames of the handler, from its futex to the signal frame.
+  /// The most frames of the handler, from its futex to the signal frame.
   private static let maximumFrames = 24
-  /// The function in which threads wait, in a program that is not stripped.
+  /// The function in which threads wait; its name is only known in a program that is not stripped.
   private static let parkingFunction = "pm_handle_stop"
 
   private let snapshot: ProcessSnapshot

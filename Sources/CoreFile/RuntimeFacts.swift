@@ -5,8 +5,7 @@ internal import Stackwalk
 /// The last messages of Swift's runtime and of the C library, found in the memory of a core file by the names
 /// of the variables that lead to them.
 ///
-/// The handler finds the same by asking the runtimes; here the modules' files of the same builds tell the
-/// addresses.
+/// The handler gets these addresses from the runtimes; here they are read from the modules' files of the same builds.
 struct RuntimeFacts {
   private static let messageLimit = 16384
 
@@ -30,7 +29,7 @@ struct RuntimeFacts {
     snapshot.tasks = CoreTasks(of: snapshot, symbols).all
   }
 
-  /// glibc's, after its size of 4 bytes.
+  /// glibc's message, which follows its size of 4 bytes.
   ///
   /// Source: glibc sysdeps/posix/libc_fatal.c, `__abort_msg`.
   private var abortMessage: String? {
@@ -55,8 +54,8 @@ struct RuntimeFacts {
     return snapshot.memory.text(at: Address(message) &+ skipping, limit: Self.messageLimit)
   }
 
-  /// The address of a variable or a function in a library, else in the program, which may have the library
-  /// in itself.
+  /// The address of a variable or a function in a library, otherwise in the program, into which the library may be
+  /// linked.
   private func address(of name: String, in libraries: [String]) -> Address? {
     let modules =
       snapshot.modules.filter { module in libraries.contains { module.name.hasPrefix($0) } }

@@ -2,11 +2,11 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Thread-local variables of modules in the memory of a core file, as far as they lie at the same place in each
-/// thread: those of the program, and of the libraries that it was started with.
+/// Thread-local variables of modules in the memory of a core file, if they have the same offset in each thread: those
+/// of the program, and of the libraries that it was started with.
 ///
 /// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def, the variables
-/// `_thread_db_`, which tell debuggers where fields of glibc's own structures lie.
+/// `_thread_db_`, which give debuggers the offsets of fields in glibc's structures.
 struct ThreadLocals {
   /// The variables of a module: their offset from the thread pointer, and their bytes.
   struct Block {
@@ -19,7 +19,7 @@ struct ThreadLocals {
   let snapshot: ProcessSnapshot
   let symbols: SymbolSource
 
-  /// Nil where a module has none, or their place is not known.
+  /// Nil if a module has none, or their place is not known.
   func block(of module: ModuleSnapshot) -> Block? {
     guard let segment = segment(of: module) else { return nil }
     let isProgram = module.source == .program

@@ -2,7 +2,7 @@ internal import CrashReportDatabase
 
 /// The reason why no dump could be processed at all.
 ///
-/// A single dump that cannot be converted is no error: its `ProcessedDump` says so.
+/// A dump that cannot be converted is not an error: its `ProcessedDump` reports it.
 public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -13,24 +13,24 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
     /// The directory of pending dumps cannot be read.
     public static let pendingDirectoryUnusable = Code(
       description: "the directory of pending dumps cannot be used")
-    /// A file that was named is not there, or is no dump.
+    /// A named file does not exist or is not a dump.
     public static let dumpUnusable = Code(description: "the dump cannot be used")
     /// The call without a database came before `startHandler`.
     public static let handlerNotStarted = Code(description: "the crash handler was not started")
   }
 
   public let code: Code
-  /// The operation that failed, its path, and a remedy where there is one.
+  /// The operation that failed, its path, and a remedy if there is one.
   public let context: String
-  /// The system's error number; 0 where the system had no part in it.
+  /// The system's error number; 0 if no system call failed.
   public let errno: Int32
 
-  /// The same, with what can be done about it.
+  /// The description, with a remedy.
   func adding(_ advice: String) -> CrashConverterError {
     CrashConverterError(code: code, context: "\(context); \(advice)", errno: errno)
   }
 
-  /// For the call without a database, in a process without a handler.
+  /// The error of a call without a database, in a process without a handler.
   package static let handlerNotStarted = CrashConverterError(
     code: .handlerNotStarted,
     context: "call startHandler(database:) first, or name the database here", errno: 0)

@@ -7,14 +7,14 @@ internal import PendingDumps
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// One dump on its way into the database.
+/// Converts one dump to a report in the database.
 struct DumpConversion: ~Copyable {
   /// The reason why a dump did not become a report this time.
   struct Failure: Error {
     let reason: String
     /// False if the machine was at fault, not the dump: then it may be tried any number of times.
     let isOfDump: Bool
-    /// True if the database said that it has the report.
+    /// True if the database has confirmed that it has the report.
     var isReportThere = false
   }
 
@@ -24,7 +24,7 @@ struct DumpConversion: ~Copyable {
   let database: CrashReportDatabase
   /// The caller's annotations for every dump; these win over the dump's own.
   let annotations: [String: String]
-  /// For keeping names and lines of the crashing thread with the report; nil for not.
+  /// The budget for storing names and lines of the crashing thread in the report; nil to store none.
   let symbols: SymbolBudget?
   let userStreams: UserStreams
   /// The most that reports may hold; a dump may say less.
@@ -32,9 +32,9 @@ struct DumpConversion: ~Copyable {
 
   /// The result of one dump's conversion.
   struct Result {
-    /// The dump's, unless another report has that one.
+    /// The dump's ID, unless another report has it.
     let reportID: ReportID
-    /// Nil for a complete dump, where and why it broke off for a torn one.
+    /// Nil for a complete dump; the place and reason of the end for a torn one.
     let damage: IntermediateDumpDocument.Damage?
     /// Nil if the report was there already.
     let summary: ProcessedDump.Summary?
@@ -109,7 +109,7 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// The end of the run that a dump is of; nil where it is not known.
+  /// The end of the dump's run; nil if it is not known.
   private func end(
     of claim: DumpClaim, in pending: borrowing PendingDirectory
   ) throws(Failure) -> RunEnd? {
@@ -120,10 +120,10 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// True if the database has a report of a dump that is not to be read any more: its converter ended
-  /// between storing the one and removing the other.
+  /// True if the database has the report of a dump that is not read again: its converter ended after storing the
+  /// report and before removing the dump.
   ///
-  /// Goes through its bytes in pieces, and looks into none.
+  /// Only computes a digest of the bytes, piece by piece, and does not parse them.
   func isReported(
     _ claim: DumpClaim, in directory: borrowing Directory
   ) throws(Failure) -> Bool {
@@ -141,7 +141,7 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// Under which ID a dump is reported, or is to be: an ID that another report has is none.
+  /// Finds the ID for a dump's report: the report's ID if it exists, otherwise an ID that no other report has.
   private func target(
     of id: ReportID, _ snapshot: ProcessSnapshot, _ identity: DumpIdentity
   ) throws(Failure) -> (id: ReportID, isReported: Bool) {
@@ -163,7 +163,7 @@ struct DumpConversion: ~Copyable {
   /// Makes a report of a run that left no dump of its end, durably; it is uploaded only on
   /// request.
   ///
-  /// - Returns: nil where nothing is to be said, because a dump of this ID has told of the end.
+  /// - Returns: nil if a dump with this ID has already reported the end.
   func convert(
     _ run: EndedRun, _ name: PendingDumpName
   ) throws(Failure) -> ProcessedDump.Summary? {
@@ -184,7 +184,7 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// True if the report under an ID is of a crash; nil where there is none that would survive a power cut.
+  /// True if the report with an ID is about a crash; nil if there is none that would survive a power cut.
   private func isReportOfCrash(_ reportID: ReportID) throws(Failure) -> Bool? {
     do throws(CrashReportDatabaseError) {
       guard try database.synchronize(reportID) else { return nil }
@@ -194,7 +194,7 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// - Parameter dump: whose bytes are read until the minidump is written.
+  /// - Parameter dump: the dump, whose bytes are read until the minidump is written.
   func store(
     _ snapshot: inout ProcessSnapshot, of dump: Dump?, as reportID: ReportID
   ) throws(Failure) -> FileStatus {
@@ -222,12 +222,12 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// Analyses a report that is stored, and tells the index.
+  /// Analyzes a stored report, and adds it to the index.
   ///
   /// - Parameters:
-  ///   - isAnalysed: false to leave out all for which stacks are walked.
-  ///   - source: the files with whose names the report was made. The same stack comes of the same
-  ///     unwind tables; without them a walk ends earlier.
+  ///   - isAnalysed: false to leave out everything that needs a stack walk.
+  ///   - source: the symbol files that the report's names came from. The same files are used so that the walk finds
+  ///     the same stack; without their unwind tables it would end earlier.
   func summarize(
     _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, source: SymbolSource?
   ) -> ProcessedDump.Summary {
@@ -244,13 +244,13 @@ struct DumpConversion: ~Copyable {
     return ProcessedDump.Summary(of: snapshot, facts)
   }
 
-  /// The summary of a run without a dump whose report was there already.
+  /// The summary of a run without a dump whose report already existed.
   private func summary(of snapshot: ProcessSnapshot) -> ProcessedDump.Summary {
     ProcessedDump.Summary(
       of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))
   }
 
-  /// A dump as it was read.
+  /// The contents of a dump.
   struct Dump {
     let document: IntermediateDumpDocument
     let identity: DumpIdentity
@@ -297,7 +297,7 @@ struct DumpConversion: ~Copyable {
 }
 
 extension DumpConversion.Failure {
-  /// An error of the database, in which the dump had no part.
+  /// An error of the database that the dump did not cause.
   init(_ error: CrashReportDatabaseError) {
     self.init(
       reason: error.description, isOfDump: false, isReportThere: error.code == .reportExists)

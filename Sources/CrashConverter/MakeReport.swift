@@ -8,12 +8,13 @@ internal import Stackwalk
 /// Doing it twice makes one report.
 ///
 /// - Parameters:
-///   - snapshot: with the report's ID, the same for the same crash, and the memory that the report is to have.
-///   - name: of the file that it comes from.
+///   - snapshot: the snapshot, with the memory for the report and the report's ID, which is the same for the same
+///     crash.
+///   - name: the name of its source file.
 ///   - path: the database's directory.
 ///   - privacy: the most that the report may hold.
-/// - Returns: what was done; without a summary if the report was there already.
-/// - Throws: `CrashConverterError` only where no report can be made at all.
+/// - Returns: the outcome; it has no summary if the report already existed.
+/// - Throws: `CrashConverterError` only if no report can be made at all.
 package func makeReport(
   of snapshot: ProcessSnapshot, named name: String, database path: String,
   privacy: ReportPrivacy = .full

@@ -2,8 +2,8 @@ internal import CrashReportDatabase
 internal import Glibc
 internal import PendingDumps
 
-/// Runs a conversion with the rights to files of the user that the database belongs to, where this
-/// process is root and that is another user.
+/// Runs a conversion with the file permissions of the database's owner, if this process is root and the owner is
+/// another user.
 ///
 /// Files that it makes belong to that user, and modules and attachments are opened as that user.
 func withOwnersRights<Value>(

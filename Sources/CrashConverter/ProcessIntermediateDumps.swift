@@ -6,35 +6,34 @@ internal import PendingDumps
 /// Makes reports of the dumps that crashed processes left in a database, and of runs that ended
 /// without one and not by their own will.
 ///
-/// Reads, converts and waits for the disk: tens of milliseconds a dump. Any number of threads and
-/// processes may do it at once; each dump becomes one report. A dump is removed only once its
-/// report would survive a power cut. A dump that cannot be converted stays and is tried again at
-/// the next call; the third failure moves it to the quarantine directory, and so does a third attempt
-/// where the one before ended its process, unread.
+/// Reads, converts and waits for the disk: tens of milliseconds a dump. Any number of threads and processes may call
+/// this at the same time; each dump becomes one report. A dump is removed only once its report would survive a power
+/// cut. A dump that cannot be converted stays and is tried again at the next call. The third failure moves it to the
+/// quarantine directory. So does the third attempt, without reading the dump, if the second attempt ended its
+/// process.
 ///
-/// As root on another user's database it works, on a thread of its own, with that user's rights to
-/// files; `userStreams` and `progress` are called there.
+/// If root calls this for another user's database, a separate thread converts the dumps with that user's file
+/// permissions, and calls `userStreams` and `progress`.
 ///
 /// - Parameters:
 ///   - path: the database's directory; made if it is missing.
-///   - identifier: the program whose dumps come first, and whose abandoned ones are judged dead
-///     after a day where nothing better is known. Nil for a tool that takes everybody's.
+///   - identifier: the program whose dumps come first. Its locked dumps are converted after a day even if nothing
+///     else shows that their owner is dead. Nil for a tool that takes everybody's.
 ///   - annotations: added to every report; a name that a dump has too gets this value.
-///   - limit: the most dumps of other programs that are taken; without an identifier there is no
-///     limit.
+///   - limit: the most dumps of other programs that are converted; there is no limit without an identifier.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
 ///     from the files that are on this machine now; about 2 seconds a dump and 4 a call at most.
 ///   - userStreams: asked for streams of every report.
-///   - pruning: which of the database's reports are too many afterwards; they are removed, whoever's
-///     they are and whether they were uploaded or not.
-///   - privacy: the secrets that reports may hold; a dump whose handler has left out more stays so. Streams
-///     of `userStreams` and attachments are in none but full ones.
-///   - progress: told after each dump how many of how many were looked at. Some of these may turn
-///     out to be other converters'.
-/// - Returns: a result for each dump, in that order. Those left for another call are among them,
-///   with the reason: a dump whose owner may still write to it, and one on which another converter
-///   works. Those that `limit` leaves out are not.
-/// - Throws: `CrashConverterError` only where no dump can be processed at all.
+///   - pruning: which reports of the database are removed afterwards, of any program and whether they were uploaded
+///     or not.
+///   - privacy: the secrets that reports may contain; secrets that the handler has left out stay left out. Only full
+///     reports contain streams of `userStreams` and attachments.
+///   - progress: called after each dump with the number of examined dumps and the number of all. Other converters may
+///     take some of them.
+/// - Returns: a result for each dump, in that order. They include dumps that are left for another call, with the
+///   reason: the owner may still write to the dump, or another converter works on it. They do not include dumps that
+///   `limit` leaves out.
+/// - Throws: `CrashConverterError` only if no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
   limit: Int = 20, storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = [],
@@ -114,7 +113,7 @@ func openPendingDirectory(
   }
 }
 
-/// Takes a file of the pending directory and makes a report of it; nil where there was nothing to take.
+/// Claims a file of the pending directory and makes its report; nil if there was nothing to claim.
 func process(
   _ file: PendingDirectory.File, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingDirectory

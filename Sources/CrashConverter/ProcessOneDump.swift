@@ -11,9 +11,8 @@ internal import ProcessSnapshot
 ///   - path: the database's directory.
 ///   - annotations: added to the report; a name that the dump has too gets this value.
 ///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
-/// - Returns: what was done, or why the dump is left for now; nil if it is not there: another
-///   converter had it.
-/// - Throws: `CrashConverterError` only where no dump can be processed at all.
+/// - Returns: the outcome, or the reason why the dump is left for now; nil if another converter took it.
+/// - Throws: `CrashConverterError` only if no dump can be processed at all.
 package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
@@ -35,7 +34,7 @@ package func processIntermediateDump(
   }
 }
 
-/// Makes a report of a dump that lies anywhere, such as one of `dumpWithoutCrash(to:)`.
+/// Makes a report of a dump at any path, such as one of `dumpWithoutCrash(to:)`.
 ///
 /// The dump is put into the pending directory first and then removed from its place, so that a
 /// conversion that fails or is interrupted is tried again like any other. Doing it twice makes one
@@ -46,9 +45,9 @@ package func processIntermediateDump(
 ///   - path: the database's directory.
 ///   - annotations: added to the report; a name that the dump has too gets this value.
 ///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
-/// - Returns: what was done; nil if another converter was faster.
-/// - Throws: `CrashConverterError` if the file cannot be read, is no dump or does not say whose it
-///   is; it stays then.
+/// - Returns: the outcome; nil if another converter was faster.
+/// - Throws: `CrashConverterError` if the file cannot be read, is not a dump or does not name its program; the file
+///   stays then.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
 package func processIntermediateDump(
@@ -95,7 +94,7 @@ package func processIntermediateDump(
 }
 
 extension PendingDumpName {
-  /// The name that a dump says it has, finished.
+  /// The name of a finished dump, from its contents.
   fileprivate init?(of bytes: [UInt8]) {
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return nil }
     var identifier: String?
@@ -108,7 +107,7 @@ extension PendingDumpName {
     self.init(identifier: identifier, reportID: reportID, role: .finished)
   }
 
-  /// The same for another dump.
+  /// The name for another dump.
   fileprivate func other(for digest: UInt64) -> PendingDumpName {
     PendingDumpName(
       identifier: identifier, reportID: reportID.other(for: digest), role: .finished) ?? self

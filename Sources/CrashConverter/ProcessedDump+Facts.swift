@@ -17,9 +17,9 @@ extension ProcessedDump.Summary {
 }
 
 extension ReportFacts {
-  /// Takes the facts of a snapshot.
+  /// Reads the facts of a snapshot.
   ///
-  /// - Parameter facts: nil to leave out all for which stacks are walked.
+  /// - Parameter facts: nil to leave out everything that needs a stack walk.
   package init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?, isNamed: Bool) {
     self.init()
     let process = snapshot.process

@@ -4,20 +4,22 @@ public import IntermediateDump
 public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// The end of one attempt at a dump.
   public struct Outcome: Sendable, Equatable {
-    /// The kind of outcome; an open set, of which the raw value is the word in JSON.
+    /// The kind of outcome; an open set.
+    ///
+    /// The raw value is the word in JSON.
     public struct Kind: RawRepresentable, Sendable, Hashable {
       public let rawValue: String
       public init(rawValue: String) { self.rawValue = rawValue }
 
       /// The report holds all that the handler wrote.
       public static let complete = Kind(rawValue: "complete")
-      /// The report holds what was written before the dump broke off.
+      /// The report contains what was written before the dump was cut off.
       public static let torn = Kind(rawValue: "torn")
       /// There was no dump: the report says how the run ended.
       public static let ended = Kind(rawValue: "ended")
       /// The dump stays, to be tried again.
       public static let failed = Kind(rawValue: "failed")
-      /// The dump failed for the last time and lies in the database's quarantine directory.
+      /// The dump failed for the last time and is in the database's quarantine directory.
       public static let quarantined = Kind(rawValue: "quarantined")
       /// The dump is left for another call: its owner may still write to it, or another converter works on it.
       public static let left = Kind(rawValue: "left")
@@ -26,8 +28,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     public let kind: Kind
     /// The reason in words, the verdict for `ended`; empty for `complete`.
     public let reason: String
-    /// The time at which a dump that is `left` will be taken at the latest; nil if that is for the
-    /// other process to say.
+    /// The latest time at which a dump that is `left` can be converted; nil if only the other process decides.
     public let until: Timestamp?
 
     package static let complete = Outcome(kind: .complete, reason: "", until: nil)
@@ -50,26 +51,26 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
   /// The main facts of a crash, for a program that acts on them or logs them.
   public struct Summary: Sendable, Equatable {
-    /// The product's name, else the executable's; nil where a torn dump does not say.
+    /// The product's name, otherwise the executable's; nil if a torn dump lacks both.
     public let program: String?
     /// The product's version.
     public let version: String?
-    /// The signal's number; nil for a dump without a crash, or where a torn one does not say.
+    /// The signal's number; nil for a dump without a crash, or if a torn dump lacks it.
     public let signal: Int32?
-    /// A word for the cause, as in the report's JSON; nil where the dump shows none.
+    /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
     public let cause: String?
     /// The message of the runtime or the C library that ended the process, or the program's reason
     /// for a dump without a crash.
     public let message: String?
-    /// The same for crashes of the same cause.
+    /// The signature, which is the same for crashes with the same cause.
     public let signature: String?
     /// The function and line of the program's own code that crashed, as far as they are known.
     public let place: String?
     /// The time of the crash.
     public let time: Timestamp?
 
-    /// The signal, the cause and the place on one line; the program's reason where there was no
-    /// crash, else the first word of the signature: "hang", "dump".
+    /// The signal, the cause and the place on one line; without a crash, the program's reason, or otherwise the first
+    /// word of the signature: "hang", "dump".
     var line: String? {
       let kind = signature?.split(separator: " ").first.map(String.init)
       guard let what = signal.map(SignalNames.text) ?? message ?? kind else { return nil }
@@ -77,13 +78,12 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The report's ID, which the dump's name had from the start; another one where something else is
-  /// reported under that.
+  /// The report's ID, which is the ID in the dump's name unless another report has that ID.
   public let reportID: ReportID
   /// The name under which the dump was found.
   public let fileName: String
   public let outcome: Outcome
-  /// Nil where no report was made by this call.
+  /// Nil if this call made no report.
   public let summary: Summary?
 
   /// One line for a log.

@@ -4,9 +4,9 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension ReportDetails {
-  /// Takes the details of a snapshot.
+  /// Reads the details of a snapshot.
   ///
-  /// - Parameter facts: nil to leave out all for which stacks are walked.
+  /// - Parameter facts: nil to leave out everything that needs a stack walk.
   init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?) {
     self.init()
     let process = snapshot.process

@@ -4,9 +4,8 @@ internal import Stackwalk
 
 /// The time that one call may spend on names and lines, over all its dumps.
 ///
-/// Hundreds of dumps may wait at a start, of which those of one build share what was read. Dumps
-/// that come after the time is over are stored without names; `show` still finds them where the build
-/// is at hand.
+/// Hundreds of dumps may wait at a start; those of one build share the symbols that were read. Dumps after the time
+/// is over are stored without names; `postmortem show` still finds them if it has the build.
 final class SymbolBudget {
   /// In seconds.
   private static let limitOfReport = 2.0

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// A function that may handle a fault in place of a crash: true if it has.
+/// A function that may handle a fault so that it is not a crash; returns true if it did.
 ///
 /// The arguments are the signal, its `siginfo_t` and its `ucontext_t`.
 public typealias FirstChanceHandler =
@@ -8,17 +8,16 @@ public typealias FirstChanceHandler =
 
 /// Sets the function that is asked first, before anything is captured, at each crash signal.
 ///
-/// For runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a
-/// collector's write barriers. If it returns true, nothing is written, no thread is stopped, and
-/// the program continues at the context it was given, which the function may have changed. If it
-/// returns false, the crash is captured as without it. It may also leave by `siglongjmp`.
+/// For runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a collector's write
+/// barriers. If it returns true, nothing is written, no thread is stopped, and the program continues at the context
+/// it was given, which the function may have changed. If it returns false, the crash is captured as without this
+/// function. It may also leave by `siglongjmp`.
 ///
-/// It runs in a signal handler, on the thread of the fault and on its alternate stack, with all
-/// signals but faults blocked, on several threads at once. Only what signal-safety(7) allows may be
-/// done there: no allocation, no lock, no Swift object. It must decide by the fault's address or
-/// instruction whether the fault is its own, and return false for all others. It is not asked for
-/// faults of code that itself runs on an alternate stack, its own among them, nor in children of
-/// vfork(2).
+/// It runs in a signal handler, on the thread of the fault and on its alternate stack, with all signals but faults
+/// blocked, on several threads at once. Only what signal-safety(7) allows may be done there: no allocation, no lock,
+/// no Swift object. It must decide by the fault's address or instruction whether the fault is its own, and return
+/// false for other faults. It is not called for faults of code on an alternate stack, such as its own, nor in
+/// children of vfork(2).
 ///
 /// Can be called at any time, before `startHandler` too, from any thread; not from a signal
 /// handler.

@@ -5,16 +5,15 @@ public import IntermediateDump
 extension Handler {
   /// Takes a dump of this process as it is now, and leaves it in the pending directory.
   ///
-  /// The next `processIntermediateDumps` of any process makes a report of it, or
-  /// `processIntermediateDump(_:)` at once. The report says "dump requested by the program", does
-  /// not count as a crash, and has the calling thread first. Other threads are read without a
-  /// signal: the stacks of those that wait; of those that run only name and state. Takes
-  /// milliseconds, 16 MiB of address space meanwhile, and a file of a few hundred kilobytes. Any
-  /// number of threads may call it; a crash meanwhile is captured. Never call it from a signal
+  /// The next `processIntermediateDumps` of any process makes a report of it, or `processIntermediateDump(_:)` at
+  /// once. The report says "dump requested by the program", does not count as a crash, and has the calling thread
+  /// first. Other threads are read without a signal: the dump has the stacks of waiting threads, and only the name
+  /// and state of running ones. Takes milliseconds, 16 MiB of address space meanwhile, and a file of a few hundred
+  /// kilobytes. Any number of threads may call it; a crash meanwhile is captured. Never call it from a signal
   /// handler.
   ///
-  /// The calling thread's stack, context (`withContext`) and breadcrumbs are those of this call, so
-  /// call it where the problem is seen, on the thread that sees it.
+  /// Stack, context (`withContext`) and breadcrumbs are those of the calling thread, so call this function on the
+  /// thread that detects the problem, where it detects it.
   ///
   /// - Parameters:
   ///   - reason: headline and signature of the report; cut to 512 bytes. Reports of one reason are
@@ -26,9 +25,8 @@ extension Handler {
   ///   - stopsThreads: whether to stop other threads during the dump, so that those that run have
   ///     registers and stacks too. Their calls of `nanosleep`, `poll` and `epoll_wait` may end with
   ///     EINTR.
-  /// - Returns: the ID that the report will have.
-  ///   Where the process has given up its rights to the directory while the dump was written, the
-  ///   report comes after its end.
+  /// - Returns: the ID that the report will have. If the process has given up its permissions for the directory
+  ///   meanwhile, the report is made after it ends.
   /// - Throws: `CrashHandlerError` if memory was refused, or the dump could not be written; nothing is
   ///   left then that becomes a report.
   ///
@@ -43,8 +41,8 @@ extension Handler {
 
   /// Takes a dump of this process as it is now, into a file of the program's choice.
   ///
-  /// The file is the program's, which drops it or calls `processIntermediateDump(at:)`: for a
-  /// suspicion that may turn out to be nothing, a request that takes too long for example.
+  /// The program deletes the file or passes it to `processIntermediateDump(at:)`. This is for a suspicion that may
+  /// turn out to be wrong, for example a request that takes too long.
   ///
   /// - Parameters:
   ///   - path: a file that must not exist; made, mode 0600.
@@ -53,7 +51,7 @@ extension Handler {
   ///   - annotations: as with the other form.
   ///   - stopsThreads: as with the other form.
   /// - Returns: the ID that the report will have.
-  /// - Throws: `CrashHandlerError`, also where the file cannot be made; then there is none.
+  /// - Throws: `CrashHandlerError`, also if the file cannot be created.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessingAtPath.
   @discardableResult @inline(never)

@@ -3,10 +3,10 @@ internal import IntermediateDump
 
 /// Notes that a signal has asked this process to end, in a program that handles it itself.
 ///
-/// Call it where the program learns of the signal, a signal handler included. If the process then
-/// ends without exit or `_exit`, the next start can say that it was killed because it did not stop
-/// in time. The first call counts. Costs a few system calls; nothing where the handler was not
-/// started, or was told not to follow how the run ends.
+/// Call it when the program learns of the signal, also from a signal handler. If the process then ends without exit
+/// or `_exit`, the next start can say that it was killed because it did not stop in time. The first call counts. It
+/// takes a few system calls. It does nothing if the handler was not started or reports on how runs end are turned
+/// off.
 ///
 /// - Parameter signal: its number; by default SIGTERM's.
 ///

@@ -23,30 +23,29 @@ private struct Started {
 
 /// Installs the crash handler for this process.
 ///
-/// Call it once, early, before threads are made that could crash. It opens and preallocates the
-/// dump file, allocates all that a crash will need, and installs handlers for the signals of
-/// `HandlerOptions.signals`. A signal that is ignored stays ignored. Handlers that were there before
-/// run after the dump. Afterwards nothing runs, no thread and no timer, without
-/// `heartbeatInterval`. Never call it from a signal handler.
+/// Call it once, early, before creating threads that could crash. It opens and preallocates the dump file, allocates
+/// all that a crash will need, and installs handlers for the signals of `HandlerOptions.signals`. A signal that is
+/// ignored stays ignored. Handlers that were there before run after the dump. Afterwards nothing runs, no thread and
+/// no timer, without `heartbeatInterval`. Never call it from a signal handler.
 ///
-/// With `POSTMORTEM_DISABLE` in the environment, other than empty or 0, it does nothing and throws;
-/// a program with more rights than its caller's (set-user-ID) does not look at it.
+/// If the environment variable `POSTMORTEM_DISABLE` is neither empty nor 0, it does nothing and throws. A program
+/// with more permissions than its caller (set-user-ID) ignores the variable.
 ///
 /// Called again with the same database it returns the same handler and changes nothing.
 ///
 /// - Parameters:
 ///   - database: a directory on a disk that outlives the process; made, mode 0700, if it is missing.
-///   - identifier: tells this program's dumps from those of others in the same database, 1 to 128
-///     characters of `[A-Za-z0-9._-]`; by default the executable's base name reduced to those.
+///   - identifier: distinguishes this program's dumps from others in the same database: 1 to 128 characters of
+///     `[A-Za-z0-9._-]`. By default, the executable's base name reduced to those characters.
 ///   - product: the name reports show.
 ///   - version: of the product.
 ///   - environment: free text such as "production".
-///   - annotations: what else every report of this process shall say.
-///   - options: limits, and what a program may want otherwise.
+///   - annotations: names and values that every report of this process contains.
+///   - options: limits and settings.
 /// - Returns: the handler. It need not be kept: `Handler.current` is the same.
-/// - Throws: `CrashHandlerError` where the directory cannot be used, a handler with another database
-///   runs, the kernel refuses, the program is built with ThreadSanitizer, or the environment disables it.
-///   The process is as it was before; a server on a read-only disk should log the error and continue.
+/// - Throws: `CrashHandlerError` if the directory cannot be used, a handler with another database runs, the kernel
+///   refuses, the program is built with ThreadSanitizer, or the environment disables the handler. The process is
+///   unchanged then; a server on a read-only disk should log the error and continue.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult
@@ -154,8 +153,9 @@ extension Handler {
 /// Source: strerror(3).
 func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror(errno)) }
 
-/// Opens `/proc` for a crash, before any other file of ours, so that its number tells whether descriptors 0 to 2 are open;
-/// those that are not are kept free.
+/// Opens `/proc` for a crash before the handler opens any other file.
+///
+/// The number of the descriptor shows whether descriptors 0 to 2 are open; closed ones stay closed.
 private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardDescriptors) {
   func opened() -> Int32 {
     unsafe isWanted ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1

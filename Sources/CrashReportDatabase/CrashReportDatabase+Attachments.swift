@@ -6,8 +6,8 @@ extension CrashReportDatabase {
   ///
   /// They are deleted and pruned with the report, and count for its size.
   ///
-  /// - Returns: an empty array also where there is no such report.
-  /// - Throws: `CrashReportDatabaseError` where the directory cannot be read.
+  /// - Returns: an empty array if there is no such report.
+  /// - Throws: `CrashReportDatabaseError` if the directory cannot be read.
   public func attachments(
     of id: ReportID
   ) throws(CrashReportDatabaseError) -> [StoredAttachment] {
@@ -27,20 +27,20 @@ extension CrashReportDatabase {
 extension CrashReportDatabase {
   /// The outcome of a copy.
   package struct AttachmentCopy: Sendable, Equatable {
-    /// Bytes that were copied, and bytes before them that were left out.
+    /// The number of bytes that were copied, and bytes before them that were left out.
     package let size: Int64
     package let bytesOmitted: Int64
   }
 
-  /// Copies a file beside a report, which need not exist yet.
+  /// Copies a file as an attachment of a report, which need not exist yet.
   ///
   /// The copy is whole or missing, a power cut included. `prune` removes copies without a report.
   ///
   /// - Parameters:
-  ///   - path: absolute. Its last part must not be a symbolic link, which could be exchanged.
+  ///   - path: absolute. The last part of the path must not be a symbolic link, which could be replaced.
   ///   - name: one of `StoredAttachment.names`.
-  ///   - limit: the most bytes; of a longer file the last ones, where a log has the crash.
-  ///   - user: with whose rights the file is opened; nil for those of this thread.
+  ///   - limit: the most bytes; of a longer file the last bytes are copied, because a log has the crash at its end.
+  ///   - user: the user whose permissions apply when the file is opened; nil for this thread's.
   package func attach(
     _ path: String, as name: String, to id: ReportID, limit: Int64,
     asUser user: DatabaseOwner? = nil

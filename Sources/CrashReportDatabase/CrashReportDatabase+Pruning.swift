@@ -6,12 +6,12 @@ extension CrashReportDatabase {
   /// Removes the reports beyond a condition, pending ones too, and remains of dead processes:
   /// half-written reports, metadata and attachments without a report.
   ///
-  /// Remains are removed when they are three days old. A date of a clock that was not set is no age: what
-  /// has one counts as new, and its age begins with the first call by a clock that is set.
+  /// Remains are removed when they are three days old. A date from a clock that was not set is not used: a report
+  /// with such a date counts as new, and its age begins with the first call after the clock is set.
   ///
   /// - Returns: the removed reports, newest first. A report that could not be removed is not an error:
   ///   the next call tries again.
-  /// - Throws: `CrashReportDatabaseError` only where the directories cannot be read.
+  /// - Throws: `CrashReportDatabaseError` only if the directories cannot be read.
   ///
   /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCrashReportDatabase;
   /// `client/crash_report_database_generic.cc`, CleanDatabase.
@@ -24,8 +24,7 @@ extension CrashReportDatabase {
 
   /// The same.
   ///
-  /// - Parameter passedOver: takes the error of each file that the system does not give or remove; may get
-  ///   one more than once.
+  /// - Parameter passedOver: receives the error of each file that cannot be read or removed, possibly more than once.
   package func prune(
     _ condition: PruneCondition, passedOver: (CrashReportDatabaseError) -> Void
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
@@ -42,7 +41,7 @@ extension CrashReportDatabase {
     return removed
   }
 
-  /// Lets the ages of reports begin now that were made while the clock was not set.
+  /// Starts the ages of reports that were made while the clock was not set.
   private func renewImpossibleDates() throws(CrashReportDatabaseError) {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let database = try open()
@@ -61,7 +60,7 @@ extension CrashReportDatabase {
 
   /// The same.
   ///
-  /// - Parameter passedOver: takes the error of each file that the system does not give.
+  /// - Parameter passedOver: receives the error of each file that cannot be read.
   package func excess(
     _ condition: PruneCondition, passedOver: (CrashReportDatabaseError) -> Void
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
@@ -84,10 +83,10 @@ extension CrashReportDatabase {
 
   /// Removes a pending or completed report with its metadata and attachments.
   ///
-  /// Durably. A dump of it that is still pending becomes the same report again.
+  /// Durably. If its dump is still pending, the report is made again.
   ///
   /// - Returns: false if the database has no such report.
-  /// - Throws: `CrashReportDatabaseError` where the system refuses.
+  /// - Throws: `CrashReportDatabaseError` if the system refuses.
   @discardableResult
   public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
@@ -143,7 +142,7 @@ extension CrashReportDatabase {
   /// Removes the regular files of a directory, and directories of such, that are remains and have not
   /// changed since a time.
   ///
-  /// - Parameter passedOver: takes the error of each that the system does not give or remove.
+  /// - Parameter passedOver: receives the error of each file that cannot be read or removed.
   func removeOld(
     in directory: borrowing Directory, before time: Int64,
     _ passedOver: (CrashReportDatabaseError) -> Void = { _ in },
@@ -177,7 +176,7 @@ extension Directory {
     return false
   }
 
-  /// Bytes of the regular files in a subdirectory; 0 where there is none.
+  /// The bytes of the regular files in a subdirectory; 0 if there is none.
   func sizeOfFiles(in name: String) throws(CrashReportDatabaseError) -> Int64 {
     guard try status(of: name)?.kind == .directory else { return 0 }
     let directory = try subdirectory(name)
@@ -191,7 +190,7 @@ extension Directory {
 
   /// Removes a subdirectory and the files in it; a missing one is not an error.
   ///
-  /// - Throws: also where it holds directories.
+  /// - Throws: also if it contains directories.
   func removeDirectory(_ name: String) throws(CrashReportDatabaseError) {
     guard try status(of: name)?.kind == .directory else { return }
     do {

@@ -5,14 +5,14 @@ internal import Synchronization
 
 /// A directory of reports in Crashpad's layout, shared by any number of threads and processes.
 ///
-/// `new/`, `pending/` and `completed/` hold the minidumps, `<report ID>.dmp`, each with `<report
-/// ID>.meta` beside it; the directory is the state. `attachments/` and `settings.dat` complete it.
-/// Every change is one rename; no lock is held. Files of other names or kinds stay as they are.
+/// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its `<report ID>.meta`;
+/// the directory is the report's state. `attachments/` and `settings.dat` complete it. Every change is one rename; no
+/// lock is held. Files with other names or of other kinds do not change.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`.
 public struct CrashReportDatabase: Sendable {
-  /// The directory's path, absolute; in a mount point to which others may write, that of the directory in
-  /// it.
+  /// The absolute path of the directory; if that is a mount point to which others may write, the path of the
+  /// directory in it.
   public let path: String
 
   /// Opens a database; makes missing directories, for this user alone.
@@ -32,7 +32,7 @@ public struct CrashReportDatabase: Sendable {
   /// Lets this process use databases to which the members of a group may write, as
   /// `HandlerOptions.sharedGroup` does.
   ///
-  /// Call it before any of them is opened.
+  /// Call it before opening such a database.
   ///
   /// - Parameter group: a name or a number.
   /// - Throws: `CrashReportDatabaseError` if there is no such group.
@@ -48,7 +48,7 @@ public struct CrashReportDatabase: Sendable {
 
   package static let attachmentsDirectory = "attachments"
 
-  /// Opens a database and makes nothing; nil if there is no directory of that name.
+  /// Opens an existing database and creates nothing; nil if there is no such directory.
   package init?(existing path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     guard DatabasePath.exists(self.path) else { return nil }
@@ -72,8 +72,8 @@ public struct CrashReportDatabase: Sendable {
   ///
   /// - Parameter id: the report's ID; the same for each conversion of a dump.
   /// - Returns: the report, with an empty file to write the minidump to.
-  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or
-  ///   completed. A report that another process is writing, or died while writing, is no error.
+  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. A report
+  ///   that another process writes, or was writing when it died, is not an error.
   package func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
     try NewReport.make(id, in: open())
   }

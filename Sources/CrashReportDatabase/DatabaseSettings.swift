@@ -11,7 +11,7 @@ public import IntermediateDump
 package struct DatabaseSettings: Sendable, Equatable {
   static let fileName = "settings.dat"
   static let size = 40
-  /// The character constant 'CPds', which lies backwards in a little-endian file.
+  /// The character constant 'CPds', which is stored backward in a little-endian file.
   static let magic: UInt32 = 0x4350_6473
 
   /// The offset of the last upload attempt, which is written alone.
@@ -129,7 +129,7 @@ extension CrashReportDatabase {
     try settings().uploadsEnabled
   }
 
-  /// Enables or disables uploads for every process that shares the database, at once and durably.
+  /// Enables or disables uploads for every process that shares the database, immediately and durably.
   ///
   /// If two processes do this at the same moment, one wins. Nothing else enables uploads, or writes the settings
   /// in a way that undoes this.
@@ -146,7 +146,7 @@ extension CrashReportDatabase {
 
   /// The time of the last upload attempt, in whole seconds.
   ///
-  /// - Returns: nil for none, and for a time in the future, left by a wrong clock or by damage.
+  /// - Returns: nil if there is none, and for a time in the future, which comes from a wrong clock or damage.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read.
   public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Timestamp? {
     let time = try settings().lastUploadAttemptTime

@@ -17,7 +17,7 @@ public struct PruneCondition: Sendable, Equatable {
 
   /// The reports to be removed, oldest last.
   ///
-  /// A report whose date cannot be, by a clock that was not set then or is not set now, counts as new.
+  /// A report with an impossible date, from a clock that was not set then or is not set now, counts as new.
   ///
   /// - Parameters:
   ///   - reports: each with its bytes.

@@ -2,12 +2,12 @@ internal import Glibc
 public import IntermediateDump
 
 extension CrashReportDatabase {
-  /// Requests the upload of one report at once, even where uploads are disabled.
+  /// Requests the immediate upload of one report, even if uploads are disabled.
   ///
   /// A skipped report becomes pending again. An uploader in any process of the database sends it.
   ///
   /// - Returns: false if the database has no such report, or the server has it already.
-  /// - Throws: `CrashReportDatabaseError` where the system refuses.
+  /// - Throws: `CrashReportDatabaseError` if the system refuses.
   ///
   /// Source: Crashpad `client/crash_report_database_generic.cc`, RequestUpload.
   @discardableResult
@@ -42,7 +42,7 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Has less of a pending report sent from now on.
+  /// Reduces the parts of a pending report that are sent from now on.
   package func reduceUpload(
     _ id: ReportID, to reduction: UploadReduction
   ) throws(CrashReportDatabaseError) {
@@ -63,7 +63,7 @@ extension CrashReportDatabase {
     try finishUpload(id)
   }
 
-  /// Has a pending report counted with the upload of another; nil to send it itself again.
+  /// Counts a pending report with the upload of another; nil to send it itself again.
   package func countUpload(
     _ id: ReportID, with other: ReportID?
   ) throws(CrashReportDatabaseError) {
@@ -128,7 +128,7 @@ extension CrashReportDatabase {
 }
 
 extension Directory {
-  /// The metadata of a report; nil where it is missing or damaged.
+  /// The metadata of a report; nil if it is missing or damaged.
   func metadata(of id: ReportID) throws(CrashReportDatabaseError) -> ReportMetadata? {
     try smallFile(StoredReport.metadataName(id), limit: ReportMetadata.maximumFileSize)
       .flatMap(ReportMetadata.init(bytes:))

@@ -4,15 +4,14 @@ internal import Synchronization
 
 /// The reports of a database, and why some are missing.
 ///
-/// A list, a removal or an upload continues with the others where the system does not give one report's
-/// file; whoever prints it names that file.
+/// If the file of one report cannot be read, a list, a removal or an upload continues with the others, and the caller
+/// reports that file.
 package struct ReportListing: Sendable {
   /// In no order.
   package fileprivate(set) var reports: [StoredReport] = []
-  /// By the ID in the file's name.
+  /// The reports by the ID in the file's name.
   ///
-  /// A report that is among `reports` as well is one whose metadata the
-  /// system does not give: nothing is known of its upload.
+  /// If such a report is also in `reports`, only its metadata could not be read: nothing is known of its upload.
   package fileprivate(set) var failures: [ReportID: CrashReportDatabaseError] = [:]
 
   /// The reports whose uploads are known.
@@ -33,7 +32,7 @@ extension CrashReportDatabase {
   /// All reports that the system gives, and the failures of the others.
   ///
   /// - Parameter collect: may call its argument on several threads.
-  /// - Throws: where a directory cannot be read, or for an error that does not concern one file alone.
+  /// - Throws: if a directory cannot be read, or for an error that does not concern only one file.
   package func listing(
     _ collect: Collection = { $1(0..<$0) }
   ) throws(CrashReportDatabaseError) -> ReportListing {
@@ -81,7 +80,7 @@ extension CrashReportDatabase {
 
   /// All reports, in no order.
   ///
-  /// - Throws: also where the system does not give one of them for a reason that passes.
+  /// - Throws: also if one of them cannot be read for a temporary reason.
   package func unorderedReports() throws(CrashReportDatabaseError) -> [StoredReport] {
     let listing = try listing()
     let failure = listing.sortedFailures.first { SystemRefusals.isPassing($0.errno) }
@@ -93,7 +92,7 @@ extension CrashReportDatabase {
 extension Directory {
   /// A report by the name of its minidump; nil if it no longer exists or is not given.
   ///
-  /// - Parameter note: takes the error of its minidump or its metadata.
+  /// - Parameter note: receives the error of its minidump or its metadata.
   fileprivate func report(
     _ id: ReportID, _ name: String, _ state: StoredReport.State,
     _ note: (CrashReportDatabaseError) -> Void
@@ -116,9 +115,9 @@ extension Directory {
     }
   }
 
-  /// The metadata of a report; nil where there is none, or it is damaged.
+  /// The metadata of a report; nil if there is none or it is damaged.
   ///
-  /// - Throws: also for a file of another kind, and one that this user may not read: it may say that the
+  /// - Throws: also for a file of another kind and a file that this user may not read, because it may say that the
   ///   server has the report.
   private func knownMetadata(of id: ReportID) throws(CrashReportDatabaseError) -> ReportMetadata? {
     if let metadata = try metadata(of: id) { return metadata }

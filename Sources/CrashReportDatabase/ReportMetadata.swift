@@ -1,19 +1,18 @@
 internal import IntermediateDump
 
-/// The contents of the file beside a report, for uploads and pruning.
+/// The contents of a report's `.meta` file, for uploads and pruning.
 ///
-/// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8),
-/// creation (8), attributes (1), next upload attempt (7), then the server's ID. A NUL and the outcome of
-/// the last attempt follow, and where another report's upload counts this one, a NUL and that report's ID.
-/// Crashpad has padding in place of the next attempt, and reads the ID to the
-/// end of the file, which prints as a text that ends at the NUL.
+/// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8), creation (8), attributes
+/// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If another
+/// report's upload counts this one, a NUL and that report's ID follow too. Crashpad has padding in place of the next
+/// attempt, and reads the ID to the end of the file, which prints as a text that ends at the NUL.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 package struct ReportMetadata: Sendable, Equatable {
   static let size = 32
   /// A longer file is damaged: a server's ID is a short text.
   static let maximumFileSize = 64 << 10
-  /// Bytes of each text that are written.
+  /// The number of bytes of each text that are written.
   static let maximumTextSize = 4 << 10
 
   /// The attributes byte.
@@ -21,7 +20,7 @@ package struct ReportMetadata: Sendable, Equatable {
     let rawValue: UInt8
     static let uploaded = Attributes(rawValue: 1)
     static let uploadExplicitlyRequested = Attributes(rawValue: 2)
-    /// Two bits of our own, which Crashpad passes over.
+    /// Two bits of this package, which Crashpad ignores.
     static let withoutAttachments = Attributes(rawValue: 4)
     static let smallest = Attributes(rawValue: 8)
   }
@@ -40,12 +39,12 @@ package struct ReportMetadata: Sendable, Equatable {
   }
 
   var uploadAttempts: Int32 = 0
-  /// Seconds since 1970; 0 where there was none.
+  /// The time of the last attempt in seconds since 1970; 0 if there was none.
   var lastUploadAttemptTime: Int64 = 0
   /// Seconds since 1970.
   var creationTime: Int64
   var attributes: Attributes = []
-  /// The time of the next attempt in seconds since 1970; 0 for at once.
+  /// The time of the next attempt in seconds since 1970; 0 for immediately.
   var nextUploadAttemptTime: Int64 = 0
   /// The server's name for the report; empty while it is not uploaded.
   var serverID = ""

@@ -1,6 +1,6 @@
 /// A file that was copied into the database with a report, such as a log.
 public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
-  /// Its name beside the report: 1 to 100 of `[A-Za-z0-9._-]`, the first one no dot.
+  /// Its name in the database: 1 to 100 characters of `[A-Za-z0-9._-]`, not beginning with a dot.
   public let name: String
   public let path: String
   /// In bytes.
@@ -26,8 +26,8 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The names of copies, in the order of their paths: each path's last part, with unsafe characters
-  /// replaced, and with a number in front where the name is taken.
+  /// The names of copies, in the order of their paths: each path's last part, with unsafe characters replaced, and
+  /// preceded by a number if the name is taken.
   package static func names(for paths: [String]) -> [String] {
     var used: Set<String> = []
     return paths.map { path in

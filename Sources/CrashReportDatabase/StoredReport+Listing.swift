@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import PendingDumps
 
 extension StoredReport {
-  /// - Parameter metadata: nil where it is missing or damaged.
+  /// - Parameter metadata: nil if it is missing or damaged.
   init(
     _ id: ReportID, _ state: State, _ status: FileStatus, _ metadata: ReportMetadata?,
     in directory: borrowing Directory

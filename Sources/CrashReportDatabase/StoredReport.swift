@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// A report as it lies in the database.
+/// A report in the database.
 public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   /// The state of a report, and the name of its directory.
   public enum State: String, Sendable, CaseIterable {
@@ -16,7 +16,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let state: State
   /// The minidump's path.
   public var path: String { "\(directory)/\(Self.fileName(id))" }
-  /// From the metadata, in whole seconds, or the minidump's last change where that is lost.
+  /// The time from the metadata, in whole seconds; the minidump's last change if that is lost.
   public let creationTime: Timestamp
   /// The minidump's size in bytes.
   public let size: Int64
@@ -67,13 +67,13 @@ public struct ReportUpload: Sendable, Equatable {
   public let attempts: Int
   /// Nil if there was none.
   public let lastAttemptTime: Timestamp?
-  /// The time before which there is no other attempt; nil for at once.
+  /// The earliest time of the next attempt; nil for immediately.
   public let nextAttemptTime: Timestamp?
   /// True after `requestUpload`, which ignores the database's settings.
   public let isRequested: Bool
   /// True once the server has it.
   public let isUploaded: Bool
-  /// The server's name for it; empty where the server gave none.
+  /// The server's name for the report; empty if it gave none.
   public let serverID: String
   /// The outcome of the last attempt, or why there will be none; empty for none.
   public let note: String
@@ -82,7 +82,7 @@ public struct ReportUpload: Sendable, Equatable {
   /// Decided by a server that found more too large.
   package let reduction: UploadReduction
 
-  /// - Parameter metadata: nil where it is missing or damaged, as if nothing was tried.
+  /// - Parameter metadata: nil if it is missing or damaged, which counts as no attempt.
   init(_ metadata: ReportMetadata?) {
     attempts = Int(metadata?.uploadAttempts ?? 0)
     func time(_ seconds: Int64?) -> Timestamp? {
@@ -104,7 +104,8 @@ package enum UploadReduction: Int, Sendable, CaseIterable {
   case none
   /// The files of the program.
   case withoutAttachments
-  /// Beside them what makes a minidump large: a form has its memory left out, an envelope has no minidump.
+  /// Besides attachments, leaves out the large part of a minidump: a form gets a minidump without memory, an envelope
+  /// gets none.
   case smallest
 
   /// Nil if nothing more can be left out.

@@ -4,9 +4,9 @@ internal import PendingDumps
 
 /// The right to upload the reports of a database, which one process at a time has.
 ///
-/// A directory always holds one file, named as the claim of a dump is. The process that renames it to
-/// a name of its own has the right; the report in the name is the one that is being sent.
-/// `ClaimLiveness` finds a dead holder, as it finds a dead converter. No lock is held.
+/// A directory always holds one file, named as the claim of a dump is. The process that renames the file to its own
+/// name may upload; the report in the name is the one that is being sent. `ClaimLiveness` finds a dead holder, as it
+/// finds a dead converter. No lock is held.
 package struct UploaderClaim: ~Copyable, Sendable {
   static let directoryName = "uploader"
   private static let identifier = "uploader"
@@ -25,7 +25,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     _ = try? directory.rename(name.description, to: directory, Self.freeName, replacing: true)
   }
 
-  /// Takes the right; nil while another uploader, in this process or another, has it.
+  /// Claims the database; nil while another uploader, in this process or another, has it.
   package static func take(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> UploaderClaim? {
@@ -56,7 +56,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     return UploaderClaim(directory: directory, name: mine)
   }
 
-  /// Records the report that is being sent, nil for none, and that the holder lives.
+  /// Records the report that is being sent (nil for none), and that the holder lives.
   ///
   /// - Returns: false if the right was taken away, after an hour without a sign of this process.
   package mutating func note(_ report: ReportID?) throws(CrashReportDatabaseError) -> Bool {
@@ -88,7 +88,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     return current.reportID
   }
 
-  /// The one file; nil where there is none, or it is being renamed.
+  /// The one file; nil if there is none, or it is being renamed.
   private static func find(
     in directory: borrowing Directory
   ) throws(CrashReportDatabaseError) -> (PendingDumpName, FileStatus)? {
@@ -118,8 +118,8 @@ package struct UploaderClaim: ~Copyable, Sendable {
     FileDate.latest(of: [status.modificationTime, status.changeTime])
   }
 
-  /// Puts the directory with its file in place in one step, in which the first of many succeeds: a
-  /// rename does not replace a directory with a file in it.
+  /// Creates the directory with its file atomically, so that only the first of several processes succeeds: a rename
+  /// does not replace a directory that contains a file.
   private static func makeDirectory(in root: borrowing Directory) throws(CrashReportDatabaseError) {
     let workshop = try root.subdirectory(.new)
     let temporary = "\(directoryName).\(UInt64.random(in: .min ... .max)).tmp"

@@ -8,7 +8,7 @@ package final class DirectoryWatcher {
   private let events: Int32
   private let source: any DispatchSourceRead
 
-  /// Watches nothing yet; nil without inotify, of which a system can run out, and `errno` says why.
+  /// Creates a watcher without directories; nil if inotify is not available or used up, and `errno` has the reason.
   package init?(changed: @escaping @Sendable () -> Void) {
     let events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
     guard events >= 0 else { return nil }

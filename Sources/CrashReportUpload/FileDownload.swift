@@ -19,12 +19,12 @@ internal import IntermediateDump
     init(_ report: @escaping (Int64) -> Void) { self.report = report }
   }
 
-  /// Writes what a URL has to an open file.
+  /// Downloads a URL into an open file.
   ///
   /// - Parameters:
-  ///   - descriptor: gets nothing unless the status is 200; part of it where an error is thrown.
+  ///   - descriptor: receives the contents only if the status is 200; a part of them if an error is thrown.
   ///   - progress: is called with the bytes that were written so far.
-  /// - Returns: the status of the answer; one that says that there is no such file is no error.
+  /// - Returns: the status of the answer; a status for a missing file is not an error.
   /// - Throws: `UploadError.Code.noAnswer`.
   package func run(
     _ url: String, to descriptor: Int32, progress: @escaping (Int64) -> Void

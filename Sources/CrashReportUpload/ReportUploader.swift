@@ -24,7 +24,7 @@ public final class ReportUploader: Sendable {
   ///   - options: the contents beside each report, and the pace.
   ///   - review: asked before each upload; nil to send all.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened. A
-  ///   network that is down is no error.
+  ///   network that is down is not an error.
   public convenience init(
     database path: String, to url: String, options: UploadOptions = UploadOptions(),
     review: UploadReview? = nil
@@ -44,7 +44,7 @@ public final class ReportUploader: Sendable {
   ///   - options: the contents beside each report, and the pace.
   ///   - review: asked before each upload, with the tags as its fields; nil to send all.
   /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened. A
-  ///   network that is down is no error.
+  ///   network that is down is not an error.
   ///
   /// Source: develop.sentry.dev, "Envelopes".
   public convenience init(
@@ -106,9 +106,9 @@ public final class ReportUploader: Sendable {
     }
   }
 
-  /// Events from now on; each call returns a sequence of its own, which ends with the uploader.
+  /// The events from now on; each call returns a separate sequence, which ends with the uploader.
   ///
-  /// A listener that falls behind by more than 1,000 events loses the oldest.
+  /// If a listener has not read 1,000 events, the oldest ones are dropped.
   public var events: AsyncStream<UploadEvent> { listeners.stream() }
 
   /// Stops, and returns when nothing is sent any more.

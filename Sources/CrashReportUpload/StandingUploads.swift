@@ -8,12 +8,12 @@ package struct StandingUploads: Sendable {
   private var failures = 0
   /// The time before which the server takes nothing, in seconds since 1970.
   private var heldUntil: Int64 = 0
-  /// Reports whose files could not be read, of which an event has told.
+  /// Reports whose files could not be read, for which an event was sent.
   private var passedOver: Set<ReportID> = []
 
   /// Failures in a row after which the cause is taken to be the server.
   private static let failuresThatHold = 3
-  /// Between two looks without an event, in seconds: some changes cause none.
+  /// The seconds between two checks without an event: some changes cause none.
   static let patience: Int64 = 60
   /// Until the next look while another process uploads, in seconds.
   private static let turn: Int64 = 5
@@ -76,7 +76,7 @@ package struct StandingUploads: Sendable {
     return true
   }
 
-  /// Delays all pending reports, so that a restart does not try each of them again.
+  /// Delays all pending reports, so that a restart does not try every report again.
   private mutating func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
     for report in try pending() where (report.upload.nextAttemptTime?.seconds ?? 0) < time {
       try engine.database.delayUpload(
@@ -93,7 +93,7 @@ package struct StandingUploads: Sendable {
     if case .wait(let seconds) = try next() { seconds } else { 1 }
   }
 
-  /// The report whose turn it is: asked for before others, seldom tried before often, old before new.
+  /// The next report: requested ones come first, then those with fewer attempts, then older ones.
   private mutating func next() throws(CrashReportDatabaseError) -> Next {
     let now = engine.clock.now()
     let pending = try pending()

@@ -14,7 +14,7 @@ public struct UploadCandidate: Sendable {
   public let attempt: Int
   /// The form's fields by name: annotations, `prod`, `ver`, `guid`, and those of `UploadOptions.fields`.
   ///
-  /// `report_id` is sent beside them.
+  /// `report_id` is sent in addition.
   public let fields: [String: String]
 
   public var id: ReportID { report.id }

@@ -10,7 +10,7 @@ struct UploadEngine: Sendable {
   let target: UploadTarget
   var transport: any UploadTransport = LibcurlTransport()
   var clock = UploadClock.system
-  /// Those of a server that speaks Sentry's protocol; no other has any.
+  /// The rate limits of a Sentry server; other servers have none.
   let rateLimits = SentryRateLimits()
   /// Asked before each upload; nil to send all.
   var review: UploadReview?
@@ -22,7 +22,7 @@ struct UploadEngine: Sendable {
     case skipped
     /// `holdsAll` is true if no other report may be tried before that time either.
     case delayed(until: Int64, holdsAll: Bool)
-    /// The review said so; no matter of the server's.
+    /// The review decided this, not the server.
     case heldBack
     /// The task was cancelled, or the claim was taken away; the upload is made again.
     case interrupted
@@ -30,7 +30,7 @@ struct UploadEngine: Sendable {
 
   /// Sends one pending report, and records the outcome before anything else happens.
   ///
-  /// A report that the server finds too large goes again at once, with less in it.
+  /// A report that the server finds too large is sent again immediately, with parts left out.
   ///
   /// - Parameters:
   ///   - claim: shows others which report is being sent.
@@ -69,13 +69,13 @@ struct UploadEngine: Sendable {
     }
   }
 
-  /// The attempts to send a report, one after the other with less in it.
+  /// The attempts to send a report, each with more parts left out.
   private struct Attempt {
     let report: StoredReport
     /// The number of the next one, from 1.
     var number: Int
     var reduction: UploadReduction
-    /// The bytes that the server refused, and its words; nil for none.
+    /// The size that the server refused, and its message; nil if it refused none.
     var refusal: (size: Int64, reason: String)?
     private let failuresBefore: Int
 
@@ -86,7 +86,7 @@ struct UploadEngine: Sendable {
       failuresBefore = failures
     }
 
-    /// In a row, if this one fails too.
+    /// The number of failures in a row, including this attempt.
     var failures: Int { max(number - 1, failuresBefore + 1) }
   }
 
@@ -152,7 +152,7 @@ struct UploadEngine: Sendable {
     }
   }
 
-  /// For the server, and for who reads the report there.
+  /// The note for the server and for readers of the report there.
   private func leftOut(_ reduction: UploadReduction) -> String? {
     switch (reduction, target.form) {
     case (.none, _): nil
@@ -209,7 +209,7 @@ struct UploadEngine: Sendable {
     Int(clamping: min(max(1, duration.wholeSeconds), 365 * 86400))
   }
 
-  /// The options' headers, with those that tell what the body is.
+  /// The options' headers, and those that describe the body.
   func headers(_ own: [String: String]) -> [String: String] {
     target.options.headers.merging(own) { _, own in own }
   }
@@ -227,7 +227,7 @@ struct UploadEngine: Sendable {
 package struct UploadClock: Sendable {
   /// Seconds since 1970.
   var now: @Sendable () -> Int64
-  /// Returns after so many seconds, or early when the task is cancelled.
+  /// Returns after a number of seconds, or earlier if the task is canceled.
   var sleep: @Sendable (Int64) async -> Void
   /// From 0 to 1.
   var random: @Sendable () -> Double

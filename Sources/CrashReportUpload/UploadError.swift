@@ -2,15 +2,15 @@ internal import CrashReportDatabase
 
 /// The reason why uploads could not be started, or not be made at all.
 ///
-/// The failure of one upload is no error: an `UploadEvent` reports it, and it is tried again.
+/// A failed upload is not an error: an `UploadEvent` reports it, and the upload is tried again.
 public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
-    /// The text is no URL of http or https with a host.
+    /// The text is not an http or https URL with a host.
     public static let invalidURL = Code(description: "invalid URL")
-    /// The text is no DSN of a project at Sentry.
+    /// The text is not a DSN of a Sentry project.
     public static let invalidDSN = Code(description: "invalid DSN")
     /// A header's or field's name or value cannot be sent.
     public static let invalidHeader = Code(description: "invalid header")
@@ -29,9 +29,9 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   public let code: Code
-  /// The operation that failed, and a remedy where there is one.
+  /// The operation that failed, and a remedy if there is one.
   public let context: String
-  /// The system's error number; 0 where the system had no part in it.
+  /// The system's error number; 0 if no system call failed.
   public let errno: Int32
 
   package init(_ code: Code, _ context: String, errno: Int32 = 0) {

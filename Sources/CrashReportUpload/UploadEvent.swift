@@ -23,15 +23,15 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   }
 
   public let kind: Kind
-  /// Nil where the event is not about one report.
+  /// Nil if the event is not about one report.
   public let reportID: ReportID?
   /// The number of this attempt, from 1.
   public private(set) var attempt: Int?
-  /// Bytes of the request's body that have gone out.
+  /// The number of bytes of the request's body that have gone out.
   public private(set) var sent: Int64?
-  /// Bytes of the whole request body.
+  /// The number of bytes of the whole request body.
   public private(set) var size: Int64?
-  /// The server's name for the report; empty where the server gave none.
+  /// The server's name for the report; empty if the server gave none.
   public private(set) var serverID: String?
   public private(set) var nextAttemptTime: Timestamp?
   /// For people.

@@ -1,10 +1,10 @@
 public import IntermediateDump
 
-/// The contents of each upload beside the report, and the pace of uploads.
+/// The additional contents of each upload, and the pace of uploads.
 public struct UploadOptions: Sendable, Equatable {
   /// Form fields that are sent with each report, in place of annotations of the same name.
   public var fields: [String: String] = [:]
-  /// The secrets that what is sent may hold; the database's reports stay as they are.
+  /// The secrets that uploads may contain; the reports in the database do not change.
   ///
   /// Attachments are sent with `full` only.
   public var privacy = ReportPrivacy.full
@@ -17,12 +17,12 @@ public struct UploadOptions: Sendable, Equatable {
   public var interval = Duration.seconds(60)
   /// The longest time between a report and its first upload; in whole seconds.
   ///
-  /// The part of it that a report waits comes from its ID, so that the hosts of a fleet that fail at one
-  /// moment do not send at one, and a restart does not begin it anew.
+  /// A report waits for a part of this time that depends on its ID. So the hosts of a fleet that fail at the same
+  /// moment do not send at the same moment, and a restart does not start the wait again.
   public var spread = Duration.zero
   /// The reports of one signature that are sent whole, others being counted; nil to send all whole.
   ///
-  /// For servers that take a form without a minidump.
+  /// For servers that accept a form without a minidump.
   public var sampling: UploadSampling?
   /// The time without progress after which an upload has failed; in whole seconds, at least one.
   public var timeout = Duration.seconds(60)
@@ -30,25 +30,24 @@ public struct UploadOptions: Sendable, Equatable {
   /// The time after which an upload has failed, whatever its progress; in whole seconds, at least one.
   public var deadline = Duration.seconds(900)
 
-  /// Whether Sentry takes the event from the minidump, with debug files that were uploaded there, and throws
-  /// away the message, the stacks and the names that are sent.
+  /// Whether Sentry makes the event from the minidump, with debug files that were uploaded there, and ignores the
+  /// message, the stacks and the names that are sent.
   ///
   /// For `toSentry:` only. Without it the minidump is a plain attachment.
   public var sentryReadsMinidump = false
 
-  /// The defaults: no fields, nothing left out, no headers, an upload a minute, 15 minutes for each at
-  /// most, all reports whole and at once.
+  /// The defaults: no fields, nothing left out, no headers, one upload a minute, at most 15 minutes for each, all
+  /// reports complete and without delay.
   public init() {}
 }
 
 /// The reports of one signature that are sent whole; others are sent as a count.
 ///
-/// Beyond the bound all pending reports of a signature are one upload without minidumps and attachments: a
-/// form with `report_count`, the reports that it stands for, and `minidump_left_out`, the reason. The
-/// minidumps stay in the database, and `requestUpload` sends one. A report without a signature is sent
-/// whole.
+/// Beyond the limit, all pending reports of a signature become one upload without minidumps and attachments: a form
+/// with `report_count`, the number of reports, and `minidump_left_out`, the reason. The minidumps stay in the
+/// database, and `requestUpload` sends one. A report without a signature is sent whole.
 public struct UploadSampling: Sendable, Equatable {
-  /// Reports of one signature that are sent whole within a window; 5 by default.
+  /// The number of complete reports of one signature that are sent within a window; 5 by default.
   public var wholeReports = 5
   /// The time in which whole reports are counted; in whole seconds, an hour by default.
   public var window = Duration.seconds(3600)

@@ -3,14 +3,14 @@ internal import IntermediateDump
 
 /// The server's word, in an answer of status 2xx, that it has a report.
 ///
-/// Not every such answer is one: a captive portal, a proxy or a wrong address answers 200 with a web page,
-/// and some servers answer 200 with an error.
+/// Not every answer with status 200 is a receipt: a captive portal, a proxy or a wrong address answers 200 with a web
+/// page, and some servers answer 200 with an error.
 enum UploadReceipt: Sendable, Equatable {
-  /// With the server's name for the report; empty where it gave none.
+  /// The server has the report; its name for the report is empty if it gave none.
   case given(serverID: String)
   /// The server says that it does not keep the report.
   case refused(reason: String)
-  /// Something else; what it is, for people.
+  /// The answer is something else; the text describes it.
   case missing(String)
 
   /// The statuses with which a server takes something, or a proxy passes its answer on.
@@ -81,7 +81,7 @@ enum UploadReceipt: Sendable, Equatable {
       }
   }
 
-  /// Words that servers answer with a status of 200 and that are no ID.
+  /// Words that servers send with status 200 and that are not an ID.
   private static let refusals: Set = [
     "error", "fail", "failed", "failure", "false", "true", "null", "none", "nil", "undefined",
     "invalid",
@@ -91,7 +91,7 @@ enum UploadReceipt: Sendable, Equatable {
   /// True for markup, with which no receipt and no server's error begins.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
-  /// The words of an answer, to be put after its status; empty where it says nothing.
+  /// The words of an answer, to be put after its status; empty if it has none.
   static func words(of body: [UInt8]) -> String {
     let text = text(of: body)
     if text.isEmpty { return "" }
@@ -125,7 +125,7 @@ enum UploadReceipt: Sendable, Equatable {
   }
 }
 
-/// An answer that is JSON, by the members that tell whether it is a receipt.
+/// A JSON answer, with the members that show whether it is a receipt.
 private struct JSONAnswer {
   private enum Value: Decodable {
     case text(String)
@@ -167,12 +167,12 @@ private struct JSONAnswer {
     init?(intValue: Int) { nil }
   }
 
-  /// By names in lower case without the signs between their words; nil for JSON that is no object.
+  /// The members by name, in lower case and without separators between words; nil for JSON that is not an object.
   private let members: [String: Value]?
   /// For JSON that is a single text or number.
   private let scalar: String?
 
-  /// Nil for a text that is no JSON.
+  /// Nil for a text that is not JSON.
   init?(_ text: String) {
     let bytes = Data(text.utf8)
     if let members = try? JSONDecoder().decode([String: Value].self, from: bytes) {
@@ -190,7 +190,7 @@ private struct JSONAnswer {
     }
   }
 
-  /// The ID of a receipt, empty for one without an ID; nil if it is none.
+  /// The ID of a receipt, empty if it has none; nil if the answer is not a receipt.
   var receipt: String? {
     guard members != nil else { return scalar.flatMap { UploadReceipt.isID($0) ? $0 : nil } }
     guard !isError else { return nil }

@@ -8,10 +8,10 @@ package import IntermediateDump
 /// - Parameters:
 ///   - ids: these, whether uploads are enabled or not; nil for all that are pending, if they are
 ///     enabled.
-///   - emit: takes each event; a failure for each report of which the system does not give a file, and which
-///     is passed over.
+///   - emit: receives each event, including a failure for each report whose file could not be read and that is
+///     skipped.
 /// - Returns: the number of the others that the server does not have.
-/// - Throws: `UploadError`, also where another uploader is at work.
+/// - Throws: `UploadError`, also if another uploader is running.
 package func uploadReports(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   emit: @escaping @Sendable (UploadEvent) -> Void
@@ -55,7 +55,7 @@ package func uploadReports(
 extension UploadEngine {
   /// Sends reports one after another.
   ///
-  /// - Returns: the number of them that the server does not have; nil if another uploader is at work.
+  /// - Returns: the number of reports that the server does not have; nil if another uploader is running.
   fileprivate func send(
     _ reports: [StoredReport], areRequested: Bool
   ) async throws(CrashReportDatabaseError) -> Int? {
@@ -143,7 +143,7 @@ package struct UploadDescription: Codable {
   package let reportID: String
   package let url: String
   package let headers: [String: String]
-  /// Bytes of the body that would be sent, before an envelope is compressed.
+  /// The number of bytes of the body that would be sent, before an envelope is compressed.
   package let size: Int64
   /// The body, with path and size of each file in place of its bytes.
   package let body: String

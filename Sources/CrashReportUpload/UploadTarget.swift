@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// The server and the options of uploads, checked once.
 package struct UploadTarget: Sendable {
-  /// The form in which reports are sent.
+  /// The format in which reports are sent.
   enum Form: Sendable {
     case form
     case envelope(SentryDSN)

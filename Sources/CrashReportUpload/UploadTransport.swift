@@ -52,9 +52,9 @@ package protocol UploadTransport: Sendable {
 
 /// Sends by libcurl, which is found when the first request is made.
 ///
-/// Its easy interface by way of its multi interface: one thread sleeps until there is something to do, to
-/// the end of a time, or to a cancellation. libcurl checks certificates against the system's, and takes
-/// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` from the environment.
+/// Uses libcurl's easy interface through its multi interface: one thread sleeps until there is work, a time limit is
+/// reached, or the transfer is canceled. libcurl checks certificates against the system's, and takes `http_proxy`,
+/// `https_proxy`, `all_proxy` and `no_proxy` from the environment.
 ///
 /// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
 package struct LibcurlTransport: UploadTransport {
@@ -70,7 +70,7 @@ package struct LibcurlTransport: UploadTransport {
   }
 }
 
-/// One request on a thread of its own.
+/// One request on a separate thread.
 @safe final class Transfer: @unchecked Sendable {
   /// The result, copied out of libcurl's memory.
   struct Answer: Sendable {

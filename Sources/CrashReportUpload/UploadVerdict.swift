@@ -4,11 +4,11 @@ internal import IntermediateDump
 /// The meaning of an answer for a report.
 enum UploadVerdict: Sendable, Equatable {
   case uploaded(serverID: String)
-  /// Try later; `after` is in seconds, if the server says so.
+  /// Try later; `after` is in seconds, if the server gives a time.
   ///
   /// `holdsAll` is true if the reason is the sender, not the report.
   case retry(after: Int64?, reason: String, holdsAll: Bool)
-  /// Try with less in it, after so many seconds; at once if the server names no time.
+  /// Try again with parts left out, after a number of seconds, or immediately if the server gives no time.
   case tooLarge(after: Int64?, reason: String)
   case skip(reason: String)
 
@@ -17,8 +17,8 @@ enum UploadVerdict: Sendable, Equatable {
 
   /// Judges an answer.
   ///
-  /// Only a receipt of the protocol says that the server has the report, and only an answer of its own that
-  /// it does not want it: proxies and portals answer in a server's place, with any status.
+  /// Only a receipt in the protocol's format proves that the server has the report, and only an answer in that format
+  /// that it does not want it: proxies and portals may answer instead of the server, with any status.
   ///
   /// - Parameters:
   ///   - size: the bytes that were sent.
@@ -84,7 +84,7 @@ enum UploadVerdict: Sendable, Equatable {
   /// The wait after a 429 that names no time, in seconds.
   private static let defaultWait: Int64 = 60
 
-  /// The farthest date that is taken for one, in seconds.
+  /// The latest date that is accepted, in seconds from now.
   private static let longestDate: Int64 = 365 * 86_400
 
   /// Seconds to wait, from a number or a date; nil for anything else.
@@ -111,7 +111,7 @@ enum UploadBackoff {
   static let shortest: Int64 = 60
   static let longest: Int64 = 8 * 3600
 
-  /// Seconds after a number of failures, of which at least half is waited.
+  /// The longest wait in seconds after a number of failures; at least half of it is waited.
   ///
   /// - Parameter random: from 0 to 1; spreads clients that failed at the same moment.
   static func delay(failures: Int, random: Double) -> Int64 {

@@ -4,19 +4,19 @@ extension IntermediateDumpKey {
   /// A row of the schema.
   package struct Definition: Sendable {
     package let kind: IntermediateDumpKeyKind
-    /// Bytes of the value as it is written, of which a reader takes 1, 2, 4 and 8; nil for any.
+    /// The size of the written value; readers accept 1, 2, 4 and 8 bytes; nil for any size.
     package let size: Int?
     package let meaning: String
-    /// The words of its values, where these are numbers with a meaning each.
+    /// The words for its values, if each number has a meaning.
     package let words: [String]
-    /// The way in which a report shows it; nil where it has a way of its own, or does not.
+    /// How a report shows the value; nil if the report has its own code for it, or does not show it.
     package private(set) var fact: ReportFact?
 
-    /// Has reports show the value as it is.
+    /// Makes reports show the value unchanged.
     ///
     /// - Parameters:
     ///   - name: in JSON.
-    ///   - label: in text and page; nil where they have words of their own.
+    ///   - label: the label in text and page; nil if they have their own words.
     func shown(
       in place: ReportFact.Place, _ name: String, _ label: String? = nil,
       unit: ReportFact.Unit = .plain
@@ -32,7 +32,7 @@ extension IntermediateDumpKey {
       (self.kind, self.size, self.meaning, self.words) = (kind, size, meaning, words)
     }
 
-    /// A number that stands for a value of a type.
+    /// A number that represents a value of a type.
     ///
     /// - Parameters:
     ///   - meaning: the values and their words follow.

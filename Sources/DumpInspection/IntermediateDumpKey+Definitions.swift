@@ -63,7 +63,7 @@ extension IntermediateDumpKey {
     case .privacy: .unsigned(1, """
       What was left out, in a crash or later: \(ReportPrivacy.sanitized.rawValue) `ReportPrivacy.sanitized`, \
       \(ReportPrivacy.noMemory.rawValue) `ReportPrivacy.noMemory`. \
-      Missing where nothing was.
+      Missing if nothing was.
       """)
     case .processStart: .unsigned(8, """
       The process's start, which is its fork and not its exec, in hundredths of a second after boot: \
@@ -71,7 +71,7 @@ extension IntermediateDumpKey {
       """)
     case .oomScoreAdjustment: .signed(4, """
       `/proc/self/oom_score_adj` at the crash: -1000 to 1000; the higher, the sooner the kernel kills the process \
-      for want of memory.
+      because memory ran out.
       """).shown(in: .resources, "oomScoreAdjustment", "OOM score")
     case .system: .map("Kernel, machine and system.")
     case .kernelName: .text("`uname -s`.").shown(in: .system, "kernelName")
@@ -97,7 +97,7 @@ extension IntermediateDumpKey {
       """)
     case .signalNumber: .signed(4, "The signal.")
     case .signalCode: .signed(4, "`si_code`.")
-    case .faultAddress: .address("`si_addr`; only where the signal sets it.")
+    case .faultAddress: .address("`si_addr`; only if the signal sets it.")
     case .signalInfo: .bytes(128, "The kernel's siginfo_t.")
     case .fatalMessage: .text("Last message of the Swift runtime.")
     case .abortMessage: .text("Last message of the C library.")
@@ -130,9 +130,9 @@ extension IntermediateDumpKey {
     case .threadPointer:
       .address("The thread control block: base of fs on x86_64, tpidr_el0 on arm64.")
     case .threadStackPointer:
-      .address("The stack pointer; in a dump only where it is not in `generalRegisters`.")
+      .address("The stack pointer; in a dump only if it is not in `generalRegisters`.")
     case .threadInstructionPointer:
-      .address("The instruction pointer; in a dump only where it is not in `generalRegisters`.")
+      .address("The instruction pointer; in a dump only if it is not in `generalRegisters`.")
     case .stack: .array("""
       The captured stack: `memoryRegion` maps with ascending addresses. In the first part of \
       `crashingThread` what the stack pointer and the frame pointer point to, whatever it is; what \
@@ -149,14 +149,14 @@ extension IntermediateDumpKey {
       versions.
       """)
     case .schedulingPolicy: .code(SchedulingPolicy.self, "As sched_getscheduler(2)")
-    case .niceValue: .signed(4, "As getpriority(2): -20 to 19.").shown(in: .thread, "niceValue")
+    case .niceValue: .signed(4, "The nice value of getpriority(2): -20 to 19.").shown(in: .thread, "niceValue")
     case .systemCall: .text("""
       The system call that the thread was blocked in, as proc_pid_syscall(5); at most 192 bytes. The \
-      number alone where the arguments are not known. Of the first 512 threads.
+      number alone where the arguments are not known. Only for the first 512 threads.
       """)
     case .systemCallSource: .code(SystemCallSource.self, "The evidence for `systemCall`, in dumps of 1.0.0", """
       The registers are those of a stopped thread, which makes the call again; the code is the one that it \
-      stopped at. Missing where the kernel told it.
+      stopped at. Missing if the kernel showed it.
       """)
     case .threadFrames: .bytes("""
       The frames of a thread whose memory was left out (`privacy` 2), innermost first. 16 bytes of head: \
@@ -191,9 +191,9 @@ extension IntermediateDumpKey {
     case .modules: .array("ELF images: `module` maps.")
     case .module: .map("One image.")
     case .moduleAddress:
-      .address("Page of the lowest loaded address, where the ELF header lies if it is loaded.")
+      .address("Page of the lowest loaded address, which has the ELF header if that is loaded.")
     case .modulePath: .text("As in `/proc/thread-self/maps`; may end in \" (deleted)\"; `[vdso]`.")
-    case .moduleBuildID: .bytes("The GNU build ID; missing where the image has none.")
+    case .moduleBuildID: .bytes("The GNU build ID; missing if the image has none.")
     case .moduleProgramHeaders: .bytes("Raw Elf64_Phdr entries, 56 bytes each; in a minidump the loaded ones alone.")
     case .moduleSize: .unsigned(8, """
       Bytes from the header to the end of the last loaded segment; derived from the program \
@@ -213,7 +213,7 @@ extension IntermediateDumpKey {
       """)
     case .threadsStopped: .unsigned(8, "Threads read while they stood still.")
     case .threadsReadFromKernel:
-      .unsigned(8, "Threads of which the kernel told stack and instruction pointer.")
+      .unsigned(8, "Number of threads whose stack and instruction pointers the kernel showed.")
     case .threadsOmitted:
       .unsigned(8, "Threads past the limit of threads: counted, not in the dump.")
     // `SectionTests` compares the list with `Section`.
@@ -242,14 +242,14 @@ extension IntermediateDumpKey {
       .unsigned(8, "Memory regions that the minidump's list has no room for. In a minidump only.")
     case .notShown: .unsigned(8, """
       Bits of what `/proc` did not show, which is unknown and not none: \
-      \(NotShown.allCases.map { "\($0.rawValue) \($0.name)" }.joined(separator: ", ")). Absent where it showed all.
+      \(NotShown.allCases.map { "\($0.rawValue) \($0.name)" }.joined(separator: ", ")). Absent if it showed all.
       """)
     case .owner: .map("The process that made the run record. In a run record only, never in a dump.")
     case .ownerProcessID: .unsigned(4, "Process ID.")
     case .ownerStartTime:
       .unsigned(8, "Clock ticks from boot to the process's start: field 22 of proc_pid_stat(5).")
     case .ownerStackStart: .address("""
-      Start of the main stack: field 28; another one after exec. 0 where the kernel does not tell.
+      Start of the main stack: field 28; another one after exec. 0 if the kernel does not show it.
       """)
     case .ownerBootID: .text("As `bootID`.")
     case .ownerProcessNamespace: .unsigned(8, "Inode of `/proc/thread-self/ns/pid`.")
@@ -281,15 +281,15 @@ extension IntermediateDumpKey {
       first sign of life that leaves no doubt, if the file is still there; so is the last, where the handler \
       ends the process by `abort` or another signal that it sends itself, which gets no dump of its own, or by `exit`. \
       \(SurvivalOutcome.endedCode) is written over another value where `abort` goes on to end the first process of a \
-      PID namespace. Absent where the default action follows, at once or after Swift's backtracer.
+      PID namespace. Absent if the default action follows, at once or after Swift's backtracer.
       """)
-    case .previousHandler: .address("The handler that was there before ours, if it runs.")
+    case .previousHandler: .address("The previous handler, if it runs.")
     case .previousHandlerIsBacktracer: .unsigned(1, """
       1: that handler is Swift's backtracer, in a shared runtime or one that is linked statically. Absent \
       for others, and in dumps of versions before 1.1.0.
       """)
     case .survivedCrashes:
-      .unsigned(4, "Earlier crashes of this process that have dumps of their own.")
+      .unsigned(4, "Number of earlier crashes of this process that have their own dumps.")
     case .precedingReport: .bytes(16, "The report ID of the last of them.")
     case .continuesReport: .bytes(16, """
       In a run record, inside `owner`: the locked file was made because the process may survive \
@@ -324,7 +324,7 @@ extension IntermediateDumpKey {
       stands for a stack of the handler's. Whoever sends it a request looks there for a thread with room.
       """)
     case .dumpRequest: .map("""
-      Why the dump was taken, where nothing crashed; absent in a crash. `exception` then holds the \
+      The reason for a dump without a crash; absent in a crash. `exception` then holds the \
       thread's ID only.
       """)
     case .requestKind: .code(RequestKind.self, "Who asked for the dump")
@@ -342,25 +342,25 @@ extension IntermediateDumpKey {
       """)
     case .hangProcessorTime: .unsigned(8, """
       Nanoseconds of CPU time that the thread in `exception` used meanwhile; written over \
-      likewise. Absent where no thread is known.
+      likewise. Absent if no thread is known.
       """)
     case .hangThreadEvidence: .code(HangThreadEvidence.self, "Certainty that this thread hung", """
       Without evidence it is the monitor's own.
       """)
     case .client: .map("""
-      Counts of client data that found no room or is missing; a value that would be 0 is \
+      Counts of client data that had no room or is missing; a value that would be 0 is \
       left out. The data itself is in `annotationObjects`, `simpleAnnotations`, `breadcrumbs` and the \
       like. May occur more than once; the maps are merged.
       """)
-    case .annotationsOmitted: .unsigned(8, "Times that an annotation found no room.")
-    case .simpleAnnotationsOmitted: .unsigned(8, "Times that a simple annotation found no room.")
+    case .annotationsOmitted: .unsigned(8, "Number of annotations that had no room.")
+    case .simpleAnnotationsOmitted: .unsigned(8, "Number of simple annotations that had no room.")
     case .breadcrumbsLeft: .unsigned(8, "Breadcrumbs that were ever left.")
     case .breadcrumbsOmitted:
       .unsigned(8, "Of the last 128 those that were being written, or could not be.")
-    case .memoryRangesOmitted: .unsigned(8, "Times that a memory range found no room.")
+    case .memoryRangesOmitted: .unsigned(8, "Number of memory ranges that had no room.")
     case .memoryBytesOmitted: .unsigned(8, "Bytes of extra memory past the limit.")
-    case .attachmentsOmitted: .unsigned(8, "Times that an attachment found no room.")
-    case .contextsOmitted: .unsigned(8, "Contexts around the threads in `contexts` that found no room.")
+    case .attachmentsOmitted: .unsigned(8, "Number of attachments that had no room.")
+    case .contextsOmitted: .unsigned(8, "Number of contexts of the threads in `contexts` that had no room.")
     case .annotationObjects:
       .array("The program's annotations that have a type: `annotationObject` maps; at most 400.")
     case .annotationObject: .map("One, with `annotationName`.")
@@ -411,8 +411,8 @@ extension IntermediateDumpKey {
       In a run record, first inside `owner`, its value at byte 42 of the file: what the process \
       notes of its own end, in place. The end (4; \(NotedEnd.list); the second by `_exit`, `_Exit` or `quick_exit`), \
       padding (4), the first signal that asked it to end (4), what followed (4; \(NotedReaction.list); the \
-      second for the first process of a PID namespace, the third where the program said so), when (8, nanoseconds since 1970), padding (8). 0 for nothing. Absent where \
-      nothing is to be said of the run's end.
+      second for the first process of a PID namespace, the third where the program said so), when (8, nanoseconds since 1970), padding (8). 0 for nothing. Absent if \
+      the program turned off reports on how runs end.
       """)
     case .ownerHeartbeat: .bytes(2_048, """
       In a run record, second inside `owner`: the size (4) of a document of its own with one \
@@ -428,7 +428,7 @@ extension IntermediateDumpKey {
       .time("Time of the reading. The same map has `cgroup`, `memoryUsed`, `memoryLimit`.")
     case .evidenceUptime: .unsigned(8, "Nanoseconds since boot, time asleep included.")
     case .evidenceMachineKills: .unsigned(8, """
-      Processes that the kernel killed for want of memory since boot: `oom_kill` of \
+      Processes that the kernel killed because memory ran out since boot: `oom_kill` of \
       `/proc/vmstat`.
       """)
     case .evidenceGroupKills:
@@ -436,12 +436,12 @@ extension IntermediateDumpKey {
     case .evidenceGroupProcesses: .unsigned(8, "Processes in that group.")
     case .evidenceResidentMemory: .unsigned(8, "Bytes of the process in memory.")
     case .evidenceMachineMemory: .unsigned(8, "Bytes of the machine's memory.")
-    case .evidenceAvailableMemory: .unsigned(8, "Bytes of it that could be had.")
+    case .evidenceAvailableMemory: .unsigned(8, "Its available bytes.")
     case .evidenceLockedFiles:
       .text("Paths of files on which the process held locks, one a line; at most 8.")
     case .evidenceHangReport: .bytes(16, "The report ID of a hang that lasted.")
     case .runEnd:
-      .map("The end of a run that left no dump of it. In a minidump only, never in a dump.")
+      .map("The end of a run without a dump. In a minidump only, never in a dump.")
     case .runEndKind: .code(RunEndKind.self, "How the run ended", """
       Beside it `signalNumber` and `evidenceHangReport`.
       """)
@@ -454,7 +454,7 @@ extension IntermediateDumpKey {
     case .context: .map("One value.")
     case .contextThreadID: .unsigned(4, "The thread that worked on it.")
     case .contextName: .text("Its name; at most 64 bytes.")
-    case .contextValue: .text("The value; at most 232 bytes with all others of the thread.")
+    case .contextValue: .text("The value; at most 232 bytes together with the thread's other contexts.")
     case .contextIsCut: .unsigned(1, "1 if it was longer.")
     case .workBreadcrumbs: .array("""
       Breadcrumbs of the crashing thread's work: `breadcrumb` maps, the last 16 each of its context, \
@@ -462,7 +462,7 @@ extension IntermediateDumpKey {
       """)
     case .throwRecords: .array("""
       Where Swift errors were thrown: `throwRecord` maps; the last 4 of the crashing thread, then the last \
-      16 of others, newest first. Only where the program has that recorded.
+      16 of others, newest first. Only if the program turned on recording.
       """)
     case .throwRecord: .map("One.")
     case .throwThreadID: .unsigned(4, "The thread that threw.")
@@ -542,7 +542,7 @@ extension IntermediateDumpKey {
     case .functions: .array("The functions there, innermost first: `function` maps.")
     case .function: .map("One function.")
     case .functionName:
-      .text("As in the symbol table or the debug information; empty where it is not known.")
+      .text("The name in the symbol table or the debug information; empty if it is not known.")
     case .functionOffset: .unsigned(8, """
       Bytes from the function's start to the frame's address; missing for an inlined one.
       """)

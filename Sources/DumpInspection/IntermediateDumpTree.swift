@@ -2,10 +2,9 @@ package import IntermediateDump
 
 /// An intermediate dump as text for people: one line an entry, indented as it is nested.
 ///
-/// Each line has the entry's offset in the file in hexadecimal, the key's name (its number, where
-/// this version does not know it) and the value; the last line says whether the dump is complete,
-/// or where and why it broke off. Text of the dump is escaped, so that nothing in it can reach a
-/// terminal.
+/// Each line has the entry's offset in the file in hexadecimal, the key's name (its number if this version does not
+/// know it) and the value. The last line says whether the dump is complete, or where and why it ends. Text of the
+/// dump is escaped, so that nothing in it can reach a terminal.
 package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   /// The most bytes of a value that are shown in hexadecimal.
   package static let maximumBytes = 16

@@ -1,8 +1,8 @@
 package import IntermediateDump
 
-/// The place and the names of a fact that a report shows as it stands in the dump.
+/// The place and the names of a fact that a report shows unchanged.
 ///
-/// JSON, its schema, text and page have such a fact by its row alone.
+/// JSON, its schema, text and page show such a fact from its row, without other code.
 package struct ReportFact: Sendable {
   /// A part of a report; the raw value is its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {
@@ -16,7 +16,7 @@ package struct ReportFact: Sendable {
   package let place: Place
   /// In JSON.
   package let name: String
-  /// In text and page; nil where they show the fact in words of their own.
+  /// The label in text and page; nil if they show the fact in their own words.
   package let label: String?
   package let unit: Unit
 
@@ -25,7 +25,7 @@ package struct ReportFact: Sendable {
     byPlace[place] ?? []
   }
 
-  /// The fact of a key; nil where the report shows it in a way of its own, or not.
+  /// The fact of a key; nil if the report has its own code for it, or does not show it.
   package static func of(_ key: IntermediateDumpKey) -> ReportFact? { byKey[key] }
 
   private static let byKey: [IntermediateDumpKey: ReportFact] = Dictionary(

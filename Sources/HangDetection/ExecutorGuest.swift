@@ -9,11 +9,10 @@ actor ExecutorGuest {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor() }
 
-  /// Has the executor run a closure, by a job that is put on it at once.
+  /// Makes the executor run a closure, by a job that is enqueued on it directly.
   ///
-  /// A task whose closure is isolated to an actor starts there, and not on the global executor, all of
-  /// whose threads may be blocked. The cast makes such a closure from outside the actor, as
-  /// `assumeIsolated` does.
+  /// A task whose closure is isolated to an actor starts on that actor, and not on the global executor, whose threads
+  /// may all be blocked. The cast creates such a closure from outside the actor, as `assumeIsolated` does.
   ///
   /// Source: Swift Evolution SE-0431; swift stdlib/public/Concurrency/ExecutorAssertions.swift.
   nonisolated func ask(_ body: @escaping @Sendable () -> Void) {

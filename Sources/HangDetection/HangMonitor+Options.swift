@@ -3,7 +3,7 @@ extension HangMonitor {
   public struct Options: Sendable, Equatable {
     /// The time without an answer that counts as a hang; at least 100 milliseconds.
     public var threshold = Duration.seconds(5)
-    /// Whether a hang that ended leaves a report too; at most 16 in the process's life.
+    /// Whether a hang that ended gets a report too; at most 16 for each process.
     public var keepsRecovered = false
 
     /// Makes options; by default 5 seconds, and no report of a hang that ended.

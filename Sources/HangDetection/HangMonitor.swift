@@ -9,9 +9,9 @@ internal import IntermediateDump
 /// makes a report: the time of the hang, whether its thread waited or was busy, and that thread
 /// first. If it answers, or a crash is captured, the dump is removed.
 ///
-/// All monitors share one thread, which looks a few times a second. Time in which the whole process
-/// stood still (SIGSTOP, a paused container, a suspended machine) is not counted. A monitor watches
-/// until `stop()`, even after its last reference is released. A forked child has none.
+/// All monitors share one thread, which looks a few times a second. Time in which the whole process was stopped
+/// (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()`, even after
+/// its last reference is released. A forked child has none.
 public final class HangMonitor: Sendable {
   let watch: Watch
 
@@ -51,8 +51,7 @@ public final class HangMonitor: Sendable {
 
   /// Watches an actor by calls to it.
   ///
-  /// An actor without an executor of its own runs on the global one; if that is blocked, it counts as hung
-  /// too.
+  /// An actor without its own executor runs on the global one; if that is blocked, the actor counts as hung too.
   @discardableResult
   public static func actor(
     _ actor: any Actor, name: String, options: Options = Options()
@@ -104,8 +103,8 @@ public final class HangMonitor: Sendable {
 
   /// Ends the watch.
   ///
-  /// Keeps the dump of a hang that lasts, for which the process may be killed, until the watched part
-  /// answers, or `exit` or `_exit` is called. A program about to end need not stop its monitors: then
-  /// they see a hang in its shutdown too.
+  /// Keeps the dump of a lasting hang until the watched part answers or `exit` or `_exit` is called, because the
+  /// process may be killed for the hang. A program about to end need not stop its monitors: then they see a hang in
+  /// its shutdown too.
   public func stop() { HangWatcher.shared.remove(watch) }
 }

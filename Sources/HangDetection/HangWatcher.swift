@@ -33,13 +33,13 @@ final class HangWatcher: Sendable {
     }
   }
 
-  /// Removes a watch, at once or when its hang is over; the last one ends the thread.
+  /// Removes a watch, immediately or when its hang is over; removing the last one ends the thread.
   func remove(_ watch: Watch) {
     watch.stop()
     state.withLock { $0.watches.removeAll { $0.isOver } }
   }
 
-  /// Looks at all watches in turns until none is left.
+  /// Checks all watches in turn until none is left.
   private func run() {
     var clock = HangClock(now: pm_boot_clock())
     var lastHeartbeat: UInt64 = 0
@@ -72,9 +72,8 @@ final class HangWatcher: Sendable {
 
 /// Counts only the time in which the watching thread ran on time.
 ///
-/// In a process that is stopped (stopped, in a paused container, on a suspended machine) nothing
-/// can answer. A turn of more than twice its time therefore counts for nothing, which delays the
-/// report of a real hang.
+/// While a process is stopped, in a paused container or on a suspended machine, nothing can answer. A turn of more
+/// than twice its time therefore counts for nothing, which delays the report of a real hang.
 struct HangClock {
   private var last: UInt64
 

@@ -11,17 +11,17 @@ final class Watch: Sendable {
   struct Answer: Sendable {
     let watch: Watch
 
-    /// Answers on a thread, by default the calling one; nil where the thread says nothing.
+    /// Answers on a thread, by default the calling one; nil if the thread does not identify the watched part.
     func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }
   }
 
-  /// Asks the watched part for an answer.
+  /// Requests an answer from the watched part.
   typealias Probe = @Sendable (Answer) -> Void
 
   private struct State {
     /// Answers or heartbeats at the last look.
     var seen: UInt32 = 0
-    /// True while another one is awaited.
+    /// True while an answer is awaited.
     var isAwaited = false
     /// Nanoseconds of waiting that count.
     var age: UInt64 = 0
@@ -104,7 +104,7 @@ final class Watch: Sendable {
     if asks { probe?(Answer(watch: self)) }
   }
 
-  /// Ends the watch, but keeps the dump of a hang that lasts: the process may be killed for it.
+  /// Ends the watch, but keeps the dump of a lasting hang, because the process may be killed for it.
   func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -112,7 +112,7 @@ final class Watch: Sendable {
     }
   }
 
-  /// True once there is nothing left to look at.
+  /// True once there is nothing left to check.
   var isOver: Bool { state.withLock { $0.isStopped && $0.dump == nil } }
 
   /// True if the watch begins with the first answer: a main queue may never be served.

@@ -29,7 +29,7 @@ extension [UInt8] {
 extension FixedWidthInteger {
   /// Reads digits alone, without a sign; nil for anything else, and for a number that is too large.
   ///
-  /// In place of the standard library's `init(_:radix:)`, whose specializations are 5 KB a caller. Inlined,
+  /// It replaces the standard library's `init(_:radix:)`, whose specializations add 5 KB for each caller. Inlined,
   /// because the metadata that the generic one asks the runtime for took a launch 20 page faults.
   @inlinable
   package init?(digits text: Substring, radix: UInt64 = 10) {
@@ -38,7 +38,7 @@ extension FixedWidthInteger {
   }
 }
 
-/// The number that digits alone stand for, as `FixedWidthInteger.init(digits:radix:)` reads it.
+/// The number that a text of digits only represents, as in `FixedWidthInteger.init(digits:radix:)`.
 @inlinable
 package func numberOfDigits(_ text: some Collection<UInt8>, radix: UInt64) -> UInt64? {
   var value: UInt64 = 0

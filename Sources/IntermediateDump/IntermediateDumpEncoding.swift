@@ -28,13 +28,13 @@ public enum IntermediateDumpEncoding {
 }
 
 extension IntermediateDumpWriter {
-  /// Writes text as UTF-8, for ordinary code; nothing where the text is nil.
+  /// Writes text as UTF-8, for ordinary code; writes nothing if the text is nil.
   public mutating func text(_ key: IntermediateDumpKey, _ text: String?) {
     guard let text else { return }
     bytes(key, Array(text.utf8))
   }
 
-  /// Writes bytes, for ordinary code; nothing where they are nil.
+  /// Writes bytes, for ordinary code; writes nothing if they are nil.
   public mutating func bytes(_ key: IntermediateDumpKey, _ bytes: [UInt8]?) {
     guard let bytes else { return }
     unsafe bytes.withUnsafeBytes { buffer in
@@ -46,7 +46,7 @@ extension IntermediateDumpWriter {
 extension [String] {
   /// The texts as lines of one, a line feed inside one as a blank.
   ///
-  /// Not by `replacing`, which brings the parser of regular expressions, 1 MB, into a static executable.
+  /// `replacing` would add the regular-expression parser, 1 MB, to a static executable.
   package var asOneText: String {
     var text: [UInt8] = []
     for (index, line) in enumerated() {

@@ -15,7 +15,7 @@ public enum IntermediateDumpFormat {
   /// size (4), identifier of the writer (16).
   public static var headerSize: Int { @_noLocks get { 32 } }
 
-  /// Bytes of a property before its payload: token (1), key (2), length (4).
+  /// The number of bytes of a property before its payload: token (1), key (2), length (4).
   public static var propertyHeaderSize: Int { @_noLocks get { 7 } }
 
   /// The longest property that is written or read, in bytes.
@@ -44,7 +44,7 @@ public enum IntermediateDumpFormat {
   }
 }
 
-/// The byte at the start of each token, which tells its kind.
+/// The byte at the start of each token, which says what kind it is.
 public enum IntermediateDumpToken {
   /// Followed by key (2), length (4) and that many bytes.
   public static var property: UInt8 { @_noLocks get { 0x01 } }

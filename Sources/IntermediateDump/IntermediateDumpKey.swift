@@ -286,7 +286,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
 
   /// The number on disk.
   ///
-  /// `rawValue` itself is synthesised without the crash-time annotation, and a debug build sees no
-  /// body of it from another file; from this file it does.
+  /// The synthesized `rawValue` does not have the crash-time annotation, and in a debug build its body is visible
+  /// only in this file.
   public var code: UInt16 { @_noLocks get { rawValue } }
 }

@@ -1,4 +1,4 @@
-/// The form in which the value of a key is stored.
+/// How the value of a key is stored.
 public enum IntermediateDumpKeyKind: UInt8, Sendable {
   case map
   /// Of maps.
@@ -15,7 +15,7 @@ public enum IntermediateDumpKeyKind: UInt8, Sendable {
 
 /// Kinds of keys.
 ///
-/// Not a `Set`, whose code every program with the handler would carry.
+/// Not a `Set`, because its code would be added to every program with the handler.
 package struct IntermediateDumpKeyKinds: Sendable, ExpressibleByArrayLiteral {
   private let bits: UInt8
 

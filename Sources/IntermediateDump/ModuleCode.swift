@@ -1,4 +1,4 @@
-/// Where the code of this module lies, which is in the crash path too.
+/// The address of this module's code, which is also used in a crash.
 package enum ModuleCode {
   /// A function of this module; it does nothing.
   package static var place: @convention(c) () -> Void { @inline(never) get { {} } }

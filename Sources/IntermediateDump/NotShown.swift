@@ -1,4 +1,4 @@
-/// A part of a process that a dump lacks because `/proc` did not show it: it is unknown, and not none.
+/// A part of a process that a dump lacks because `/proc` did not show it: it is unknown, not empty.
 ///
 /// Bit n of `notShown` stands for raw value n.
 package enum NotShown: UInt8, CaseIterable, Sendable {
@@ -6,6 +6,6 @@ package enum NotShown: UInt8, CaseIterable, Sendable {
 
   package var bit: UInt64 { @_noLocks get { 1 &<< UInt64(rawValue) } }
 
-  /// In words, such as "threads".
+  /// The name of the part, such as "threads".
   package var name: String { self == .descriptors ? "open files" : "\(self)" }
 }

@@ -8,7 +8,7 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   private let high: UInt64
   private let low: UInt64
 
-  /// The bytes in the order in which they are printed.
+  /// The bytes in printed order.
   public var bytes: [UInt8] {
     [high, low].flatMap { word in
       (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
@@ -31,8 +31,7 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     self.init(high: words.0, low: words.1, version: 4)
   }
 
-  /// Makes the identifier of another dump that lies under this one's: always the same for the same
-  /// dump.
+  /// Makes a new identifier for another dump with this identifier: always the same one for the same dump.
   ///
   /// RFC 9562, version 8.
   ///

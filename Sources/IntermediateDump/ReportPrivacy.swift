@@ -1,4 +1,4 @@
-/// The secrets that dumps and reports may hold; an open set, each level stricter than the one before.
+/// The secrets that dumps and reports may contain; an open set, in which each level is stricter than the one before.
 ///
 /// `Docs/Reference/ThreatModel.md` lists what each level leaves out.
 public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
@@ -14,7 +14,7 @@ public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
   /// only messages are those of the Swift runtime and the C library that are known to contain no
   /// values.
   public static let sanitized = ReportPrivacy(rawValue: 1)
-  /// As `sanitized`, without any memory; each thread keeps the frames that were found in it.
+  /// Like `sanitized`, but without any memory; each thread keeps the frames that were found in its stack.
   public static let noMemory = ReportPrivacy(rawValue: 2)
 
   public static func < (left: ReportPrivacy, right: ReportPrivacy) -> Bool {

@@ -1,11 +1,11 @@
-/// The signals of Linux, one row each: the one place of their numbers, names, codes and classes.
+/// The signals of Linux, one row each, with their numbers, names, codes and classes.
 ///
-/// Every list of signals is read from it: what the handler captures, what counts as a fault, what asks a
-/// process to end, what a thread of ours blocks, and the names in reports.
+/// Every list of signals is read from this table: signals that the handler captures, faults, signals that ask a
+/// process to end, signals that the package's threads block, and the names in reports.
 ///
-/// Written out, not taken from libc: a dump may come from another machine, and these numbers are
-/// part of the kernel's interface on both architectures. Source: signal(7); sigaction(2), "The
-/// si_code field"; Linux include/uapi/asm-generic/errno-base.h.
+/// The numbers are written out and not taken from libc, because a dump may come from another machine. They are part
+/// of the kernel's interface on both architectures. Source: signal(7); sigaction(2), "The si_code field"; Linux
+/// include/uapi/asm-generic/errno-base.h.
 package enum SignalTable {
   /// A class of signals: its letter in a row.
   package enum Class: UInt8, CaseIterable, Sendable {
@@ -13,13 +13,13 @@ package enum SignalTable {
     case fault = 0x66  // f
     /// The handler captures it unless the program says otherwise.
     case captured = 0x63  // c
-    /// The handler captures it if the program says so.
+    /// The handler captures the signal if the program requests it.
     case capturedIfAsked = 0x61  // a
     /// The kernel sends it for an event, with a code above 0 or as the process's own.
     case kernelEvent = 0x6B  // k
-    /// People and supervisors end a process by it, or the end of a reader does.
+    /// A signal that asks a process to end, or SIGPIPE.
     case endRequest = 0x65  // e
-    /// An event that a program may handle, and that a thread of ours leaves to the program's threads.
+    /// An event that a program may handle, and that the package's threads leave to the program's threads.
     case programEvent = 0x70  // p
     /// Stops a process and continues it.
     case jobControl = 0x6A  // j
@@ -30,7 +30,7 @@ package enum SignalTable {
   /// Lines of a signal's number, the letters of its classes (`-` for none), its name, and the names of its
   /// codes from 1 upwards.
   ///
-  /// One text: a choice among texts would be compiled to a jump table. Two more lines have no signal:
+  /// This is one text, because a choice among texts would be compiled to a jump table. Two more lines have no signal:
   /// `sentLine` the codes of sent ones from 0 downwards, `errnoLine` errnos.
   package static var text: StaticString {
     @_noLocks get {
@@ -77,7 +77,7 @@ package enum SignalTable {
   package static var sentLine: Int32 { @_noLocks get { 98 } }
   package static var errnoLine: Int32 { @_noLocks get { 99 } }
 
-  /// The signals of a class; bit n - 1 stands for signal n.
+  /// The signals of a class; bit n - 1 is signal n.
   @_noLocks
   package static func mask(_ wanted: Class) -> UInt64 {
     let text = text
@@ -102,7 +102,7 @@ package enum SignalTable {
     return mask
   }
 
-  /// The same as numbers, lowest first.
+  /// The numbers of the signals of a class, lowest first.
   package static func numbers(_ wanted: Class) -> [Int32] {
     let mask = mask(wanted)
     return (Int32(1)...31).filter { mask >> UInt64($0 - 1) & 1 == 1 }

@@ -2,19 +2,19 @@ internal import ProcessSnapshot
 
 /// The captured memory that goes into the file, in order.
 ///
-/// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's
-/// reader drops a list with overlaps, more than 4,096 regions or one of more than 64 MiB; so longer
-/// regions are cut into touching pieces, and where there are too many, the stacks go first: the
-/// crashing thread's, then the others', then the rest by address.
+/// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list
+/// with overlaps, with more than 4,096 regions or with one of more than 64 MiB. So longer regions are cut into
+/// adjacent pieces. If there are too many regions, the stacks have priority: the crashing thread's, then the others',
+/// then the rest by address.
 struct MemoryPlan {
   /// A part of one region of the snapshot.
   struct Piece {
     let region: Int
-    /// Bytes from the region's start.
+    /// The number of bytes from the region's start.
     let start: Int
     let count: Int
     let address: Address
-    /// Bytes from the start of the captured memory in the file; a multiple of 16.
+    /// The number of bytes from the start of the captured memory in the file; a multiple of 16.
     var offset: UInt64 = 0
 
     var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
@@ -26,7 +26,7 @@ struct MemoryPlan {
   let pieces: [Piece]
   /// The number of pieces that the file has no room for.
   let unlistedCount: Int
-  /// Bytes of the file that captured memory takes, padding included.
+  /// The number of bytes of the file that captured memory takes, padding included.
   let size: UInt64
 
   /// The most captured memory in one file, so that every offset fits 32 bits.
@@ -69,8 +69,7 @@ struct MemoryPlan {
     return selected.sorted().map { all[$0] }
   }
 
-  /// The place in the file of the bytes from an address on, and how many of `count` follow there;
-  /// nil if none do.
+  /// The file offset of the bytes at an address, and how many of `count` follow there; nil if none do.
   func location(of address: Address, count: Int) -> (offset: UInt64, count: Int)? {
     guard let index = Self.index(of: address, in: pieces),
       let start = pieces[index].range.offset(of: address)
@@ -88,8 +87,7 @@ struct MemoryPlan {
 extension ThreadSnapshot {
   /// The piece of the stack that the stack pointer is in, or else the next one above it.
   ///
-  /// The stack pointer of an overflow lies in the guard page, below everything that could be
-  /// captured.
+  /// After a stack overflow the stack pointer is in the guard page, below all memory that could be captured.
   var stackAtPointer: MemoryRegion? {
     guard let pointer = context?.stackPointer ?? stackPointer else { return stack.first }
     return stack.first { !$0.range.ends(atOrBelow: pointer) } ?? stack.first

@@ -3,23 +3,23 @@ internal import ProcessSnapshot
 
 /// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
-/// For readers that pass a minidump on, however large it is. Annotations of modules are not among it.
+/// It is for programs that forward minidumps of any size. Annotations of modules are not among it.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {
-  /// Nil where the minidump does not say.
+  /// Nil if the minidump does not show it.
   public let reportID: ReportID?
-  /// Nil where the minidump does not say.
+  /// Nil if the minidump does not show it.
   public let clientID: ReportID?
   /// The simple annotations; of two of one name the first counts.
   public let annotations: [String: String]
 
-  /// Bytes that are copied out of the file at most.
+  /// The number of bytes that are copied out of the file at most.
   private static let maximumSize = 64 << 20
 
-  /// Reads them; total on any bytes, in bounded memory.
+  /// Reads minidumps; never fails on any bytes, and uses bounded memory.
   ///
-  /// - Returns: nil if the file is no minidump; a missing or damaged stream is not an error.
+  /// - Returns: nil if the file is not a minidump; a missing or damaged stream is not an error.
   package init?(of bytes: DumpBytes) {
     guard let file = try? MinidumpFile(bytes, copying: Self.maximumSize) else { return nil }
     var decoder = MinidumpDecoder(file: file)

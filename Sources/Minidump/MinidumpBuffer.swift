@@ -13,11 +13,11 @@ struct MinidumpLocation {
 /// copied in here.
 struct MinidumpBuffer {
   private(set) var bytes: [UInt8] = []
-  /// Places of 32-bit offsets into the captured memory, whose own place in the file is known last.
+  /// The places of 32-bit offsets into captured memory, whose own offset in the file is known last.
   private var memoryReferences: [(position: Int, offset: UInt64)] = []
 
   var count: Int { bytes.count }
-  /// The offset in the file at which the next byte goes.
+  /// The file offset of the next byte.
   var rva: UInt32 { UInt32(truncatingIfNeeded: bytes.count) }
 
   mutating func append(_ value: some FixedWidthInteger) { bytes.append(littleEndian: value) }
@@ -35,7 +35,7 @@ struct MinidumpBuffer {
     bytes += repeatElement(0, count: max(count, 0))
   }
 
-  /// Appends the place of captured memory, `offset` bytes from where that starts.
+  /// Appends the offset of captured memory, `offset` bytes after its start.
   mutating func appendMemoryReference(_ offset: UInt64) {
     memoryReferences.append((bytes.count, offset))
     append(UInt32(0))
@@ -52,12 +52,12 @@ struct MinidumpBuffer {
     }
   }
 
-  /// The place of what was appended since.
+  /// The place of the bytes that were appended since.
   func location(from start: UInt32) -> MinidumpLocation {
     MinidumpLocation(size: rva &- start, rva: start)
   }
 
-  /// Appends a whole stream and says where it is.
+  /// Appends a whole stream and returns its place.
   mutating func appendStream(_ contents: [UInt8]) -> MinidumpLocation {
     align(to: 4)
     let start = rva
@@ -65,7 +65,7 @@ struct MinidumpBuffer {
     return location(from: start)
   }
 
-  /// Appends a 32-bit count, then the entries, and says where they are.
+  /// Appends a 32-bit count and the entries, and returns their place.
   mutating func appendList<Element>(
     _ elements: [Element], entry: (inout MinidumpBuffer, Element) -> Void
   ) -> MinidumpLocation {

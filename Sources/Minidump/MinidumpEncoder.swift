@@ -9,7 +9,7 @@ struct MinidumpEncoder {
   private(set) var modules: [ModuleSnapshot] = []
   let plan: MemoryPlan
   var buffer = MinidumpBuffer()
-  /// The place of the crashing thread's context, at which the exception stream points too.
+  /// The place of the crashing thread's context, to which the exception stream points too.
   var crashedContext: MinidumpLocation?
 
   private typealias Stream = (
@@ -30,8 +30,7 @@ struct MinidumpEncoder {
     countUnlisted()
   }
 
-  /// Counts what the limits of the lists leave out; where the snapshot was cut once before, the
-  /// larger count stays.
+  /// Counts entries that the limits of the lists leave out; if the snapshot was cut before, the larger count stays.
   private mutating func countUnlisted() {
     func count(_ unlisted: Int, _ known: UInt64?) -> UInt64? {
       unlisted > 0 ? max(UInt64(unlisted), known ?? 0) : known

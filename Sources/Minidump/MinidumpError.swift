@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// The reason why a minidump could not be written, or a file is no minidump.
+/// The reason why a minidump could not be written, or why a file is not a minidump.
 public struct MinidumpError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
     /// The file cannot be written; `errno` says why.
     public static let cannotWrite = Code(text: "the minidump could not be written")
-    /// The contents come to more than a 32-bit file offset reaches.
+    /// The contents are larger than a 32-bit file offset can address.
     public static let tooLarge = Code(text: "the minidump would be larger than 4 GiB")
     /// The file is shorter than a header or does not start with one.
     public static let notAMinidump = Code(text: "not a minidump")
@@ -19,7 +19,7 @@ public struct MinidumpError: Error, Sendable, Equatable, CustomStringConvertible
   public let code: Code
   /// The operation that failed, or the value that was found.
   public let context: String
-  /// The system's error number; 0 where the system reported none.
+  /// The system's error number; 0 if the system reported none.
   public let errno: Int32
 
   init(_ code: Code, _ context: String, errno: Int32 = 0) {

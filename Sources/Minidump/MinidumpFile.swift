@@ -4,9 +4,9 @@ internal import ProcessSnapshot
 /// The bytes of a minidump and its directory: every offset and length from the file is checked
 /// here, once.
 struct MinidumpFile {
-  /// Entries taken from one list at most; the largest real processes stay below.
+  /// The most entries that are read from one list; the largest real processes have fewer.
   static let maximumEntries = 1 << 16
-  /// Bytes of one string at most; a path of Linux has 4,096.
+  /// The most bytes of one string; a path on Linux has 4,096.
   static let maximumStringSize: UInt64 = 1 << 16
 
   let bytes: DumpBytes
@@ -16,7 +16,7 @@ struct MinidumpFile {
   let timeStamp: UInt32
   /// Notes of what was left out, and why.
   private(set) var damage: [String] = []
-  /// Bytes that may still be copied out of the file: a hostile one points at the same bytes again
+  /// The number of bytes that may still be copied out of the file: a hostile one points at the same bytes again
   /// and again.
   private var copyBudget: Int
 
@@ -91,7 +91,7 @@ struct MinidumpFile {
     spend(range.count) ? bytes.slice(range).map(Array.init) : nil
   }
 
-  /// Takes captured memory; the number of times that the same bytes may be taken is limited too.
+  /// Reads captured memory; how often the same bytes may be read is limited too.
   mutating func take(_ range: Range<Int>) -> CapturedBytes? {
     spend(range.count) ? CapturedBytes(of: bytes, range) : nil
   }
@@ -124,7 +124,7 @@ struct MinidumpFile {
     return (0..<count).map { start + $0 * size }
   }
 
-  /// A MINIDUMP_STRING; nil where it is damaged.
+  /// Reads a MINIDUMP_STRING; nil if it is damaged.
   ///
   /// Invalid UTF-16 is replaced by U+FFFD.
   mutating func string(at rva: UInt64) -> String? {

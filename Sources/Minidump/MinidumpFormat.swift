@@ -30,7 +30,7 @@ enum MinidumpFormat {
   /// its size.
   static let dsoDebugSize = 40
   static let linkMapSize = 24
-  /// The same as the rust-minidump family lays them out, without padding.
+  /// The structure in the layout of the rust-minidump family, without padding.
   static let packedDsoDebugSize = 36
   static let packedLinkMapSize = 20
 
@@ -72,8 +72,7 @@ enum MinidumpFormat {
   static let amd64Integer: UInt32 = 0x2
   static let amd64Segments: UInt32 = 0x4
   static let amd64FloatingPoint: UInt32 = 0x8
-  /// Without any of these, as Breakpad writes it on macOS, a context has the control and integer
-  /// registers.
+  /// A context with none of these flags, as Breakpad writes it on macOS, has the control and integer registers.
   static let amd64Parts: UInt32 = 0x1F
 
   /// The parts of MDRawContextARM64 that are present.
@@ -85,8 +84,7 @@ enum MinidumpFormat {
   static let arm64FloatingPoint: UInt32 = 0x4
   static let arm64Parts: UInt32 = 0xF
   static let arm64ContextSize = 912
-  /// The same up to the floating-point state, as Crashpad writes it for a process without debug
-  /// registers.
+  /// The context up to the floating-point state, as Crashpad writes it for a process without debug registers.
   static let arm64ContextWithoutDebugSize = 792
   static let arm64OldContext: UInt64 = 0x8000_0000
   static let arm64OldContextSize = 796
@@ -116,6 +114,6 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let linuxDsoDebug = MinidumpStreamType(rawValue: 0x4767_000A)
   /// Crashpad's, "CP".
   static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)
-  /// Ours, "PM": the whole snapshot but its memory, `ProcessSnapshot.encoded()`.
+  /// This package's stream, "PM": the whole snapshot except its memory, `ProcessSnapshot.encoded()`.
   static let postmortemDump = MinidumpStreamType(rawValue: 0x504D_0003)
 }

@@ -1,19 +1,18 @@
 package import IntermediateDump
 public import ProcessSnapshot
 
-/// Reads minidumps: ours, and those of Breakpad and Crashpad for Linux.
+/// Reads minidumps of this package, and those of Breakpad and Crashpad for Linux.
 public enum MinidumpReader {
-  /// Makes a snapshot of everything that a minidump tells.
+  /// Makes a snapshot of everything in a minidump.
   ///
-  /// Total on any bytes, in memory bounded by a few times their count. A stream that is damaged is
-  /// left out, or its readable entries are taken, and `capture.damage` says so. Values that a
-  /// foreign writer did not record stay nil. One of ours gives the snapshot it was written from, except
-  /// what the limits of the format cut off.
+  /// Total on any bytes, in memory bounded by a few times their count. A damaged stream is left out, or only its
+  /// readable entries are used, and `capture.damage` notes it. Values that a foreign writer did not record stay nil.
+  /// A minidump of this package gives the snapshot that it was written from, except for parts that the limits of the
+  /// format cut off.
   ///
   /// - Parameter bytes: the whole file.
   /// - Returns: the snapshot. A missing stream is not an error.
-  /// - Throws: `MinidumpError` only where nothing can be kept: `notAMinidump`, or
-  ///   `unsupportedArchitecture`.
+  /// - Throws: `MinidumpError` only if nothing can be used: `notAMinidump`, or `unsupportedArchitecture`.
   public static func snapshot(of bytes: [UInt8]) throws(MinidumpError) -> ProcessSnapshot {
     try snapshot(of: DumpBytes(bytes))
   }
@@ -28,9 +27,9 @@ public enum MinidumpReader {
 struct MinidumpDecoder {
   var file: MinidumpFile
   var snapshot = ProcessSnapshot(architecture: .x86_64)
-  /// The path of the file's first module; nil where it has none.
+  /// The path of the file's first module; nil if it has none.
   var mainModulePath: String?
-  /// For each entry of the file's module list the place of its module in the snapshot.
+  /// The index in the snapshot of each module in the file's module list.
   var moduleIndices: [Int] = []
   /// The modules' own annotations, in the file's order.
   var moduleAnnotations: [ModuleAnnotations] = []
@@ -48,9 +47,9 @@ struct MinidumpDecoder {
     return snapshot
   }
 
-  /// Reads our own stream: the whole snapshot as an intermediate dump, without memory.
+  /// Reads this package's own stream: the whole snapshot as an intermediate dump, without memory.
   ///
-  /// - Returns: nil for a foreign minidump, and where the stream is damaged, which is noted.
+  /// - Returns: nil for a foreign minidump, and if the stream is damaged, which is noted.
   private mutating func decodePostmortemDump() -> ProcessSnapshot? {
     guard let bytes = file.copy(.postmortemDump) else { return nil }
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else {
@@ -80,7 +79,7 @@ struct MinidumpDecoder {
     snapshot.memory = MemorySnapshot(joining: listed + snapshot.threads.flatMap(\.stack))
   }
 
-  /// Reads process and system: rounded or composed values, good enough if there are no others.
+  /// Reads process and system: rounded or composed values, used only if there are no others.
   private mutating func decodeDescriptions() {
     decodeSystemInfo()
     decodeMiscInfo()

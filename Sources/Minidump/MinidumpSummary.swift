@@ -1,17 +1,17 @@
 package import IntermediateDump
 
-/// The first part of our own stream of a minidump: who crashed and when, without reading memory.
+/// The first part of this package's stream in a minidump: the program and time of the crash, read without memory.
 package enum MinidumpSummary {
-  /// Bytes of the stream that are read; process and exception come first in it.
+  /// The number of bytes of the stream that are read; process and exception come first in it.
   static let prefixSize = 256 << 10
-  /// Streams that are looked at.
+  /// The most streams that are examined.
   private static let maximumCount: UInt64 = 4096
 
   /// Finds the stream by three small reads.
   ///
-  /// - Parameter read: reads that many bytes at an offset, fewer where the file ends.
-  /// - Returns: the stream as far as it was read, hence torn where it is longer; nil for a
-  ///   foreign minidump, and for what is none.
+  /// - Parameter read: reads this many bytes at an offset, or fewer at the end of the file.
+  /// - Returns: the part of the stream that was read, which is torn if the stream is longer; nil for a foreign
+  ///   minidump and for other files.
   package static func document<Failure: Error>(
     read: (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]
   ) throws(Failure) -> IntermediateDumpDocument? {

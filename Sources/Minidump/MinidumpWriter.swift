@@ -5,10 +5,9 @@ public import ProcessSnapshot
 public enum MinidumpWriter {
   /// Writes a whole minidump into an empty file.
   ///
-  /// The signature in the header is written last, so a file that was left half written is never
-  /// taken for a minidump. The captured memory goes from the snapshot into the file without a copy.
-  /// Whatever exceeds the limits of Breakpad's reader (4,096 threads, 2,048 modules, 4,096 memory
-  /// regions) is left out, the crashing thread's last.
+  /// The signature in the header is written last, so an incomplete file is never treated as a minidump. The captured
+  /// memory goes from the snapshot into the file without a copy. Whatever exceeds the limits of Breakpad's reader
+  /// (4,096 threads, 2,048 modules, 4,096 memory regions) is left out, the crashing thread's last.
   ///
   /// - Parameters:
   ///   - snapshot: what to write; anything it lacks leaves its stream out or its field zero.

@@ -1,10 +1,10 @@
 internal import Synchronization
 
 extension OutcomeCounters {
-  /// As they are now.
+  /// The current numbers.
   package static var current: OutcomeCounters { counters.withLock { $0 } }
 
-  /// Counts one.
+  /// Adds one to a counter.
   package static func count(_ outcome: WritableKeyPath<OutcomeCounters, Int>) {
     counters.withLock { $0[keyPath: outcome] += 1 }
   }

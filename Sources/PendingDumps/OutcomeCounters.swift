@@ -12,7 +12,7 @@ public struct OutcomeCounters: Sendable, Equatable {
   public package(set) var written = 0
   /// Dumps that became whole reports.
   public package(set) var complete = 0
-  /// Dumps that became reports of what was left of them.
+  /// Torn dumps that became reports.
   public package(set) var torn = 0
   /// Runs without a dump that became reports of how they ended.
   public package(set) var ended = 0

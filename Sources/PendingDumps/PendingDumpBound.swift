@@ -1,23 +1,26 @@
 internal import Glibc
 package import IntermediateDump
 
-/// Keeps the files of earlier runs from filling the disk where no converter ever runs: a program that crashes each second writes a dump each second.
+/// Keeps the files of earlier runs from filling the disk if no converter runs: a program that crashes each second
+/// writes a dump each second.
 ///
-/// Ordinary code. It runs at each start, before the handler makes its own files. Each start lists a small
-/// directory; one start in `interval`, on average, lists one whose names do not fit in `DirectoryNames.window`. Counts and removes files
-/// of this process's user alone, or of the user that its files are given to: another one can neither
-/// use up the bound nor have root remove a dump. Files that cannot be looked at or removed stay.
+/// Ordinary code. It runs at each start, before the handler creates its own files. Each start lists a small
+/// directory; a directory whose names do not fit in `DirectoryNames.window` is listed, on average, by one start in
+/// `interval`. Only files of this process's user count and are removed; for root in another user's database, only
+/// that user's. So another user can neither use up the bound nor make root remove a dump. Files that cannot be
+/// examined or removed stay.
 package struct PendingDumpBound {
-  /// Bytes of finished dumps that stay, of all programs.
+  /// The most bytes of finished dumps that stay, of all programs together.
   ///
-  /// The newest stay; the newest one stays whatever its size.
+  /// The newest dumps stay; the newest one stays whatever its size is.
   static let maximumSize: Int64 = 128 << 20
-  /// Empty locked files of this program that stay, the newest: they tell how its runs ended.
+  /// The most empty locked files of this program that stay, the newest ones; a converter reads how a run ended from
+  /// each.
   ///
-  /// Each holds the preallocated blocks that it was made with.
+  /// Each takes the preallocated blocks that it was created with.
   static let maximumLeftovers = 64
 
-  /// One start in so many, on average, lists a large directory.
+  /// On average, one start in 64 lists a large directory.
   static let interval: UInt8 = 64
 
   private let directoryDescriptor: Int32
@@ -40,9 +43,9 @@ package struct PendingDumpBound {
   }
 
   /// - Parameters:
-  ///   - directory: the pending directory, just opened.
-  ///   - identifier: this program's.
-  ///   - host: the calling process's.
+  ///   - directory: the pending directory, just opened and not yet listed.
+  ///   - identifier: the identifier of this program.
+  ///   - host: the host identity of the calling process.
   package init(directory: borrowing Directory, identifier: String, host: HostIdentity) {
     directoryDescriptor = directory.descriptor
     self.identifier = identifier
@@ -50,7 +53,7 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True if the start with this report ID lists a directory of any size: the IDs are random.
+  /// True if the start with this report ID lists a directory of any size; the last byte of the random ID decides.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the bound.
@@ -77,14 +80,15 @@ package struct PendingDumpBound {
     boundSize(of: finished.sorted(by: File.isBefore))
     for file in leftovers.sorted(by: File.isBefore).dropFirst(Self.maximumLeftovers) {
       guard let name = PendingDumpName(fileName: file.name), name.identifier == identifier,
-        // Looked at once more after the verdict: until then its owner may have begun a dump.
+        // Its size is read again after the verdict, because its owner may have begun a dump until then.
         isOwnerDead(name), status(of: file.name)?.st_size == 0
       else { continue }
       remove(name)
     }
   }
 
-  /// A file with its date: where that is of a clock that was not set, the time of its last change.
+  /// A file with the date of its contents, or the date of its last change if the clock was not set when the contents
+  /// were written.
   private func file(_ name: String, _ status: stat) -> File {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let (written, changed) = (
@@ -99,7 +103,7 @@ package struct PendingDumpBound {
     return File(name: name, status: status, date: date, newness: date.newness(at: now))
   }
 
-  /// True if a name has nothing behind the report ID.
+  /// True if a name ends with the report ID.
   private func isFinished(_ name: String) -> Bool {
     guard let separator = name.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
     return name.utf8.distance(from: separator, to: name.utf8.endIndex) == 37
@@ -108,7 +112,7 @@ package struct PendingDumpBound {
   private func boundSize(of newestFirst: [File]) {
     var total: Int64 = 0
     for (index, file) in newestFirst.enumerated() {
-      // The blocks of holes are not there, and those beyond the end are given back.
+      // Holes take no blocks, and blocks beyond the end are released below.
       let size = min(max(0, Int64(file.status.st_size)), Int64(file.status.st_blocks) &* 512)
       total = total.addingReportingOverflow(size).partialValue
       if total > Self.maximumSize, index > 0 {
@@ -119,7 +123,7 @@ package struct PendingDumpBound {
     }
   }
 
-  /// Gives back the blocks that were preallocated and not needed.
+  /// Releases blocks that were preallocated and not used.
   private func releaseBlocks(of file: File) {
     guard PendingDumpName(fileName: file.name) != nil else { return }
     let descriptor = unsafe openat(
@@ -129,7 +133,7 @@ package struct PendingDumpBound {
     close(descriptor)
   }
 
-  /// True only where this kernel shows that the owner is dead: neither age nor another boot counts.
+  /// True only if this kernel shows that the owner is dead; neither age nor another boot counts.
   private func isOwnerDead(_ name: PendingDumpName) -> Bool {
     let path = "/proc/thread-self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
     guard
@@ -142,7 +146,7 @@ package struct PendingDumpBound {
     ).verdict.isDead
   }
 
-  /// The dump first: what is left without it is found and removed by the next conversion.
+  /// Removes the dump first: the next conversion removes a FIFO or run record without a dump.
   private func remove(_ name: PendingDumpName) {
     for role in [name.role, .fifo, .runRecord] {
       _ = unsafe unlinkat(directoryDescriptor, name.with(role: role).description, 0)

@@ -1,13 +1,13 @@
 package import IntermediateDump
 
-/// The name of a file in the pending directory: the program, the report that it becomes, and the right
-/// to touch it.
+/// The name of a file in the pending directory: says which program wrote it, which report it becomes, and which
+/// process may change it.
 ///
-/// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
-/// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>-<tid>.claimed`
-/// while a converter works on it (without the last three where it has no FIFO);
-/// `<identifier>@<uuid>.hang` while a hang lasts. A locked file has its owner's run record
-/// (`.run`) and FIFO (`.fifo`) next to it. The suffix is the whole lock: no kernel lock is ever held.
+/// A dump is `<identifier>@<uuid>.locked` while its owner may still write, and has no suffix once it is finished. It
+/// is `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>-<tid>.claimed` while a converter works
+/// on it; a converter without a FIFO leaves out the last three. The dump of a hang is `<identifier>@<uuid>.hang`
+/// while the hang lasts. A locked file and a hang's dump have their owner's run record (`.run`) and FIFO (`.fifo`)
+/// next to them. The suffix is the only lock: no kernel lock is ever held.
 package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The directory below the database that holds pending dumps.
   package static let directory = "pending-serialized-dumps"
@@ -18,29 +18,29 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   package enum Role: Sendable, Hashable {
     case finished
     case locked
-    /// Taken by a converter. The attempt is 1 for the first. Process ID and start time (in ticks) are the
-    /// converter's. The place is a digest of the boot, the PID namespace and the time namespace in which these two
-    /// are valid; 0 if it is not known.
+    /// Taken by a converter. Attempts count from 1. Process ID and start time (in clock ticks) are the converter's.
+    /// The place is a digest of the boot, the PID namespace and the time namespace in which these two are valid; 0 if
+    /// it is not known.
     ///
-    /// Process ID 0: the converter gave the dump back after that many failed attempts. The witness
-    /// tells of the converter where the process cannot be seen; nil for none.
+    /// Process ID 0 means that the converter gave the dump back after that many failed attempts. The witness shows
+    /// whether the converter lives if its process cannot be seen; nil if it has none.
     case claimed(
       attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32,
       witness: Witness? = nil)
     case runRecord
     case fifo
-    /// A whole dump of a hang that lasts. The owner removes it when the hang ends; other processes treat it like
-    /// a locked dump. It has a FIFO and a run record of its own.
+    /// A complete dump of a hang that still lasts. The owner removes it when the hang ends; other processes treat it
+    /// like a locked file. It has its own FIFO and run record.
     case hang
   }
 
-  /// A converter's FIFO, by which others see that it lives.
+  /// A converter's FIFO, which shows other processes that the converter lives.
   package struct Witness: Sendable, Hashable {
-    /// A digest of the boot in which the FIFO means anything; not 0.
+    /// A digest of the boot in which the FIFO was created; not 0.
     package let boot: UInt32
     /// The number in the FIFO's name.
     package let number: UInt64
-    /// The thread that works on the dump; 0 where nothing is known of it.
+    /// The thread that works on the dump; 0 if it is not known.
     package let thread: UInt32
 
     package init(boot: UInt32, number: UInt64, thread: UInt32 = 0) {
@@ -50,12 +50,12 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The program's identifier, of `[A-Za-z0-9._-]`.
+  /// The program's identifier: 1 to 128 characters of `[A-Za-z0-9._-]`.
   package let identifier: String
   package let reportID: ReportID
   package private(set) var role: Role
 
-  /// Nil if the identifier has a character that is not allowed, is empty, or is longer than 128.
+  /// Nil for an identifier that `isValidIdentifier` refuses.
   package init?(identifier: String, reportID: ReportID, role: Role) {
     guard Self.isValidIdentifier(identifier) else { return nil }
     self.identifier = identifier
@@ -63,7 +63,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
     self.role = role
   }
 
-  /// Reads a file name; nil for every name this type would not have made.
+  /// Reads a file name; nil for a name that this type would not write.
   package init?(fileName: String) {
     guard let separator = fileName.lastIndex(of: "@") else { return nil }
     let rest = fileName[fileName.index(after: separator)...]
@@ -72,7 +72,8 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       let role = Self.role(suffix: rest.dropFirst(36))
     else { return nil }
     self.init(identifier: String(fileName[..<separator]), reportID: reportID, role: role)
-    // A name in upper case or with leading zeros would be read, but not be found again.
+    // A name in upper case or with leading zeros can be read, but its file would not be found by the name that this
+    // type writes.
     guard self.description == fileName else { return nil }
   }
 
@@ -137,8 +138,8 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       && text.utf8.contains { $0 != UInt8(ascii: ".") }
   }
 
-  /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is
-  /// left.
+  /// Reduces any text to a valid identifier: replaces other characters by "-", and returns "program" if the result is
+  /// not valid.
   package static func identifier(reducing text: String) -> String {
     var bytes = Array(text.utf8.prefix(128))
     for index in bytes.indices where !isAllowed(bytes[index]) { bytes[index] = UInt8(ascii: "-") }

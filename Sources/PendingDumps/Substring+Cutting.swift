@@ -1,5 +1,5 @@
 extension String {
-  /// The lines without their ends, none of them made before it is asked for.
+  /// The lines without line feeds, each created when it is used.
   package var lazyLines: UnfoldSequence<Substring, Substring> {
     sequence(state: self[...]) { rest in
       rest.isEmpty ? nil : rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()
@@ -8,21 +8,21 @@ extension String {
 }
 
 extension Substring {
-  /// Takes what comes before the next byte of a value, and that byte, from the front; nil where there
-  /// is none.
+  /// Removes the text up to the next byte of a value, and that byte, and returns the text; nil if there is no such
+  /// byte.
   package mutating func cut(before byte: UInt8) -> Substring? {
     guard let end = utf8.firstIndex(of: byte) else { return nil }
     defer { self = self[utf8.index(after: end)...] }
     return self[..<end]
   }
 
-  /// Takes all of it.
+  /// Removes and returns all of the text.
   package mutating func cutAll() -> Substring {
     defer { self = "" }
     return self
   }
 
-  /// The word at a place, from 0, of those between blanks.
+  /// The word at a position, counted from 0; words are separated by blanks.
   func word(_ place: Int) -> Substring? {
     var rest = self
     var left = place

@@ -1,12 +1,11 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// The user namespace of this process.
+/// Checks which users the user namespace of this process contains.
 enum UserNamespace {
-  /// True for the number that stands for users outside this namespace.
+  /// True for the user ID that stands for all users outside this namespace.
   ///
-  /// Not in the first namespace, and not where the namespace has a user of that number itself: that is
-  /// a user as any other.
+  /// False in the first namespace, and in a namespace that has a user with that ID.
   ///
   /// Source: user_namespaces(7), "Unmapped user and group IDs".
   static func isOutside(_ user: UInt32) -> Bool {
@@ -16,7 +15,8 @@ enum UserNamespace {
     return !covers(map, user)
   }
 
-  /// - Parameter map: lines of the first user inside, the first one outside, and a count.
+  /// - Parameter map: the text of `/proc/self/uid_map`, whose lines have the first user inside, the first user
+  ///   outside, and a count.
   static func covers(_ map: String, _ user: UInt32) -> Bool {
     map.split(whereSeparator: \.isNewline).contains { line in
       let words = line.split(whereSeparator: \.isWhitespace).compactMap { UInt64(digits: $0) }
@@ -26,12 +26,12 @@ enum UserNamespace {
   }
 }
 
-/// A group of the system by name or number.
+/// Finds a group of the system by name or number.
 package enum SystemGroup {
-  /// Nil where there is none of that name.
+  /// The ID of a group; nil if no group has that name.
   ///
-  /// Read from `/etc/group`, by which a static executable finds groups too; of other sources of groups
-  /// give the number.
+  /// Names are looked up in `/etc/group`, which works in a static executable too. For a group from another source,
+  /// give its number.
   package static func number(_ text: String) -> UInt32? {
     if let number = UInt32(digits: text[...]), number != .max { return number }
     for line in SystemFile.text("/etc/group")?.split(whereSeparator: \.isNewline) ?? [] {

@@ -6,17 +6,17 @@ public import IntermediateDump
 extension Handler {
   /// Makes reports of the dumps that earlier runs of this program left in the database.
   ///
-  /// Takes tens of milliseconds a dump. Any number of threads and processes may call it at once:
-  /// each dump becomes one report. Takes this program's dumps first, then at most 20 that other
-  /// programs of the same database have finished. Uploads nothing.
+  /// It takes tens of milliseconds for each dump. Any number of threads and processes may call it at the same time:
+  /// each dump becomes one report. It converts this program's dumps first, then at most 20 finished dumps of other
+  /// programs in the same database. Uploads nothing.
   ///
   /// - Parameters:
   ///   - annotations: added to every report; they replace those of the same names.
   ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
   ///     while the build that crashed is still there; at most about 2 seconds a dump.
   ///   - userStreams: add streams to every report.
-  ///   - pruning: the limits of the database; reports beyond them are removed afterwards, whoever's
-  ///     they are and whether they were uploaded or not.
+  ///   - pruning: the limits of the database; reports beyond them are removed afterwards, of any program and whether
+  ///     they were uploaded or not.
   /// - Returns: a result for each dump, which prints as one line. A dump that failed is not an
   ///   error: it is tried again at the next call.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
@@ -32,9 +32,9 @@ extension Handler {
       storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning)
   }
 
-  /// The same for `async` code: works on a thread of its own, since it waits for the disk.
+  /// The same for `async` code: works on a separate thread, because it waits for the disk.
   ///
-  /// Goes on to its end where the task is cancelled. Other code calls the form that is not `async`.
+  /// Continues to its end if the task is canceled. Other code calls the form that is not `async`.
   @discardableResult
   public func processIntermediateDumps(
     annotations: [String: String] = [:], storingSymbols: Bool = true,
@@ -47,7 +47,7 @@ extension Handler {
     }
   }
 
-  /// Makes a report of one dump that `dumpWithoutCrash()` has left, at once.
+  /// Immediately makes a report of one dump of `dumpWithoutCrash()`.
   ///
   /// - Parameters:
   ///   - reportID: as `dumpWithoutCrash()` returned it.

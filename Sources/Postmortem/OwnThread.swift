@@ -1,11 +1,11 @@
 internal import CrashConverter
 internal import Glibc
 
-/// A thread for work that blocks, which must not take one of Swift's few.
+/// A thread for blocking work, which must not use one of Swift concurrency's few threads.
 enum OwnThread {
   typealias Work<Value: Sendable> = @Sendable () throws(CrashConverterError) -> Value
 
-  /// Runs work on a new thread; on this one where the system refuses it.
+  /// Runs work on a new thread, or on this one if the system refuses a new thread.
   static func run<Value: Sendable>(
     _ work: @escaping Work<Value>
   ) async throws(CrashConverterError) -> Value {

@@ -2,13 +2,13 @@ internal import CrashHandler
 
 /// Runs an asynchronous operation with a named value that reports show; see the other `withContext`.
 ///
-/// The operation runs where the caller does. Apart from the other: a program that links the module
-/// `CrashHandler` alone does not get the runtime of Swift concurrency by it.
+/// The operation runs in the caller's isolation. This is separate from the synchronous function, so that a program
+/// that links only `CrashHandler` does not need the runtime of Swift concurrency.
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes.
 ///   - value: text, in UTF-8.
-///   - operation: runs once, where the caller does.
+///   - operation: runs once, in the caller's isolation.
 /// - Returns: the operation's result.
 /// - Throws: the operation's error.
 ///

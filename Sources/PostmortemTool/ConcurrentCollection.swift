@@ -1,13 +1,13 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Collects the results of a function for pieces of `0..<count`, on several processors where there are
-/// thousands.
+/// Collects the results of a function for parts of `0..<count`, on several processors if there are thousands of
+/// elements.
 ///
-/// A report takes four system calls to look at, which are most of a list's time.
+/// Examining a report takes four system calls, which are most of a list's time.
 ///
 /// - Parameter body: called with pieces that together are all, on any thread.
-/// - Returns: all results; those of a piece in order, the pieces in none.
+/// - Returns: all results, in order within a part; the parts are in no order.
 func collectConcurrently<Result: Sendable>(
   _ count: Int, _ body: @Sendable (Range<Int>) -> [Result]
 ) -> [Result] {

@@ -4,7 +4,7 @@ internal import Minidump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A file that holds a crashed process: an intermediate dump, a minidump or a core file, told by its first bytes.
+/// A file with a crashed process: an intermediate dump, a minidump or a core file, recognized by its first bytes.
 struct CrashFile {
   let snapshot: ProcessSnapshot
   private let bytes: DumpBytes
@@ -52,8 +52,7 @@ struct CrashFile {
     }
   }
 
-  /// Throws if a part of the file could not be read until now, stacks and memory included: what was made
-  /// of the rest would say less than the file.
+  /// Throws if a part of the file, including stacks and memory, could not be read: the report would be incomplete.
   func checkReads() throws(ToolError) { try Self.checkReads(of: bytes, path) }
 
   private static func checkReads(of bytes: DumpBytes, _ path: String) throws(ToolError) {

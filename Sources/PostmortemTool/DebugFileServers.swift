@@ -14,7 +14,7 @@ internal import Stackwalk
 struct DebugFileServers {
   /// The most files that are requested for one report.
   private static let maximumModules = 32
-  /// Seconds for which the answer that there is no such file is believed.
+  /// The seconds for which the answer that a file does not exist is cached.
   private static let believed: Int64 = 600
 
   /// The cache.
@@ -22,7 +22,7 @@ struct DebugFileServers {
   private let urls: [String]
   private let download: FileDownload
 
-  /// - Returns: nil where no server is named, or there is no place for a cache.
+  /// - Returns: nil if no server is named, or there is no directory for a cache.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     let words = environment["DEBUGINFOD_URLS"]?.split(separator: " ").map(String.init) ?? []
     urls = words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
@@ -46,7 +46,7 @@ struct DebugFileServers {
       deadline: number("DEBUGINFOD_MAXTIME", or: 600))
   }
 
-  /// Gets the debug files of modules that frames of a report lie in and whose lines are not known.
+  /// Downloads the debug files of modules that have frames in a report and whose lines are not known.
   ///
   /// - Returns: true if there are files now that may name more.
   func fetch(for report: CrashReport) -> Bool {
@@ -60,7 +60,7 @@ struct DebugFileServers {
     return wanted.prefix(Self.maximumModules).count { fetch($0) } > 0
   }
 
-  /// - Returns: true if the file is there now.
+  /// - Returns: true if the file exists now.
   private func fetch(_ module: ModuleSnapshot) -> Bool {
     let folder = "\(directory)/\(module.buildID.hexadecimal)"
     let path = folder + "/debuginfo"

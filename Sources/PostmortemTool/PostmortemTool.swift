@@ -7,7 +7,7 @@ internal import Foundation
 struct PostmortemTool {
   static let version = PackageVersion.version
 
-  /// The subcommands in the order of help, by what a person wants of them.
+  /// The subcommands in the order of help, by purpose.
   static let groups: [(title: String, subcommands: [any Subcommand.Type])] = [
     ("Read reports", [ListCommand.self, ShowCommand.self, DebugCommand.self, StatsCommand.self]),
     (
@@ -71,8 +71,7 @@ struct PostmortemTool {
     try command.run(rest)
   }
 
-  /// Splits the subcommand's name off, and moves options of every subcommand that stand before it after
-  /// it.
+  /// Splits off the subcommand's name, and moves general options that precede it after it.
   private static func leading(_ words: [String]) throws -> (name: String?, words: [String]) {
     var rest = words[...]
     var moved: [String] = []

@@ -3,9 +3,9 @@ internal import Stackwalk
 
 /// Finds the source files that a report's debug information names.
 ///
-/// In directories that the caller names: by the longest end of the path that is there, so that a
-/// checkout at another place serves. Files outside them are not read, whatever a report says: its paths
-/// are as little to be trusted as its memory.
+/// Searches directories that the caller names for the longest suffix of the path that exists there, so that a
+/// checkout at another place can be used. Files outside these directories are not read, whatever a report says,
+/// because its paths cannot be trusted.
 struct SourceFinder {
   /// These must exist.
   let directories: [String]

@@ -2,9 +2,9 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import Stackwalk
 
-/// The symbol cache of this user: a directory of small files, of which the oldest are removed.
+/// The symbol cache of this user: a directory of small files; the oldest ones are removed.
 ///
-/// Used only where it, and the directory around it, are this user's alone to write.
+/// It is used only if no other user can write to it and its parent directory.
 final class SymbolCacheDirectory: SymbolStore {
   /// Set to turn the cache off, whatever its value.
   static let variable = "POSTMORTEM_NO_SYMBOL_CACHE"
@@ -13,7 +13,7 @@ final class SymbolCacheDirectory: SymbolStore {
 
   private let directory: Directory
 
-  /// Opens the directory; makes it, for this user alone, where it is missing.
+  /// Opens the directory; creates it, accessible to this user only, if it is missing.
   ///
   /// - Parameters:
   ///   - environment: has `XDG_CACHE_HOME`, or `HOME` for `~/.cache`.

@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 
 /// The failure of a command: a message for standard error, and an exit status.
 struct ToolError: Error, CustomStringConvertible {
-  /// Empty where the failure was printed already, as a result.
+  /// Empty if the failure was already printed as a result.
   let description: String
   let exitStatus: Int32
 
@@ -14,7 +14,7 @@ struct ToolError: Error, CustomStringConvertible {
 
   init(_ reason: String) { self.init(reason, exitStatus: 1) }
 
-  /// Names a file in front of the reason; both may hold any character.
+  /// Puts a file's name before the reason; both may contain any character.
   init(path: String, _ reason: some CustomStringConvertible, exitStatus: Int32 = 1) {
     self.init(
       "\(path.escapedForMessage): \(reason.description.escapedForMessage)", exitStatus: exitStatus)

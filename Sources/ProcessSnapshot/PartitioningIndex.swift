@@ -1,5 +1,5 @@
 extension RandomAccessCollection where Index == Int {
-  /// Finds by binary search where the elements begin that fulfil a predicate.
+  /// Finds by binary search the first element that fulfills a predicate.
   ///
   /// - Parameter predicate: false for all elements up to some index, true from there on.
   /// - Returns: that index; `endIndex` if no element fulfils it.
@@ -14,7 +14,7 @@ extension RandomAccessCollection where Index == Int {
     return low
   }
 
-  /// The element that holds an address, of some that are sorted and do not overlap; nil if none does.
+  /// The element that contains an address, among sorted elements that do not overlap; nil if none does.
   package func element(containing address: Address, by range: (Element) -> AddressRange) -> Element?
   {
     let index = partitioningIndex { range($0).start > address } - 1

@@ -1,8 +1,8 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// All of a dump that can be read map by map, in the order in which it is written: first what is read
-  /// of many dumps at once.
+  /// All parts of a dump that can be read map by map, in the order in which they are written: the parts that lists of
+  /// many dumps need come first.
   package static let mapFields = MapFields(
     ProcessSnapshot(architecture: .x86_64), beforeThreads + behindThreads)
 

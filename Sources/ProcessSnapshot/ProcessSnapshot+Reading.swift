@@ -1,11 +1,11 @@
 public import IntermediateDump
 
 extension ProcessSnapshot {
-  /// Reads everything that an intermediate dump tells, torn ones included.
+  /// Reads everything in an intermediate dump, also in a torn one.
   ///
-  /// Never fails and never traps: what is missing stays nil or empty. Damage of the document is
-  /// told in `capture`, it is not an error. Linear in the dump's size; the bytes of stacks and
-  /// memory are copied out of the document once or twice.
+  /// Never fails and never traps: what is missing stays nil or empty. Damage of the document is not an error;
+  /// `capture` notes it. Linear in the dump's size; the bytes of stacks and memory are copied out of the document
+  /// once or twice.
   ///
   /// - Parameter document: a parsed dump; its root map is read by the schema of
   ///   `IntermediateDumpKey`.
@@ -13,8 +13,8 @@ extension ProcessSnapshot {
     self.init(reading: document, memory: nil)
   }
 
-  /// - Parameter memory: the process's memory, for a document that says only where it is; nil for one
-  ///   that has the bytes.
+  /// - Parameter memory: the process's memory, for a document that has only its addresses; nil for a document that
+  ///   contains the bytes.
   package init(reading document: IntermediateDumpDocument, memory known: MemorySnapshot?) {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
@@ -42,8 +42,7 @@ extension ProcessSnapshot {
     }
   }
 
-  /// Reads only who it was, when it ended and by what: nothing that a number of the dump says where
-  /// it is.
+  /// Reads only the identity of the process, and the time and cause of its end; follows no offset in the dump.
   package init(summarizing document: IntermediateDumpDocument) {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
@@ -65,7 +64,7 @@ extension ProcessSnapshot {
       .modules(of: root.elements(.modules))
   }
 
-  /// The parts of the crashing thread, of which the first has the registers and the top of the stack.
+  /// The parts of the crashing thread; the first one has the registers and the top of the stack.
   private func crashingThread(_ root: IntermediateDumpMap) -> IntermediateDumpMap? {
     let maps = root.maps(.crashingThread)
     let id = maps.first?.unsigned(.threadID)
@@ -107,8 +106,9 @@ extension ProcessSnapshot {
     exception = known
   }
 
-  /// Ends stacks at the top of those below them in the same mapping, which libc's control blocks are at:
-  /// stacks whose guards lie within them (glibc 2.42) share a mapping with their neighbors.
+  /// Cuts stacks that share a mapping with neighbors, as in glibc 2.42, whose guard regions are inside the stacks.
+  ///
+  /// libc's control blocks are at the tops of the stacks.
   private mutating func separateStacks() {
     let tops = threads.compactMap { $0.threadPointer?.alignedDown(to: 4096).adding(4096) }.sorted()
     for index in threads.indices {

@@ -1,9 +1,9 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// Bytes of XSAVE areas that are written at most, those of the first threads.
+  /// The number of bytes of XSAVE areas that are written at most, those of the first threads.
   private static var extendedStateLimit: Int { 8 << 20 }
-  /// Bytes of the maps file in one property.
+  /// The number of bytes of the maps file in one property.
   private static var chunkSize: Int { 1 << 20 }
 
   /// The whole snapshot as an intermediate dump, additions of the converter included, except for the bytes

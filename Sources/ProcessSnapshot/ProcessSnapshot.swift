@@ -1,7 +1,6 @@
 public import IntermediateDump
 
-/// A crashed process as far as a dump tells: the neutral model between what was captured and what
-/// is shown.
+/// The contents of a dump as values, independent of the file format and of how reports show them.
 ///
 /// Built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader.
 /// Everything that a dump may lack is optional or empty; nil means unknown, never zero.
@@ -14,22 +13,22 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   public var architecture: Architecture
   public var reportID: ReportID?
-  /// The digest of the intermediate dump that the report was made from (`DumpDigest`); nil if
-  /// there was none, or it is not known.
+  /// The digest of the intermediate dump that the report was made from (`DumpDigest`); nil if there was no dump or
+  /// its digest is not known.
   package var dumpDigest: UInt64?
   public var clientID: ReportID?
   public var process = ProcessDescription()
   public var system = SystemDescription()
   /// Nil for a dump torn before its exception; of a dump without a crash it has the thread only.
   public var exception: ExceptionSnapshot?
-  /// In the order of the dump; the crashing thread first in ours.
+  /// The threads in the order of the dump; dumps of this package have the crashing thread first.
   public var threads: [ThreadSnapshot] = []
   /// Sorted by base address.
   public var modules: [ModuleSnapshot] = []
   /// Sorted by address; from `/proc/self/maps` or the minidump's equivalent.
   public var mappings: [MemoryMapping] = []
   public var memory = MemorySnapshot()
-  /// The dynamic linker's own list; nil for a static executable, and where it was not captured.
+  /// The dynamic linker's own list; nil for a static executable, and if it was not captured.
   public var linkMap: LinkMap?
   /// The annotations given when the handler was started, by name; of a minidump of others
   /// all that it has.
@@ -37,9 +36,9 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// The annotations given to the converter, by name.
   public var addedAnnotations: [String: String] = [:]
   public var capture = CaptureQuality()
-  /// Names and lines that were stored with the report; nil where none were.
+  /// Names and lines that were stored with the report; nil if none were.
   public var storedSymbols: StoredSymbols?
-  /// Nil where the crash ended the process and was its first.
+  /// Nil if the crash ended the process and was its first.
   public var survival: Survival?
 
   /// The C++ exception that was caught last when the process aborted; nil for none.
@@ -49,7 +48,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// The throws of errors: the last of the crashing thread, then of others, newest first.
   public var recordedThrows: [ThrowSnapshot] = []
 
-  /// Nil for a crash: why the dump was taken where nothing crashed.
+  /// The request of a dump without a crash; nil for a crash.
   public var request: DumpRequest?
 
   /// The annotations, breadcrumbs and attachments of the running program.
@@ -57,7 +56,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Streams that the converter adds to the minidump; empty in a snapshot that was read.
   public var userStreams: [UserStream] = []
 
-  /// The end of a run that was not captured; there is little else then.
+  /// The end of a run without a dump; such a report has few other facts.
   public var end: RunEnd?
 
   public init(architecture: Architecture) {
@@ -88,8 +87,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// The values that count, by name.
   public var annotations: [String: String] { countingAnnotations.compactMapValues(\.text) }
 
-  /// The thread the exception names; nil where there is no exception, or its thread was not
-  /// captured.
+  /// The thread of the exception; nil if there is no exception or its thread was not captured.
   public var crashedThread: ThreadSnapshot? {
     guard let id = exception?.threadID else { return nil }
     return threads.first { $0.id == id }

@@ -2,14 +2,14 @@ package import IntermediateDump
 package import ProcessSnapshot
 
 extension ProcessSnapshot {
-  /// The same without what a report of this privacy may not hold; never less strict than the dump is.
+  /// The snapshot without data that a report of this privacy may not contain; never less strict than the dump's
+  /// privacy.
   ///
   /// The one way from a full report to a private one: before minidump, text, JSON and HTML are made.
   ///
   /// - Parameters:
-  ///   - privacy: what is asked for.
-  ///   - symbols: reads unwind tables, by which the frames are found that stand for memory; nil for frames
-  ///     that are found without.
+  ///   - privacy: the requested privacy.
+  ///   - symbols: reads unwind tables, to find the frames that replace memory; nil to find frames without them.
   package func keeping(_ privacy: ReportPrivacy, symbols: SymbolSource?) -> ProcessSnapshot {
     let privacy = max(privacy, process.privacy ?? .full)
     guard privacy > .full else { return self }
@@ -22,15 +22,16 @@ extension ProcessSnapshot {
 
   /// The snapshot without memory; each thread keeps the frames that are found in it.
   ///
-  /// - Parameter symbols: names them; nil for none.
+  /// - Parameter symbols: names the frames; nil for no names.
   package func withoutMemory(symbols: SymbolSource?) -> ProcessSnapshot {
     var snapshot = self
     snapshot.leaveOutMemory(symbols)
     return snapshot
   }
 
-  /// The frames of a dump that knows neither mappings nor modules: nothing tells their addresses from
-  /// secrets there but that the walk finds them.
+  /// The frames of a dump without mappings and modules.
+  ///
+  /// There, only the stack walk distinguishes their addresses from secrets.
   private func framesWithoutCode() -> [Address] {
     guard mappings.isEmpty, modules.isEmpty else { return [] }
     let walker = Stackwalker(snapshot: self, symbols: nil)

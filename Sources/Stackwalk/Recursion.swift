@@ -2,14 +2,14 @@ internal import ProcessSnapshot
 
 /// Part of a stack in which the same few functions call each other in turn.
 public struct Recursion: Sendable, Equatable {
-  /// Functions that take turns; 1 for a function that calls itself.
+  /// The number of functions that call each other in turn; 1 for a function that calls itself.
   public var period: Int
-  /// Frames further in, inlined calls not counted.
+  /// The number of frames farther in, without inlined calls.
   public var first: Int
-  /// Frames that were walked in it.
+  /// The number of walked frames of the recursion.
   public var count: Int
-  /// Estimated count of frames in a part of the stack that the dump left out, by their mean size;
-  /// nil unless the recursion continues beyond such a part.
+  /// The estimated number of frames in a part of the stack that the dump left out, from their mean size; nil unless
+  /// the recursion continues beyond such a part.
   public var estimatedInGap: Int?
 
   public init(period: Int, first: Int, count: Int, estimatedInGap: Int? = nil) {
@@ -22,13 +22,13 @@ public struct Recursion: Sendable, Equatable {
 
 /// Finds the longest recursion among frames that are added one by one, in constant memory.
 ///
-/// Follows one period at a time. If a frame does not continue it, the frames before it are compared
-/// with themselves, shifted by each distance at which the same function stood.
+/// Follows one period at a time. If a frame does not continue the recursion, the frames before it are compared with
+/// themselves, shifted by each distance at which the same function occurs.
 struct RecursionFinder {
   static let longestPeriod = 32
-  /// Fewer rounds are no recursion.
+  /// Fewer rounds do not count as a recursion.
   private static let fewestRounds = 3
-  /// Frames that are remembered, enough for the fewest rounds of the longest period.
+  /// The number of frames that are remembered: enough for the fewest rounds of the longest period.
   private static let capacity = 128
 
   private struct Frame {
@@ -38,26 +38,26 @@ struct RecursionFinder {
 
   private struct Run {
     let period: Int
-    /// Frames, the first round included.
+    /// The number of frames, including the first round.
     var count: Int
     /// The stack pointer of the frame after the first round.
     let startPointer: Address
     var inGap: Int?
   }
 
-  /// A ring, in which frame number n stands at n modulo `capacity`.
+  /// A ring in which frame number n is at index n modulo `capacity`.
   private var latest: [Frame] = []
   private var position = 0
   private var run: Run?
   private(set) var best: Recursion?
 
-  /// The frame so many places before the next one.
+  /// The frame this many places before the next one.
   private func frame(_ distance: Int) -> Frame { latest[(position - distance) % Self.capacity] }
 
   /// Adds the next frame, innermost first.
   ///
   /// - Parameters:
-  ///   - function: the same for frames of the same function.
+  ///   - function: a number that is the same for frames of the same function.
   ///   - stackPointer: the frame's.
   ///   - isBehindGap: whether the dump left out the stack before it.
   mutating func add(function: Address, stackPointer: Address, isBehindGap: Bool) {
@@ -82,8 +82,8 @@ struct RecursionFinder {
       estimatedInGap: run.inGap)
   }
 
-  /// The run of the period by which most of the latest frames repeat those before them; of equal ones
-  /// that of the shortest period.
+  /// The period with which most of the latest frames repeat the frames before them, and the length of that run; the
+  /// shortest period if several are equal.
   private func longestRun(endingIn added: Frame) -> Run? {
     var longest: Run?
     var most = 0
@@ -106,7 +106,7 @@ struct RecursionFinder {
     return longest
   }
 
-  /// Continues a recursion after a gap, at whichever of its functions comes first there.
+  /// Continues a recursion after a gap, at the first of its functions there.
   private mutating func crossGap(to function: Address, _ stackPointer: Address) {
     guard let run, position > 0 else { return }
     let lastPointer = frame(1).stackPointer

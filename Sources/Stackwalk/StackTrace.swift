@@ -15,7 +15,7 @@ public struct StackTrace: Sendable, Equatable {
   }
 
   public var frames: [StackFrame] = []
-  /// Frames that were walked but are not in `frames`; calls inlined into them are not counted.
+  /// The number of frames that were walked but are not in `frames`, without calls inlined into them.
   public var omittedCount = 0
   /// The index in `frames` of the first one after the omitted ones.
   public var omittedAfter = 0
@@ -24,8 +24,7 @@ public struct StackTrace: Sendable, Equatable {
   /// The longest recursion on the stack, omitted frames included.
   public var recursion: Recursion?
   public var end: End = .noContext
-  /// The callers of the innermost asynchronous function; nil where there are none, or their memory
-  /// is not in the dump.
+  /// The callers of the innermost asynchronous function; nil if there are none or their memory is not in the dump.
   public var asyncCalls: AsyncCalls?
 
   public init() {}
@@ -42,7 +41,7 @@ public struct StackFrame: Sendable, Equatable {
   public var stackPointer: Address?
   /// An index into the snapshot's `modules`; nil for an address outside all of them.
   public var moduleIndex: Int?
-  /// The function; nil where nothing names it.
+  /// The function; nil if it has no name.
   public var symbol: FrameSymbol?
   /// The line of the instruction, or of the call that was inlined; nil without debug information.
   public var sourceLocation: SourceLocation?
@@ -76,7 +75,7 @@ public struct FrameSymbol: Sendable, Equatable {
   public var linkageName: String
   /// Demangled if it is Swift or C++, else the linkage name.
   public var name: String
-  /// Bytes from the function's start to the address; nil for an inlined function.
+  /// The number of bytes from the function's start to the address; nil for an inlined function.
   public var offset: UInt64?
 
   public init(linkageName: String, name: String, offset: UInt64?) {
@@ -100,7 +99,7 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
   public static let signalFrame = FrameTrust(rawValue: "signal-frame")
   /// The return address of a call without a frame yet: on top of the stack or in the link register.
   public static let returnAddress = FrameTrust(rawValue: "return-address")
-  /// The chain of saved frame pointers; lacks callers that keep none.
+  /// The chain of saved frame pointers, which lacks functions without frame pointers.
   public static let framePointer = FrameTrust(rawValue: "frame-pointer")
   /// A caller that left the stack by a tail call: inferred from the code between the frames around it.
   public static let tailCall = FrameTrust(rawValue: "tail-call")
@@ -120,7 +119,7 @@ public struct SourceLocation: Sendable, Hashable {
   public var file: String
   /// Counted from 1; nil for code without a line.
   public var line: Int?
-  /// Counted from 1; nil where it is not recorded.
+  /// The column, counted from 1; nil if it is not recorded.
   public var column: Int?
   /// True if the code has no line, and this is the last one before it in the same function, as
   /// debuggers show it.
@@ -136,7 +135,7 @@ public struct SourceLocation: Sendable, Hashable {
   }
 }
 
-/// The callers of an asynchronous function, which wait for it in memory of their task.
+/// The callers of an asynchronous function, whose state is in their task's memory.
 public struct AsyncCalls: Sendable, Equatable {
   /// The index of the awaited function in the trace's frames; nil if it is not listed.
   public var calleeIndex: Int?

@@ -11,9 +11,9 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
     public static let notAFile = Code(text: "is not a regular file")
     /// Not a little-endian 64-bit ELF file, or one whose headers make no sense.
     public static let notELF = Code(text: "is not a 64-bit ELF file that can be read")
-    /// Its build ID is another than the dump's.
+    /// Its build ID differs from the dump's.
     public static let notTheSameBuild = Code(text: "is not the same build as in the dump")
-    /// Without a build ID, no file that belongs to it can be found.
+    /// The module has no build ID, so its files cannot be found.
     public static let noBuildID = Code(
       text: "has no build ID: have the linker make one (-Xlinker --build-id)")
     /// Neither a symbol table nor debug information.
@@ -24,7 +24,7 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
 
   public let code: Code
   public let path: String
-  /// 0 where no system call failed.
+  /// The error number; 0 if no system call failed.
   public let errno: Int32
 
   init(_ code: Code, path: String, errno: Int32 = 0) {

@@ -2,8 +2,8 @@ public import ProcessSnapshot
 
 /// Walks the stacks of a crashed process.
 ///
-/// Asks several methods for each frame's caller, in order of trust; each frame says which one
-/// answered. No contents of registers or memory make a method trap or run without bound.
+/// Finds each frame's caller by several methods, the most reliable first; each frame says which method found it. No
+/// contents of registers or memory make a method trap or run without bound.
 public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
@@ -17,7 +17,7 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
-  ///   - symbols: gives names and code; nil walks by what the dump itself holds, without names.
+  ///   - symbols: provides names and code; nil to walk with the dump's data only, without names.
   public init(snapshot: ProcessSnapshot, symbols: SymbolSource?) {
     process = UnwindProcess(snapshot: snapshot, symbols: symbols)
     self.symbols = symbols
@@ -47,7 +47,7 @@ public struct Stackwalker {
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
   ///   - head: the most innermost frames to keep, inlined calls not counted.
-  ///   - tail: the most outermost frames to keep, where there are more than `head`.
+  ///   - tail: the number of outermost frames to keep if there are more than `head`.
   ///   - runsTask: whether to look for callers of an asynchronous function.
   public func trace(
     of thread: ThreadSnapshot, head: Int, tail: Int, runsTask: Bool = false
@@ -89,7 +89,7 @@ public struct Stackwalker {
     return trace
   }
 
-  /// Names the return addresses of a recorded throw, without the runtime's functions that told of it.
+  /// Names the return addresses of a recorded throw, without the runtime's functions that reported it.
   ///
   /// - Returns: innermost first, with the calls inlined into each.
   package func frames(of record: ThrowSnapshot) -> [StackFrame] {
@@ -210,7 +210,7 @@ public struct Stackwalker {
     return .limit
   }
 
-  /// Passes frames that were found before, and whose memory is not in the report.
+  /// Returns frames that were found earlier and whose memory is not in the report.
   private func visitStored(_ stored: StoredStack, _ visit: (UnwindState) -> Bool) -> StackTrace.End
   {
     for frame in stored.frames {
@@ -265,8 +265,7 @@ public struct Stackwalker {
     return .unknown
   }
 
-  /// Checks that a caller's frame lies above its callee's; an interrupted one may be on another
-  /// stack.
+  /// Checks that a caller's frame is above its callee's; an interrupted frame may be on another stack.
   private func isProgress(from state: UnwindState, to caller: UnwindState) -> Bool {
     guard let old = state.registers.stackPointer, let new = caller.registers.stackPointer else {
       return false
@@ -283,7 +282,7 @@ public struct Stackwalker {
       trust: state.trust, stackPointer: state.registers.stackPointer)
   }
 
-  /// Names a frame and puts the calls inlined into it in front.
+  /// Names a frame, and adds the calls inlined into it before it.
   private func symbolicated(_ frame: StackFrame) -> [StackFrame] {
     var frame = frame
     guard let module = process.snapshot.module(containing: frame.lookupAddress) else {
@@ -304,7 +303,7 @@ extension FrameTrust {
 
   fileprivate var number: UInt8 { UInt8(clamping: Self.numbered.firstIndex(of: self) ?? 255) }
 
-  /// A number that this version does not know stands for the least trust.
+  /// A number that this version does not know counts as the least reliable method.
   fileprivate init(number: UInt8) {
     self = Int(number) < Self.numbered.count ? Self.numbered[Int(number)] : .scan
   }

@@ -20,7 +20,7 @@ final class TailCallFinder {
   }
 
   private static let maximumKnown = 1 << 14
-  /// Bytes of a function; a larger one is not searched.
+  /// The number of bytes of a function; a larger one is not searched.
   private static let maximumSize: UInt64 = 64 << 10
   /// Jumps of one chain, and those that are tried to find it.
   private static let (maximumLength, maximumTries) = (32, 1024)
@@ -35,8 +35,8 @@ final class TailCallFinder {
   /// - Parameters:
   ///   - returnAddress: after the call.
   ///   - callee: an address in the function of the frame below.
-  /// - Returns: the addresses after the jumps, innermost first; none where the call leads there
-  ///   itself, or where the way is not known.
+  /// - Returns: the addresses after the jumps, innermost first; none if the call leads there directly, or if the path
+  ///   is not known.
   func jumps(behind returnAddress: Address, to callee: Address) -> [Address] {
     chains.value(at: Pair(returnAddress: returnAddress, callee: callee)) {
       uncachedJumps(behind: returnAddress, to: callee)
@@ -116,7 +116,7 @@ final class TailCallFinder {
     }
   }
 
-  /// The jumps of a function to the starts of others; nil where one may lead anywhere.
+  /// The jumps of a function to the starts of others; nil if one may lead anywhere.
   private func tailJumps(of function: AddressRange, in module: ModuleSnapshot) -> [TailJump]? {
     jumps.value(at: function.start) {
       let size = function.byteCount

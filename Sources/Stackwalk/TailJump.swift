@@ -1,13 +1,13 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A jump that may leave a function for another one.
+/// A jump that may lead from a function to another one.
 struct TailJump: Equatable {
   /// The address after it.
   let end: Address
   let target: Address
 
-  /// Bytes of a call whose target is in its code.
+  /// The size of a call whose target is in its code.
   static var callSize: Int { 5 }
 
   /// The target of a direct call; nil for an indirect one.
@@ -32,7 +32,7 @@ struct TailJump: Equatable {
     }
   }
 
-  /// The direct jumps in a function's code; nil where an indirect one may lead anywhere.
+  /// The direct jumps in a function's code; nil if an indirect jump may lead anywhere.
   ///
   /// - Parameters:
   ///   - code: the whole function.
@@ -84,17 +84,17 @@ struct TailJump: Equatable {
 
 /// The length of one instruction of x86_64, and whether it jumps.
 ///
-/// Knows the instructions that compilers emit; others are none.
+/// Recognizes the instructions that compilers emit; ignores others.
 ///
 /// Source: Intel SDM volume 2, chapter 2 (instruction format) and appendix A (opcode maps).
 struct X86Instruction {
   enum Jump: Equatable {
     case none
-    /// With or without a condition, so many bytes from the end of the instruction.
+    /// A jump with or without a condition, by this many bytes from the end of the instruction.
     case direct(Int64)
-    /// To the address in a word at a fixed place.
+    /// A jump to the address in a word at a fixed place.
     case throughWord
-    /// To an address in a register, or in memory that registers name.
+    /// A jump to an address in a register, or in memory that registers point to.
     case indirect
   }
 
@@ -104,14 +104,14 @@ struct X86Instruction {
   private enum Operands {
     case none
     case immediate(Int)
-    /// A ModR/M byte with what belongs to it, then an immediate operand.
+    /// A ModR/M byte with its operands, then an immediate operand.
     case memory(Int)
   }
 
   private var hasOperandSize = false
   private var isWide = false
 
-  /// Nil for bytes that are none, or that end before it does.
+  /// Nil for bytes that are not an instruction, or that end before it does.
   init?(_ code: [UInt8], at start: Int) {
     var index = start
     func next() -> UInt8? {
@@ -214,7 +214,7 @@ struct X86Instruction {
     }
   }
 
-  /// Bytes of ModR/M, SIB and displacement.
+  /// The number of bytes of ModR/M, SIB and displacement.
   static func memoryOperandSize(_ code: [UInt8], _ index: Int) -> Int? {
     guard index < code.count else { return nil }
     let (mode, base) = (code[index] >> 6, code[index] & 7)

@@ -2,11 +2,11 @@ internal import CSignalSafe
 internal import CrashReportDatabase
 internal import ProcessSnapshot
 
-/// The user with whose rights the files are opened that a dump names.
+/// The user whose permissions apply when files named in a dump are opened.
 ///
-/// A dump is its owner's to write, so it must not have another user read files for it: nothing is
-/// copied for a dump that belongs to another user. Root's own dumps may come from a program
-/// that gave up root's rights after `startHandler`; those files are opened as the user that it had become.
+/// The owner of a dump can write any path into it, and must not make another user read files for it. So nothing is
+/// copied for a dump that belongs to another user. A dump of root's may come from a program that gave up root's
+/// permissions after `startHandler`. Its files are opened as the user that the program became.
 struct AttachmentReader {
   /// Nil for the converter's own; the failure says why no file is opened.
   private let rights: Result<DatabaseOwner?, CrashReportDatabaseError>

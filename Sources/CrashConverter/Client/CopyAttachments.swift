@@ -3,17 +3,16 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension DumpConversion {
-  /// Bytes that are kept of one file, and of all files of a report.
+  /// The number of bytes that are kept of one file, and of all files of a report.
   static let maximumAttachmentSize: Int64 = 4 << 20
   static let maximumAttachmentTotal: Int64 = 16 << 20
   /// Files of one report; a handler registers no more.
   static let maximumAttachments = 16
 
-  /// Copies the files that the program has named beside the report, and notes what became of each.
+  /// Copies the attachments that the program has named into the database, and notes the result for each.
   ///
-  /// - Throws: for an error that says nothing of the file, such as a lack of descriptors: the next
-  ///   attempt may copy it. The last attempt notes that too: the report matters more than what comes
-  ///   with it.
+  /// - Throws: for an error that says nothing of the file, such as a lack of descriptors: the next attempt may copy
+  ///   it. In the last attempt, a failed copy is only noted: the report is more important than its attachments.
   func copyAttachments(
     of snapshot: inout ProcessSnapshot, to reportID: ReportID, from reader: AttachmentReader,
     isLastAttempt: Bool

@@ -12,7 +12,7 @@ public struct CrashedProcess: Sendable {
   public var processID: UInt32? { snapshot.process.processID }
   /// The signal; nil for a dump without a crash.
   public var signal: Int32? { snapshot.exception?.signal }
-  /// The address of a fault; nil where the signal has none.
+  /// The address of a fault; nil if the signal has none.
   public var address: UInt64? { snapshot.exception?.address?.value }
   /// The program's annotations, by name.
   public var annotations: [String: String] { snapshot.annotations }

@@ -2,8 +2,8 @@ public import ProcessSnapshot
 
 /// The program's own code that adds a stream to a minidump when a dump is converted.
 ///
-/// For analysis that needs more than a crash can do: of a memory allocator's records that
-/// `ExtraMemory` kept, for example.
+/// It is for analysis that is not possible during a crash, for example of a memory allocator's records that
+/// `ExtraMemory` kept.
 ///
 /// Source: Crashpad `handler/user_stream_data_source.h`.
 public protocol UserStreamDataSource: Sendable {
@@ -12,9 +12,9 @@ public protocol UserStreamDataSource: Sendable {
   /// Called in ordinary code, on the thread that converts. A dump on which a converter has died
   /// before is converted without it.
   ///
-  /// - Parameter process: what the dump tells.
-  /// - Returns: nil for none. At most 16 MiB, 16 streams and 64 MiB for a report; a number of
-  ///   Microsoft, Breakpad, Crashpad or this package, and one that is there already, is refused.
+  /// - Parameter process: the crashed process, as the dump describes it.
+  /// - Returns: nil for none. A stream has at most 16 MiB, and a report at most 16 streams and 64 MiB of them. A
+  ///   stream is refused if its number belongs to Microsoft, Breakpad, Crashpad or this package, or is already used.
   /// - Throws: anything: the report is made without the stream, and says why.
   func stream(of process: CrashedProcess) throws -> UserStream?
 }

@@ -8,7 +8,7 @@ struct UserStreams {
 
   let sources: [any UserStreamDataSource]
 
-  /// Adds what they make to a snapshot, and why something was not added.
+  /// Adds the sources' streams to a snapshot, and the reasons for streams that were not added.
   func add(to snapshot: inout ProcessSnapshot) {
     let process = CrashedProcess(snapshot)
     var total = 0

@@ -2,29 +2,27 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// All that is known of a run that left an empty locked file, and the rules that tell from it how
-/// the run ended.
+/// All evidence of a run that left an empty locked file, and the rules that derive how the run ended.
 ///
-/// No evidence of an end against the program's will means no verdict: a report that says something
-/// false is worse than none.
+/// Without evidence that the program did not end itself there is no verdict: a false report is worse than none.
 struct EndEvidence: Sendable {
   /// The state of the owner's process ID now.
   enum Process: Sendable, Equatable {
-    /// Nothing: it no longer exists, or cannot be looked at.
+    /// The process no longer exists, or cannot be examined.
     case none
-    /// The same process runs another program.
+    /// The process has the same ID and start time, but runs another program.
     case replaced(by: String?)
-    /// It has ended and its parent has not asked yet: its wait status, where the kernel tells it.
+    /// The process has ended and its parent has not waited for it yet: its wait status, if the kernel shows it.
     case ended(waitStatus: Int32)
   }
 
   var record: RunRecord
   var process = Process.none
-  /// Nil where this host's boot cannot be told.
+  /// Nil if this host's boot ID cannot be read.
   var bootID: String?
   /// When this machine was started, nanoseconds since 1970.
   var bootTime: Int64?
-  /// The same counters, as this process sees them now.
+  /// The current values of the same counters.
   var machineKills: UInt64?
   /// The counts of the run's cgroup, if it still exists.
   var groupKills: UInt64?
@@ -38,8 +36,8 @@ struct EndEvidence: Sendable {
   /// Supervisors give this long at least before they kill; nanoseconds.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
-  /// The end of the run; nil where it ended by its own will, as it was asked to, or where nothing
-  /// shows that it did not.
+  /// The end of the run; nil if the process ended itself or ended as it was asked to, and if there is no evidence
+  /// against that.
   var verdict: RunEnd? {
     // Without its boot, it is unknown which of the machine's counts are from its time.
     guard let course = record.course, course.notes.end == nil, !record.bootID.isEmpty else {

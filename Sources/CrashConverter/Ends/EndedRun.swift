@@ -43,7 +43,7 @@ struct EndedRun: Sendable {
 }
 
 extension RunEnd {
-  /// The verdict on a process that lives, if it were killed now; nil if there were none.
+  /// The verdict on a living process if it were killed now; nil if there would be none.
   package init?(ifKilledNow record: RunRecord) {
     // It would be judged in this boot, whatever ID this process reads.
     var evidence = EndEvidence(record: record)
@@ -53,7 +53,7 @@ extension RunEnd {
   }
 }
 
-/// The end of a process as its parent has seen it.
+/// The end of a process that its parent has waited for.
 package struct ObservedEnd: Sendable {
   let processID: UInt32
   let startTime: UInt64
@@ -70,9 +70,9 @@ package struct ObservedEnd: Sendable {
 }
 
 extension PendingDirectory {
-  /// The end of the dead owner of an empty locked file; nil where nothing can be said of it.
+  /// The end of the dead owner of an empty locked file; nil if there is no verdict.
   ///
-  /// - Throws: where record or evidence cannot be read now: what is not known yet is not nothing.
+  /// - Throws: if record or evidence cannot be read now, because a later call may succeed.
   func endedRun(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> EndedRun? {
     guard let record = try runRecord(of: name), let course = record.course else { return nil }
     var evidence = EndEvidence(record: record)
@@ -97,9 +97,9 @@ extension PendingDirectory {
     return evidence.verdict.map { EndedRun(record: record, end: $0) }
   }
 
-  /// The run record beside a dump; nil where there is none or it is damaged.
+  /// The run record of a dump; nil if there is none or it is damaged.
   ///
-  /// - Throws: where the system does not say.
+  /// - Throws: if the system refuses to read it for a temporary reason.
   func runRecord(of name: PendingDumpName) throws(CrashReportDatabaseError) -> RunRecord? {
     do throws(CrashReportDatabaseError) {
       return RunRecord(

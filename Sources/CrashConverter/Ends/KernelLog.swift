@@ -2,12 +2,11 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The kernel's log, where it may be read: whether it says that a process was killed for want of
-/// memory.
+/// Searches the kernel's log, if it can be read, for processes that were killed because memory ran out.
 ///
 /// Source: Linux mm/oom_kill.c, __oom_kill_process; Documentation/ABI/testing/dev-kmsg.
 enum KernelLog {
-  /// The inode of the first PID namespace, whose process IDs the log has.
+  /// The inode of the first PID namespace, whose process IDs the log uses.
   ///
   /// Source: Linux include/linux/proc_ns.h, PROC_PID_INIT_INO.
   static let firstNamespace: UInt64 = 0xEFFF_FFFC
@@ -29,8 +28,8 @@ enum KernelLog {
     return false
   }
 
-  /// Times in nanoseconds and texts of the kills among the first 8,192 messages; none where the log
-  /// may not be read.
+  /// The times in nanoseconds and the texts of the kills among the first 8,192 messages; empty if the log may not be
+  /// read.
   private static func messages() -> [(time: Int64, text: String)] {
     let descriptor = unsafe open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {

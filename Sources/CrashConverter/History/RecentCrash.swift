@@ -1,14 +1,13 @@
 public import IntermediateDump
 
-/// One crash of a program, as far as a decision at its next start needs it.
+/// One crash of a program, with the facts that a decision at its next start needs.
 public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID
-  /// By the clock of that time; the last change of the dump where a torn one does not say.
+  /// The wall-clock time of the crash; the dump's last change if a torn dump lacks the time.
   public let crashTime: Timestamp
-  /// The time from `startHandler` to the crash, by a clock that nobody sets; nil where a torn dump
-  /// does not say.
+  /// The time from `startHandler` to the crash, by a monotonic clock; nil if a torn dump lacks it.
   public let uptime: Duration?
-  /// 11 for SIGSEGV, and so on; nil where a torn dump does not say.
+  /// The signal's number, such as 11 for SIGSEGV; nil if a torn dump lacks it.
   public let signal: Int32?
 
   /// One line for a log.

@@ -5,17 +5,16 @@ internal import ProcessSnapshot
 
 /// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
 ///
-/// For decisions at start-up: a program that crashed three times in a row within seconds of its
-/// launch may want to start without its plug-ins. A run that ended otherwise leaves nothing here.
-/// Reads the first part of each of its dumps and newest reports, a millisecond or two each; changes
-/// nothing. Any thread.
+/// It is for decisions at start-up: for example, a program that crashed three times in a row within seconds of its
+/// launch may start without its plug-ins. A run that ended otherwise leaves nothing here. Reads the first part of
+/// each of its dumps and newest reports, a millisecond or two each; changes nothing. Any thread.
 ///
 /// - Parameters:
-///   - path: the database's directory. A database that is not there has no crashes.
-///   - identifier: whose crashes; as given to `startHandler`.
+///   - path: the database's directory. A missing database has no crashes.
+///   - identifier: the program whose crashes are returned, as passed to `startHandler`.
 ///   - limit: how many at most.
-/// - Returns: each crash once, also while its dump is being processed. Dumps taken without a crash,
-///   reports of other programs, and what cannot be read are not among them.
+/// - Returns: each crash once, also while its dump is being processed. Leaves out dumps without a crash, reports of
+///   other programs, and unreadable files.
 /// - Throws: `CrashConverterError` if the database cannot be read.
 public func recentCrashes(
   database path: String, identifier: String, limit: Int = 20
@@ -39,9 +38,9 @@ public func recentCrashes(
 
 /// The source of earlier crashes.
 private enum CrashHistory {
-  /// Bytes of a dump that are read: all that comes before the other threads, by default.
+  /// The most bytes of a dump that are read; the default covers everything before the other threads.
   static let prefixSize = 4 << 20
-  /// Reports that are looked into at most, other programs' among them: the newest.
+  /// The most reports that are read, the newest first, including other programs' reports.
   static let reportLimit = 1000
 
   static func pending(
@@ -70,7 +69,7 @@ private enum CrashHistory {
     return crashes
   }
 
-  /// Nil for what has been removed meanwhile, and for what is no dump or report.
+  /// Nil for a file that was removed meanwhile, and for a file that is not a dump or report.
   private static func ifUsable<Value>(
     _ read: () throws(CrashReportDatabaseError) -> Value?
   ) throws(CrashReportDatabaseError) -> Value? {
@@ -111,9 +110,9 @@ private enum CrashHistory {
 }
 
 extension RecentCrash {
-  /// Takes what an intermediate dump, or a minidump's own copy of one, says of a crash of one program.
+  /// Reads a crash of one program from an intermediate dump, or from the copy of one in a minidump.
   ///
-  /// - Returns: nil where there was no crash, or another program's.
+  /// - Returns: nil if there was no crash, or another program crashed.
   init?(
     _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
     writtenAt time: Int64

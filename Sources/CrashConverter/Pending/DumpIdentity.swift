@@ -18,7 +18,9 @@ struct DumpIdentity {
   /// True if `known` is the digest that a report of this dump has.
   func matches(_ known: UInt64?) -> Bool { known == digest }
 
-  /// FNV-1a, of which the ID of a second dump with one report ID is made, in all versions.
+  /// FNV-1a.
+  ///
+  /// If two dumps have the same report ID, the second one's ID is made from this, in all versions.
   var byteDigest: UInt64 {
     var digest = DumpDigest()
     _ = bytes.forEachSlice(of: 0..<bytes.count) { digest.add($0) }
@@ -26,7 +28,7 @@ struct DumpIdentity {
   }
 }
 
-/// FNV-1a over words of eight bytes; a shift takes the upper bits of each product down.
+/// FNV-1a over words of eight bytes; a shift mixes the upper bits of each product into the lower ones.
 private struct WordDigest {
   private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   private var count: UInt64 = 0

@@ -2,13 +2,15 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Keeps a dump that could not be converted, to be tried again or to be looked at.
+/// Keeps a dump that could not be converted, for another attempt or for examination.
 extension PendingDirectory {
-  /// Attempts at a dump, the last of which sets it aside: when it fails, or without reading it where
-  /// the one before has ended its converter, by a trap, a kill or a hang that somebody ended.
+  /// The most attempts at a dump.
+  ///
+  /// The dump goes to quarantine when the last attempt fails, or without reading it if the attempt before ended its
+  /// converter by a trap, a kill or a hang.
   static let maximumAttempts: UInt32 = 3
-  /// Attempts in all, those included that ended with their converter by a crash elsewhere in it: that
-  /// may have come of the conversion all the same, as memory that is used up does.
+  /// The most attempts including those that ended because their converter crashed on another thread: the conversion
+  /// may have caused that too, for example by using up memory.
   static let maximumInterruptions: UInt32 = 30
 
   /// True if a claimed file is empty still.
@@ -16,7 +18,7 @@ extension PendingDirectory {
     (try directory.status(of: claim.name.description)?.size ?? 0) == 0
   }
 
-  /// Lets others, and this process later, try again.
+  /// Gives the dump back, so that other processes, and this one later, can try again.
   ///
   /// - Parameter countsAttempt: false if the dump had no part in the failure.
   func giveBack(_ claim: DumpClaim, countsAttempt: Bool) throws(CrashReportDatabaseError) {
@@ -30,8 +32,8 @@ extension PendingDirectory {
       claim.name.description, to: directory, free.description, replacing: true)
   }
 
-  /// Moves a dump, with its owner's run record, into the quarantine directory, and says why in a text
-  /// beside it.
+  /// Moves a dump with its owner's run record into the quarantine directory, and writes the reason into a text file
+  /// next to it.
   func quarantine(_ claim: DumpClaim, reason: String) throws(CrashReportDatabaseError) {
     let quarantine = try root.subdirectory(PendingDumpName.quarantineDirectory, create: true)
     let name = claim.name.with(role: .finished).description

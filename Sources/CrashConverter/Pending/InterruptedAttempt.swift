@@ -4,19 +4,18 @@ internal import PendingDumps
 
 /// Attempts that were cut off by a crash of the program that converts, on another thread.
 ///
-/// In a crash loop each start may convert what the one before left, and crash in the midst of it. A
-/// dump that had no part in that is not to be set aside for it.
+/// In a crash loop each start may convert the dump of the run before, and crash during the conversion. A dump that
+/// did not cause the crash must not go to quarantine for it.
 extension PendingDirectory {
-  /// Bytes of a dump in which its exception is found: the sections before it are short.
+  /// The bytes of a dump that contain its exception: the sections before it are short.
   private static let beginning = 64 << 10
 
-  /// True if a dump tells that a claim's converter crashed on another thread than the one that worked
-  /// on the claim.
+  /// True if a dump shows that a claim's converter crashed on a thread other than the one that worked on the claim.
   ///
-  /// The dump lies in this directory still: it is younger than what its process had claimed, and so is
-  /// converted after that. False if it no longer exists, or says nothing.
+  /// That dump is still in this directory: it is newer than the dumps that its process had claimed, and is converted
+  /// after them. False if it no longer exists, or says nothing.
   ///
-  /// - Throws: where the system does not say.
+  /// - Throws: if the system refuses to read it for a temporary reason.
   func crashedElsewhere(
     _ processID: UInt32, startTime: UInt64, _ witness: PendingDumpName.Witness?
   ) throws(CrashReportDatabaseError) -> Bool {
@@ -35,7 +34,7 @@ extension PendingDirectory {
     return false
   }
 
-  /// The thread of a dump's exception; nil where there is no dump, or none of a crash.
+  /// The thread of a dump's exception; nil if there is no dump, or it is not of a crash.
   private func crashedThread(of name: PendingDumpName) throws(CrashReportDatabaseError) -> UInt64? {
     let bytes: [UInt8]
     do throws(CrashReportDatabaseError) {

@@ -4,15 +4,15 @@ internal import PendingDumps
 
 /// The directory of pending dumps: decides which may be taken, and takes them.
 struct PendingDirectory: ~Copyable {
-  /// A file with a name of ours, as it was when the directory was listed.
+  /// A file with a name that `PendingDumpName` reads, with its status when the directory was listed.
   struct File: Sendable {
     let name: PendingDumpName
-    /// The failure where the system did not say: the file is there.
+    /// The status, or the failure to read it; the file exists in both cases.
     let status: Result<FileStatus, CrashReportDatabaseError>
 
-    /// In bytes; 0 where the system did not say.
+    /// The size in bytes; 0 if the status could not be read.
     var size: Int64 { (try? status.get().size) ?? 0 }
-    /// Nanoseconds since 1970; the newest where the system did not say.
+    /// The modification time in nanoseconds since 1970; the latest possible time if the status could not be read.
     var modificationTime: Int64 { (try? status.get().modificationTime) ?? .max }
   }
 
@@ -21,13 +21,13 @@ struct PendingDirectory: ~Copyable {
   let root: Directory
   let host: HostIdentity
   let isLocalFileSystem: Bool
-  /// The program whose dumps come first; nil if no one's do.
+  /// The program whose dumps come first; nil for no preference.
   let identifier: String?
   /// Nanoseconds since 1970.
   let now: Int64
-  /// The end of one process that the caller has waited for; nil where it has for none.
+  /// The end of a process that the caller has waited for; nil if there is none.
   let observedEnd: ObservedEnd?
-  /// The reason for which this host could not be looked at; nil where it could.
+  /// The error that kept the host's identity from being read; nil if it was read.
   private let hostFailure: CrashReportDatabaseError?
   /// The witness of the claims in this directory.
   private let witness = ClaimWitness()
@@ -62,8 +62,7 @@ struct PendingDirectory: ~Copyable {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
 
-  /// All files of ours; whatever has another name or is of a kind it should not be is not among
-  /// them.
+  /// All files with a name that `PendingDumpName` reads, except files of an unexpected kind.
   func files() throws(CrashReportDatabaseError) -> [File] {
     var files: [File] = []
     for fileName in try directory.names() {
@@ -80,8 +79,7 @@ struct PendingDirectory: ~Copyable {
     return files
   }
 
-  /// The dumps among the files, in the order in which they are to be taken: one's own first, the
-  /// oldest first.
+  /// The dumps among the files, in the order of conversion: this program's first, and the oldest first.
   func dumps(among files: [File]) -> [File] {
     files.filter {
       switch $0.name.role {
@@ -96,8 +94,8 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Nanoseconds since the latest of a file's dates, or else since its last change of any kind; 0 if all are
-  /// of a clock that was not set, and the age counts from now on.
+  /// Nanoseconds since the latest of a file's dates, otherwise since its last change of any kind; 0 if all come from
+  /// a clock that was not set, and then the age counts from now on.
   private func age(
     of name: PendingDumpName, _ status: FileStatus, since dates: [Int64]
   ) -> Int64 {
@@ -114,7 +112,7 @@ struct PendingDirectory: ~Copyable {
 
   /// Decides whether a locked file's owner may still write to it.
   ///
-  /// - Throws: where the system does not say what lies there.
+  /// - Throws: if the system refuses to show the files for a temporary reason.
   func ownerVerdict(_ file: File) throws(CrashReportDatabaseError) -> OwnerVerdict {
     if let hostFailure { throw hostFailure }
     let recordName = file.name.with(role: .runRecord).description
@@ -134,7 +132,7 @@ struct PendingDirectory: ~Copyable {
 
   // MARK: - Claims
 
-  /// Takes a dump if it is there to be taken.
+  /// Claims a dump, if it may be converted.
   func claim(_ file: File) throws(CrashReportDatabaseError) -> Taking {
     var attempt: UInt32 = 1
     var preceding = DumpClaim.Attempt.none
@@ -208,10 +206,10 @@ struct PendingDirectory: ~Copyable {
     return .taken(claim)
   }
 
-  /// True for an empty file of whose owner nothing can ever be said: it has no run record, which the
-  /// owner itself removes where it cannot note its end, and nobody holds its FIFO.
+  /// True for an empty file whose run can never get a verdict: its owner removed the run record because it could not
+  /// note its end, and no process holds its FIFO.
   ///
-  /// Should the owner live all the same, its crash makes a file under an ID of its own.
+  /// If the owner lives nevertheless, its crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     guard isLocalFileSystem, fifoProbe(name) == .noReader else { return false }
     return try directory.status(of: name.with(role: .runRecord).description) == nil
@@ -221,7 +219,7 @@ struct PendingDirectory: ~Copyable {
     .left(reason, until: still.map { now.addingReportingOverflow($0).partialValue })
   }
 
-  /// True if a finished dump of the same report lies beside an empty file: it tells of the end.
+  /// True if there is a finished dump with the same report ID, which reports the end.
   private func hasDump(beside name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     (try directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }
@@ -239,8 +237,8 @@ struct PendingDirectory: ~Copyable {
     try directory.remove(name.with(role: .runRecord).description)
   }
 
-  /// Removes the run records and FIFOs whose dump no longer exists: a process died between making or
-  /// removing the one and the other.
+  /// Removes the run records and FIFOs whose dump no longer exists, because a process died while it created or
+  /// removed its files.
   ///
   /// - Parameter files: those of this directory, listed at any time before.
   func removeOrphans(among files: [File]) {
@@ -248,7 +246,7 @@ struct PendingDirectory: ~Copyable {
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
       // A deleted one counts as not held.
-      if ClaimWitness.isLeft(file.name, in: directory.descriptor) {
+      if ClaimWitness.isAbandoned(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue
       }
@@ -268,8 +266,8 @@ struct PendingDirectory: ~Copyable {
 
   /// True for a run record or FIFO of a dead owner that has no dump.
   ///
-  /// An owner makes its FIFO, then its run record, then its dump. So the record of a dead one says that
-  /// no dump will come; without a record nobody knows whose the FIFO is.
+  /// An owner makes its FIFO, then its run record, then its dump. So the record of a dead owner without a dump shows
+  /// that no dump will come. Without a record, the FIFO's owner is not known.
   private func isOrphan(_ file: File) throws(CrashReportDatabaseError) -> Bool {
     let status = try file.status.get()
     let age = age(of: file.name, status, since: [status.changeTime])
@@ -282,10 +280,10 @@ struct PendingDirectory: ~Copyable {
 /// The outcome of an attempt to take a dump.
 enum Taking: Sendable {
   case taken(DumpClaim)
-  /// It is not there any more, or was nothing.
+  /// The dump no longer exists, or there was nothing to convert.
   case gone
-  /// Somebody else may need it: why, and in nanoseconds since 1970 until when at most; nil where that
-  /// is for the other one to say.
+  /// Another process may need it: the reason, and the latest time, in nanoseconds since 1970, at which the dump may
+  /// be taken; nil if only the other process decides.
   case left(String, until: Int64?)
 }
 
@@ -298,16 +296,16 @@ struct DumpClaim: Sendable {
     case failed
     /// The converter ended while it worked on the dump.
     case ended
-    /// The same, by a crash on another thread.
+    /// The converter ended by a crash on another thread while it worked on the dump.
     case interrupted
   }
 
-  /// Under which it lies now.
+  /// The current name of the dump.
   let name: PendingDumpName
   /// 1 for the first.
   let attempt: UInt32
   let preceding: Attempt
-  /// The end of the run, where the dump is empty.
+  /// The end of the run, if the dump is empty.
   var run: EndedRun?
 
   /// False after a converter has ended while it worked on it: then no more is done than is needed.
@@ -318,7 +316,7 @@ struct DumpClaim: Sendable {
     }
   }
 
-  /// True if it is not to be read any more: it goes to quarantine as it is.
+  /// True if the dump must not be read again: it is moved to quarantine unread.
   var isSetAside: Bool {
     switch preceding {
     case .none: false

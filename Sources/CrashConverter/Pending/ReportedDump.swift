@@ -5,10 +5,10 @@ internal import ProcessSnapshot
 
 /// The report that the database has under a dump's ID.
 ///
-/// An earlier converter may have died between finishing the report and removing its dump: then it is
-/// the same dump. But a process that was wrongly taken for dead, and whose run has a report on its
-/// end, may have crashed since under the same ID; and the same two files may have been restored from
-/// a backup. A report of anything else never stands for a dump.
+/// An earlier converter may have died between finishing the report and removing its dump: then it is the same dump.
+/// But a process that was wrongly judged dead may have got a report on its end, and may have crashed since with the
+/// same ID. Or the files may have been restored from a backup. A report of anything else never counts as the dump's
+/// report.
 enum ReportedDump {
   case none
   case sameDump
@@ -18,7 +18,8 @@ enum ReportedDump {
   ///
   /// - Parameters:
   ///   - identity: the dump's.
-  ///   - dump: what it says, for a report of a version that kept no digest; nil to take that for another.
+  ///   - dump: the dump's contents, to compare with a report of a version without a digest; nil to treat such a
+  ///     report as another one.
   static func look(
     at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity,
     dump: ProcessSnapshot?
@@ -41,7 +42,7 @@ enum ReportedDump {
     return isSame ? .sameDump : .other
   }
 
-  /// True if a report under this ID tells already how the run ended: by a crash.
+  /// True if there is already a report with this ID that says that the run ended by a crash.
   static func isCrash(
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {

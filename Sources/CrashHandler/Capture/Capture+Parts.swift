@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// False for the exception's thread where it hangs: another one captures then.
+  /// False for the thread of the exception if it hangs: another thread captures then.
   var capturesItself: Bool { @_noLocks get { !session.request.isHang } }
 
   /// Nil where everything is kept.
@@ -16,7 +16,7 @@ extension Capture {
     @_noLocks get { MemoryWriter(self, memory: memory, sanitizer: sanitizer) }
   }
 
-  /// The same through the page cache: for small regions that lie close together.
+  /// Reads through the page cache, for small regions that are close together.
   var cachedRegions: MemoryWriter {
     @_noLocks get { MemoryWriter(self, memory: cachedMemory, sanitizer: sanitizer) }
   }

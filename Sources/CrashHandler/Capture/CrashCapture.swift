@@ -33,7 +33,7 @@ extension Capture {
     disarmTimer()
   }
 
-  /// Clears what an earlier crash, which the process survived, has left.
+  /// Clears the state that an earlier survived crash has left.
   private func beginAnew() {
     session.progress = Progress()
     session.time.phase = .sections
@@ -44,7 +44,7 @@ extension Capture {
     shared.timesReturned = 0
   }
 
-  /// Closes the descriptors held for /proc, if they still are ours.
+  /// Closes the spare descriptors, to free places for /proc, if they still are the handler's.
   private func closeSpareDescriptors() {
     guard mayMake(CallBit.files) else { return }
     let spares = shared.spares
@@ -55,7 +55,7 @@ extension Capture {
 
   /// Writes the summary to standard error, when the dump is done or could not be.
   ///
-  /// Not without the watchdog, which is what ends a write that hangs.
+  /// Not without the watchdog, because only that ends a write that hangs.
   private func writeSummary(milliseconds: Int) {
     guard milliseconds > 0, session.time.timer >= 0, session.hasFaultStack else { return }
     session.time.phase = .finish

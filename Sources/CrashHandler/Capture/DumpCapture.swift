@@ -5,8 +5,9 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the thread that takes it.
 extension Capture {
-  /// Writes it, and continues after a fault between two sections, or a call that hangs there: each time at
-  /// least one more section is behind us.
+  /// Writes the dump, and continues after a fault or a hanging call between two sections.
+  ///
+  /// Each time, at least one more section is done.
   @_noLocks
   func writeDump() {
     var attempts = 0
@@ -84,8 +85,7 @@ extension Capture {
     session.progress.file = .begun
   }
 
-  /// Writes report ID and process ID, in place of those encoded at launch: of another crash, or of a
-  /// forked child.
+  /// Writes the report ID and process ID that replace those encoded at launch, for a later crash or a forked child.
   private func writeIdentity() {
     writer.startMap(.process)
     unsafe writer.property(.reportID, session.names.reportID, count: 16)
@@ -93,8 +93,8 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the time of the crash and of the process's start, in a map of its own at the dump's
-  /// beginning: a torn dump has it too.
+  /// Writes the time of the crash and of the process's start in a separate map at the beginning of the dump, so that
+  /// a torn dump contains it.
   private func writeCrashTime() {
     guard mayMake(CallBit.proc) else { return }
     let (time, uptime) = (pm_wall_clock(), pm_boot_clock())
@@ -106,8 +106,9 @@ extension Capture {
     writer.end()
   }
 
-  /// Finds how many threads there is memory for; where that is little, writes first by what frames have
-  /// names.
+  /// Calculates how many threads there is memory for.
+  ///
+  /// If there is little, first writes the data that frames get their names from.
   fileprivate func makeRoom() {
     let room = MemoryRoom(installed.cgroup, calls, session.scratch)
     session.counts.threadLimit = room.threads
@@ -116,8 +117,8 @@ extension Capture {
     run(.writeModules)
   }
 
-  /// Begins the last part, which has a time of its own: a few system calls, and it says that the time
-  /// was over.
+  /// Begins the last part, which has its own time limit: it makes a few system calls, and notes whether the time was
+  /// over.
   fileprivate func beginFinish() {
     switch session.time.phase {
     case .sections:
@@ -129,7 +130,7 @@ extension Capture {
     }
   }
 
-  /// Writes the end mark, and takes `.locked` out of the file's name.
+  /// Writes the end mark, and removes `.locked` from the file's name.
   fileprivate func finish() {
     guard holdsDumpFile() && writer.endDocument(), holdsDumpFile() else { return }
     session.result.isComplete = true

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// Takes a dump without a crash: the sections of a crash, on the dump's own stack, file and memory.
 ///
-/// The process lives on, so nothing of it is changed: no limit is raised, nothing is printed.
+/// The process continues, so the dump changes nothing in it: it raises no limit and prints nothing.
 ///
 /// RUNS-DURING-CRASH; called by `LiveDump` and `takeRequestedDump`, on the thread that dumps. Source:
 /// Crashpad `client/ios_handler/in_process_handler.cc`, DumpExceptionFromSimulatedMachException.

@@ -3,10 +3,10 @@ internal import IntermediateDump
 internal import PendingDumps
 
 extension DeliveredSignal {
-  /// The request that came with the signal; nil for another one.
+  /// The request that came with the signal; nil for a signal without one.
   ///
-  /// The kernel lets only the same user and root send it; what a siginfo says of its sender is the
-  /// sender's own word, and not looked at.
+  /// The kernel allows only the same user and root to send it. The sender in the siginfo is not checked, because the
+  /// sender itself sets it.
   var captureRequest: CaptureRequest? {
     @_noLocks get {
       guard let information, information.code == SI_QUEUE else { return nil }
@@ -17,13 +17,13 @@ extension DeliveredSignal {
 
 /// A dump that `postmortem capture` requests by the stop signal, of a process that continues.
 ///
-/// The thread that gets the signal takes it, in the signal's handler, as the capturing one, with the
-/// handler's stack and tables, but with a file and names of its own. A request that comes while another
-/// thread captures, or to a thread that dumps already, is dropped: its sender has a deadline.
+/// The thread that gets the signal takes the dump in the signal's handler as the capturing thread. It uses the
+/// handler's stack and tables, but its own file and names. A request that comes while another thread captures, or to
+/// a thread that dumps already, is dropped: its sender has a deadline.
 ///
 /// RUNS-DURING-CRASH. Source: `LiveDump`, which does it in ordinary code; decision 19.
 extension Capture {
-  /// Takes it, and leaves the thread as it was; called on the handler's capture.
+  /// Takes the dump, and restores the thread's state; called on the handler's capture.
   @_noLocks
   func takeRequestedDump(_ request: CaptureRequest, on signal: DeliveredSignal) {
     let threadID = pm_gettid()
@@ -84,7 +84,7 @@ extension Capture {
     session.time.timer = -1
   }
 
-  /// Closes what the dump has opened, and removes the files of one that did not become whole.
+  /// Closes the files that the dump has opened, and removes those of an incomplete dump.
   private func closeRequestedDump(beside handlers: Capture) {
     let files = session.files
     if !session.result.isComplete { discardDump() }

@@ -3,19 +3,19 @@ internal import IntermediateDump
 
 /// The steps of a capture, in order: most write a part of the dump.
 ///
-/// The process may be killed during any of them. So first comes the crash itself, then the crashing thread, with the
-/// mappings and modules that its frames are read by, then the rest of the process; the comments
-/// below give other reasons. A fault in a section ends that section and no other (`Capture.run`).
-/// The end of the time ends the one that runs; those that follow are left out, except for `writeCapture`.
+/// The process may be killed during any of them. So the crash itself comes first, then the crashing thread with the
+/// mappings and modules that are needed to read its frames, then the rest of the process. The comments below give
+/// other reasons. A fault in a section ends that section and no other (`Capture.run`). When the time is over, the
+/// current section ends, and later sections except `writeCapture` are left out.
 ///
-/// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply,
-/// `dumpRequest` and `survival` before the first section, and the end mark after `writeCapture`. A raw value is a place in this order and can
-/// change; dumps name a section by its `DumpSection`. Each has a file in `Capture/Sections`, with
-/// its row, its function and what it writes. `SectionTests` compares order, numbers and
-/// names with `Docs/Internals/IntermediateDumpFormat.md`.
+/// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply, `dumpRequest` and
+/// `survival` before the first section, and the end mark after `writeCapture`. A raw value is a place in this order
+/// and can change; dumps name a section by its `DumpSection`. Each has a file in `Capture/Sections`, with its row,
+/// its function and its code. `SectionTests` compares order, numbers and names with
+/// `Docs/Internals/IntermediateDumpFormat.md`.
 ///
-/// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` has the compiler
-/// refuse allocations and locks; the audit of the linked program checks what it cannot see.
+/// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes the compiler refuse
+/// allocations and locks; the audit of the linked program checks calls that the compiler cannot see.
 package enum Section: UInt8, CaseIterable, Sendable {
   // Before the threads are stopped, which takes up to 250 ms: the process may be killed meanwhile.
   // The exception has the last messages of the Swift runtime and glibc.
@@ -71,11 +71,13 @@ package enum Section: UInt8, CaseIterable, Sendable {
 
   var bit: UInt64 { @_noLocks get { entry.bit } }
 
-  /// False for a section whose bytes wait for those of the next one, and for one after the end mark.
+  /// True if the section's bytes are written to the file when it ends.
   ///
-  /// The exception stays in the buffer until the crashing thread's registers follow, so that one write
-  /// takes both to the file. Contexts and throws are few bytes of our own memory, most often none. The rest of a
-  /// dump that was given up belongs in no file.
+  /// False for a section that is written together with the next one, and for a section after the end mark.
+  ///
+  /// The exception stays in the buffer until the crashing thread's registers follow, so that one write takes both to
+  /// the file. Contexts and throws are usually empty, and otherwise a few bytes of the handler's own memory. The rest
+  /// of a dump that was given up belongs in no file.
   var isFlushed: Bool {
     @_noLocks get {
       switch self {

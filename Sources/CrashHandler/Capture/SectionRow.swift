@@ -7,7 +7,7 @@ package import IntermediateDump
 package struct SectionRow {
   /// The section's number in dumps and its name in documents.
   ///
-  /// Sections after the end mark have a number only so that none is run twice.
+  /// Sections after the end mark have a number only so that they are not run twice.
   package let section: DumpSection
   /// Its function: `@c`, because a recovery point calls it by address, and audit and proofs find it
   /// by its symbol, `pm_` and the case's name in snake case.

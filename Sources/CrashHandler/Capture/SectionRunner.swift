@@ -1,15 +1,14 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Runs the sections of a dump, each with a recovery point for a fault of its own.
+/// Runs the sections of a dump, each with its own recovery point for faults.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
   /// Runs one section, and flushes what it wrote, unless the next one does.
   ///
-  /// Left out if the time is over. A fault in it ends the section, not the dump: maps that it left
-  /// open are closed, the fault is noted, and the next section follows. So it may hold nothing that
-  /// needs to be given back.
+  /// Left out if the time is over. A fault in it ends the section, not the dump: maps that it left open are closed,
+  /// the fault is noted, and the next section follows. So a section must not own anything that needs to be released.
   @_noLocks
   func run(_ section: Section) {
     let row = section.entry
@@ -35,7 +34,7 @@ extension Capture {
     if section.isFlushed, !writer.isFlushed { flush() }
   }
 
-  /// Hands what is written to the kernel, unless the file is another one's by now.
+  /// Writes the buffer to the file, unless the descriptor now belongs to another file.
   @_noLocks
   func flush() {
     if holdsDumpFile() { writer.flush() }

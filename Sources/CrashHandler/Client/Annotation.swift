@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A named value of the program's that every report of this process shows as it was then.
+/// A named value of the program; every report of this process shows its value at that time.
 ///
 /// ```swift
 /// let route = Annotation<String>("route", capacity: 64)
@@ -11,15 +11,14 @@ internal import IntermediateDump
 /// connections.set(17)
 /// ```
 ///
-/// It is the process's: of many requests at once the report has the value of the one that set it
+/// The value belongs to the process: if many requests run at the same time, the report has the value that was set
 /// last. Use `withContext` for values of a request.
 ///
-/// Make it once and keep it, in a `static let` for example: name and room are taken for good, at
-/// most 400 annotations and some 800 KB in all. Setting takes well under a microsecond, never locks
-/// and never allocates, on any thread and any number of them at once; before `startHandler` too.
-/// A crash in the middle of setting shows the old value or the new one, whole, and says when a newer
-/// one was on its way. A forked child has its own copy. `String`, `Int`, `UInt`, `Double` and
-/// `Bool` can be set.
+/// Create it once and keep it, for example in a `static let`: its name and room are never freed. A process can have
+/// at most 400 annotations and some 800 KB in all. Setting takes well under a microsecond, and never locks or
+/// allocates. Any number of threads can set it at the same time, also before `startHandler`. A crash while it is set
+/// shows the complete old or new value, and notes if a newer value was being set. A forked child has its own copy.
+/// `String`, `Int`, `UInt`, `Double` and `Bool` can be set.
 ///
 /// Two of the same name, type and capacity are the same annotation.
 ///
@@ -31,7 +30,7 @@ public struct Annotation<Value: Sendable>: Sendable {
   /// The place of a number's cell, so that setting it does not read the node; 0 for a text.
   private let numberOffset: UInt32
 
-  /// False if there was no room for it: it can be set, and reports count it as left out.
+  /// False if there was no room for it: setting it then has no effect, and reports count it as left out.
   public var isKept: Bool { offset != 0 }
 
   private init(name: StaticString, type: AnnotationType, capacity: Int) {
@@ -46,7 +45,7 @@ public struct Annotation<Value: Sendable>: Sendable {
     numberOffset = type == .text ? 0 : list.numberOffset(offset)
   }
 
-  /// Takes the value away: reports do not show it any more.
+  /// Removes the value: reports no longer show it.
   public func clear() {
     number?.clear()
     text?.clear()
@@ -67,8 +66,8 @@ extension Annotation where Value == String {
   ///
   /// - Parameters:
   ///   - name: at most 255 bytes.
-  ///   - capacity: UTF-8 bytes that are kept of a value, up to 20,480; of a longer one those before
-  ///     the first character that does not fit. Takes four times as much room.
+  ///   - capacity: UTF-8 bytes that are kept of a value, up to 20,480; of a longer one those before the first
+  ///     character that does not fit. It takes four times as much memory.
   public init(_ name: StaticString, capacity: Int = 255) {
     self.init(name: name, type: .text, capacity: capacity)
   }
@@ -109,7 +108,7 @@ extension Annotation where Value == Double {
 }
 
 extension Annotation where Value == Bool {
-  /// Makes a truth annotation; the name has at most 255 bytes.
+  /// Creates a Boolean annotation; the name has at most 255 bytes.
   public init(_ name: StaticString) {
     self.init(name: name, type: .bool, capacity: 8)
   }

@@ -1,11 +1,10 @@
 internal import Glibc
 
-/// Has a file, such as a log, copied beside every report of this process.
+/// Attaches a copy of a file, such as a log, to every report of this process.
 ///
-/// The copy is made when the report is, at the next start mostly, of what the file is then: at most
-/// 4 MiB of a file, its end, and 16 MiB for a report. A file that is not there by then is noted in
-/// the report, and no error. Only a regular file at exactly this path is copied: a symbolic link
-/// in its place is not followed.
+/// The file is copied when the report is made, usually at the next start, with its contents at that time: at most the
+/// last 4 MiB of a file, and 16 MiB for a report. The report notes a file that is missing then; this is not an error.
+/// Only a regular file at exactly this path is copied: a symbolic link in its place is not followed.
 ///
 /// Never locks; any thread, before `startHandler` too. A forked child has its own list.
 ///
@@ -19,7 +18,7 @@ public func addAttachment(path: String) -> Bool {
   }
 }
 
-/// Takes back `addAttachment`; a path that was not added is not an error.
+/// Reverts `addAttachment`; a path that was not added is not an error.
 public func removeAttachment(path: String) {
   guard let path = absolute(path) else { return }
   unsafe ClientText.withBytes(of: path, atMost: ClientMemory.pathCapacity) { bytes, count in

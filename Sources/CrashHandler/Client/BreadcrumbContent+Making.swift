@@ -1,7 +1,7 @@
 internal import IntermediateDump
 
 extension BreadcrumbContent {
-  /// Calls with a text of at most 224 bytes and as many whole pairs as have room after it, without allocating.
+  /// Calls the closure with a text of at most 224 bytes and as many whole pairs as fit after it, without allocating.
   static func with(
     _ text: UnsafeRawPointer, _ textCount: Int, level: BreadcrumbLevel?,
     metadata: [(name: String, value: String)], _ body: (BreadcrumbContent) -> Void
@@ -32,7 +32,7 @@ extension BreadcrumbContent {
 
   /// Appends a text and a zero byte.
   ///
-  /// - Returns: false for one that has no room, or a zero byte of its own.
+  /// - Returns: false for a pair that does not fit or contains a zero byte.
   private static func append(
     _ text: String, to buffer: UnsafeMutableRawBufferPointer, at offset: inout Int, limit: Int
   ) -> Bool {

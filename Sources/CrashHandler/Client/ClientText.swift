@@ -26,7 +26,7 @@ enum ClientText {
     }
   }
 
-  /// Counts the bytes, at most `limit`, that end with a whole character.
+  /// Counts the bytes, at most `limit`, that end with a complete character.
   private static func whole(_ bytes: UnsafeBufferPointer<UInt8>, _ limit: Int) -> Int {
     guard bytes.count > limit else { return bytes.count }
     var count = max(0, limit)

@@ -1,13 +1,13 @@
-/// Memory that every report of this process holds as it was then, beside stacks and what registers
+/// Memory ranges that every report of this process contains, in addition to stacks and the memory that registers
 /// point to.
 ///
-/// Room for 64 ranges, `CaptureLimits.extraMemory` bytes of which are captured together. The bytes
-/// are in the minidump's memory list. Read through the kernel in a crash: a range that is not
-/// mapped any more is left out. Neither call locks; any thread. Mind what the memory holds.
+/// There can be 64 ranges; together at most `CaptureLimits.extraMemory` bytes are captured. The bytes are in the
+/// minidump's memory list. Read through the kernel in a crash: a range that is not mapped any more is left out.
+/// Neither call locks; any thread. Note that the memory may contain secrets.
 ///
 /// Source: Crashpad `client/simple_address_range_bag.h`.
 public enum ExtraMemory {
-  /// Adds a range; one that is there already stays.
+  /// Adds a range; does nothing if it was already added.
   ///
   /// - Returns: false if it is empty, or there are 64 others already; reports count the latter.
   @discardableResult
@@ -18,7 +18,7 @@ public enum ExtraMemory {
     }
   }
 
-  /// Removes a range that was added with the same start and size; another one is not an error.
+  /// Removes a range that was added with the same start and size; a missing range is not an error.
   ///
   /// Call it before the memory is freed.
   public static func remove(_ range: UnsafeRawBufferPointer) {

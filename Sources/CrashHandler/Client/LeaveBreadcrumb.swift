@@ -2,32 +2,34 @@ internal import CSignalSafe
 public import IntermediateDump
 internal import PendingDumps
 
-/// Notes what the program just did; every report of this process shows the last 128 such notes.
+/// Notes what the program just did.
+///
+/// Every report of this process shows the last 128 notes.
 ///
 /// A report shows those of the work that crashed first: the last 16 of the `withContext` around the
 /// call, else of the task, else of the thread. Those last as long as no more than some 500 works
 /// leave any at once; a `withContext` that has ended makes room first.
 ///
-/// Each has its time and the thread. Takes some 100 nanoseconds, never locks and never allocates, on
-/// any thread and any number of them at once, before `startHandler` too. One that the crash tore is
-/// left out and counted.
+/// Each has its time and the thread. It takes some 100 nanoseconds, and never locks or allocates. Any number of
+/// threads can call it at the same time, also before `startHandler`. A breadcrumb that was being written at the crash
+/// is left out and counted.
 ///
-/// - Parameter text: of a longer one than 224 bytes, the characters before.
+/// - Parameter text: the note; a text of more than 224 bytes is cut.
 public func leaveBreadcrumb(_ text: String) {
   leave(text, level: nil, metadata: [])
 }
 
 /// Notes what the program just did, as a line of a log: with its level, and with names and values.
 ///
-/// As `leaveBreadcrumb(_:)`, which it shares the last 128 with. Reports show level, text, and metadata apart from each
-/// other.
+/// Like `leaveBreadcrumb(_:)`, with which it shares the last 128 notes. Reports show level, text, and metadata apart
+/// from each other.
 ///
 /// - Parameters:
-///   - text: of a longer one than 224 bytes, the characters before.
-///   - level: as the program's logger has it.
-///   - metadata: names and values in the order in which reports show them. They share 224 bytes with the text,
-///     and each name and value takes one byte more than its text has. A pair for which there is no room is left out, and so is
-///     one with a zero byte in it.
+///   - text: the note; a text of more than 224 bytes is cut.
+///   - level: the level of the program's logger.
+///   - metadata: names and values in the order in which reports show them. They share 224 bytes with the text; each
+///     name and value takes one byte more than its length. A pair is left out if there is no room for it or it
+///     contains a zero byte.
 public func leaveBreadcrumb(
   _ text: String, level: BreadcrumbLevel, metadata: [(name: String, value: String)] = []
 ) {
@@ -51,7 +53,7 @@ private func leave(
 }
 
 extension WorkKey {
-  /// The key of what the caller works on: the context around it, else its task, else its thread.
+  /// The key of the caller's work: the context around it, otherwise its task, otherwise its thread.
   fileprivate static func current(threadID: Int32) -> UInt64 {
     if let value = unsafe pm_work_value() { return unsafe ContextValue(value).work }
     let task = pm_task_id()

@@ -3,21 +3,21 @@
 ///
 /// They are the process's; use `withContext` for values of a request.
 ///
-/// Room for 64 names. Setting and removing never lock, on any thread and any number of them at
-/// once, before `startHandler` too; they look through the names, so an `Annotation` is faster. A
-/// crash in the middle shows the old value or the new one, whole. A forked child has its own copy.
-/// A name that `startHandler(annotations:)` got too has this value.
+/// Room for 64 names. Setting and removing never lock. Any number of threads can do both at the same time, also
+/// before `startHandler`. They search the names, so an `Annotation` is faster. A crash meanwhile shows the complete
+/// old or new value. A forked child has its own copy. A name that `startHandler(annotations:)` got too has this
+/// value.
 ///
 /// Source: Crashpad `client/simple_string_dictionary.h`.
 public enum SimpleAnnotations {
-  /// Bytes of the longest name and of the longest value.
+  /// The number of bytes of the longest name and of the longest value.
   public static let maximumLength = 255
 
   /// Gives a name a value.
   ///
   /// - Parameters:
   ///   - name: 1 to 255 bytes.
-  ///   - value: of a longer one than 255 bytes, the characters before.
+  ///   - value: the text; a text of more than 255 bytes is cut.
   /// - Returns: false if the name is too long, or there are 64 others already; reports count the
   ///   latter.
   @discardableResult
@@ -31,7 +31,7 @@ public enum SimpleAnnotations {
     }
   }
 
-  /// Takes a name and its value away; one that is not there is not an error.
+  /// Removes a name and its value; a missing name is not an error.
   public static func remove(_ name: String) {
     guard isName(name) else { return }
     unsafe ClientText.withBytes(of: name, atMost: maximumLength) { key, keyCount in

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
-/// Runs an operation with a named value, such as a request's ID, that a report shows of each thread
-/// that was in it.
+/// Runs an operation with a named value, such as a request's ID, which a report shows for each thread that was in the
+/// operation.
 ///
 /// ```swift
 /// try await withContext("request-id", request.id) {
@@ -9,20 +9,19 @@ internal import CSignalSafe
 /// }
 /// ```
 ///
-/// The value belongs to the work, not to the process: of many requests at once the report of a crash
-/// shows the one that crashed, then those of the other threads. It goes along where a task-local
-/// value goes: across each `await`, into `async let`, task groups and `Task { }`; not into
-/// `Task.detached`, a closure given to Dispatch or a thread, nor a callback of an event loop's
-/// future, which need a call of their own. Contexts nest; of one name the innermost counts.
+/// The value belongs to the work, not to the process. If many requests run at the same time, the report of a crash
+/// shows the one that crashed first, then those of the other threads. It is inherited like a task-local value: across
+/// each `await`, by `async let`, task groups and `Task { }`. `Task.detached`, a closure passed to Dispatch or a
+/// thread, and a callback of an event loop's future do not inherit it and need their own call. Contexts nest; of one
+/// name the innermost counts.
 ///
-/// Takes some 100 nanoseconds and no lock, before `startHandler` too. The value lies in the memory
-/// of the task, which Swift copies for a `Task { }`, so that it outlives this call there; a thread
-/// that runs no task has Swift allocate it.
+/// Takes some 100 nanoseconds and no lock, before `startHandler` too. The value is in the memory of the task. Swift
+/// copies it for a `Task { }`, where it outlives this call. For a thread that runs no task, Swift allocates it.
 ///
 /// - Parameters:
-///   - name: at most 64 bytes; a longer one is counted. Names and values of nested contexts have 232
-///     bytes together, 2 less for each: a value that does not fit is cut and marked so. If fewer than
-///     32 bytes are left for it, the outermost contexts make room, and are counted.
+///   - name: at most 64 bytes; a longer one is counted. Names and values of nested contexts have 232 bytes together,
+///     2 less for each: a value that does not fit is cut and marked so. If fewer than 32 bytes are left for the
+///     value, the outermost contexts are left out and counted.
 ///   - value: text, in UTF-8.
 ///   - operation: runs once, on the calling thread.
 /// - Returns: the operation's result.
@@ -41,7 +40,7 @@ public func withContext<Result: ~Copyable, Failure: Error>(
 package struct ContextScope {
   /// False in a program without Swift concurrency.
   private let isKept: Bool
-  /// The work that begins with it; 0 inside another context.
+  /// The work that begins with this context; 0 inside another context.
   private let ownWork: UInt64
 
   @inline(never)

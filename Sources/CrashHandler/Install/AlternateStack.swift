@@ -5,9 +5,9 @@ internal import Synchronization
 /// A stack on which a thread handles signals, so that an overflow of its own stack can be handled
 /// at all.
 ///
-/// A guard page below it, and a guard zone above: the kernel puts the mapping right below a stack
-/// that was made just before, and a frame of some size steps over that stack's own guard page. In
-/// the alternate stack itself the kernel would take it for a signal handler that is running there.
+/// A guard page below it, and a guard zone above: the kernel puts the mapping right below a stack that was made just
+/// before, and a frame of some size steps over that stack's own guard page. If it were in the alternate stack, the
+/// kernel would treat it as a running signal handler.
 ///
 /// Ordinary code. Source: sigaltstack(2), getauxval(3) AT_MINSIGSTKSZ.
 @safe
@@ -16,25 +16,25 @@ struct AlternateStack {
   let mapping: UInt
 
   private static let pageSize = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
-  /// Whether the process had a limit of memory when the first was made.
+  /// True if the process had a memory limit when the first stack was created.
   private static let isLimited = addressSpace < .max
   private static let guardAbove = isLimited ? pageSize : 256 << 10
-  /// Bytes that signals can use.
+  /// The number of bytes that signals can use.
   ///
-  /// The kernel's signal frame (11 KiB with AMX) four times, since a handler of the program, a stop
-  /// signal and a crash may be on it at once. The need was measured: Docs/Decisions/11-alternate-stacks.md.
+  /// Four of the kernel's signal frames (11 KiB with AMX), since a handler of the program, a stop signal and a crash
+  /// may be on the stack at the same time. The need was measured: Docs/Decisions/11-alternate-stacks.md.
   static let size: Int = {
     let frame = Int(pm_minimum_signal_stack_size())
     return (max(isLimited ? 40 << 10 : 64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize
   }()
-  /// All of them have so many parts of a limited address space: enough for each thread with a stack of
-  /// 1 MiB, and not more than the program will miss.
+  /// The share of a limited address space that all stacks may take: enough for each thread with a stack of 1 MiB, and
+  /// little enough for the program.
   private static let share: UInt64 = 20
   private static let count = Atomic<Int>(0)
   /// A stack of at least this size that the program made stays in place.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
-  /// Bytes of the whole mapping.
+  /// The number of bytes of the whole mapping.
   static var mappingSize: Int { pageSize + size + guardAbove }
 
   init(mapping: UInt) { self.mapping = mapping }
@@ -43,7 +43,7 @@ struct AlternateStack {
   /// The lowest byte that signals can use.
   var base: UInt { mapping + UInt(Self.pageSize) }
 
-  /// The smaller of RLIMIT_AS and RLIMIT_DATA, to which these stacks count as well.
+  /// The smaller of RLIMIT_AS and RLIMIT_DATA; these stacks count toward both.
   private static var addressSpace: UInt64 {
     min(limit(of: RLIMIT_AS), limit(of: RLIMIT_DATA))
   }
@@ -54,15 +54,15 @@ struct AlternateStack {
       ? UInt64(limit.rlim_cur) : .max
   }
 
-  /// Nothing generic: in a thread that is beginning it would allocate.
+  /// It uses no generic code, which would allocate memory in a new thread.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
     guard let place else { return unsafe pm_map_unlocked(mappingSize) }
     return unsafe UnsafeMutableRawPointer(bitPattern: place)
   }
 
-  /// Maps one; nil, with errno set, if the kernel refuses, or the program would miss the address space.
+  /// Maps a stack; nil, with errno set, if the kernel refuses or address space is limited.
   ///
-  /// - Parameter place: `mappingSize` bytes of a mapping that is there and cannot be touched.
+  /// - Parameter place: A mapping of `mappingSize` bytes that cannot be accessed.
   static func make(in place: UInt? = nil) -> AlternateStack? {
     let count = Self.count.add(1, ordering: .relaxed).newValue
     guard !isLimited || UInt64(count * mappingSize) <= addressSpace / share,
@@ -91,7 +91,7 @@ struct AlternateStack {
 
   // MARK: - The calling thread
 
-  /// Bytes of the calling thread's alternate stack, ours or not; 0 if it has none.
+  /// The size of the calling thread's alternate stack, whoever created it; 0 if it has none.
   static var currentSize: Int {
     var current = unsafe stack_t()
     guard unsafe sigaltstack(nil, &current) == 0,
@@ -100,7 +100,7 @@ struct AlternateStack {
     return unsafe current.ss_size
   }
 
-  /// Makes it the calling thread's; false, with errno set, if the kernel refuses.
+  /// Makes it the calling thread's alternate stack; false, with errno set, if the kernel refuses.
   ///
   /// - Parameters:
   ///   - isFirst: true if the thread has none.
@@ -120,7 +120,7 @@ struct AlternateStack {
     return true
   }
 
-  /// Takes it from the calling thread and unmaps it.
+  /// Removes it from the calling thread and unmaps it.
   ///
   /// A stack that the thread has instead of this one stays. Nothing happens while a handler runs on
   /// this one.

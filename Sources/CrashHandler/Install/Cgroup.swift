@@ -29,10 +29,10 @@ struct Cgroup {
         used: files.memoryUsed.descriptor, limit: files.memoryLimit.descriptor))
   }
 
-  /// Whether the memory cgroup has a limit.
+  /// True if the memory cgroup has a limit.
   var isLimited: Bool { memory.limitAtOpening != nil }
 
-  /// Closes the files, where they are not for a crash.
+  /// Closes the files, unless they are kept for a crash.
   func close() {
     for file in [
       files.memoryUsed, files.memoryLimit, files.memoryKinds, files.tasksUsed, files.tasksLimit,
@@ -41,7 +41,7 @@ struct Cgroup {
     }
   }
 
-  /// An open file, -1 for none, and its directory.
+  /// An open file (-1 if there is none) and its directory.
   private struct Usage {
     var descriptor: Int32 = -1
     var directory: String?
@@ -57,7 +57,7 @@ struct Cgroup {
     }
   }
 
-  /// Opens the file that tells what a cgroup uses, of version 1 where that has the controller.
+  /// Opens the file with the memory use of a cgroup, in version 1 if that has the controller.
   ///
   /// In a container the path may be the host's while the mount shows only the container's own cgroup
   /// at its root, so the root is tried last. The root of the host has no such file.

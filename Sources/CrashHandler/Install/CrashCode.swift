@@ -7,10 +7,10 @@ internal import IntermediateDump
 ///
 /// Ordinary code.
 enum CrashCode {
-  /// Bytes around the functions and strings that are known by address: those of the same modules lie there.
+  /// The bytes around functions and strings with known addresses; other code of the same modules is near them.
   private static let slack: UInt = 256 << 10
 
-  /// Has the kernel bring in the pages, which it may let go again when it wants memory.
+  /// Makes the kernel load the pages, which it may drop again when it needs memory.
   static func bringIn() {
     var (code, text) = (AddressSpan(), AddressSpan())
     for section in Section.allCases {
@@ -42,7 +42,7 @@ enum CrashCode {
   }
 }
 
-/// The range that some addresses lie in.
+/// The smallest range that contains some addresses.
 private struct AddressSpan {
   private(set) var low = UInt.max
   private(set) var high: UInt = 0

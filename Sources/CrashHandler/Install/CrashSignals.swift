@@ -4,13 +4,13 @@ internal import PendingDumps
 
 /// The signals that mean a crash, the actions they had, and the signal that stops threads.
 struct CrashSignals {
-  /// Bit n - 1 stands for signal n.
+  /// Bit n - 1 is signal n.
   let mask: UInt64
   /// The highest unused real-time signal; 0 if all are taken.
   let stopSignal: Int32
-  /// The next one below it, for the bound on our own time; 0 if there is none.
+  /// The next free real-time signal below it, for the watchdog; 0 if there is none.
   let watchdogSignal: Int32
-  /// Those that the calling thread blocks; nil where `/proc` does not tell.
+  /// Those that the calling thread blocks; nil if `/proc` does not show it.
   var blocked: UInt64? { present?.blocked }
   /// The actions that the signals of `mask` had, by their numbers.
   ///
@@ -21,12 +21,12 @@ struct CrashSignals {
 
   /// Signals raised by an instruction.
   ///
-  /// Never blocked in a handler of ours: blocked, the kernel would end the process at the next one
-  /// instead of giving the recovery point a chance.
+  /// The handlers never block these: the kernel would end the process at a fault whose signal is blocked, before a
+  /// recovery point could be used.
   static var faults: UInt64 { HandledSignals.faults.rawValue }
 
-  /// The signals that must reach a thread of ours or one that takes a dump: a fault its recovery point,
-  /// the stop signals one that dumps while another captures, the watchdog's the one that captures.
+  /// The signals that handlers and threads that take a dump leave unblocked: faults for the recovery points, the stop
+  /// signals because another thread may capture, and the watchdog's signal.
   var open: UInt64 {
     Self.faults | SignalMask.bit(SIGPROF) | SignalMask.bit(SIGSETXID)
       | SignalMask.bit(stopSignal) | SignalMask.bit(watchdogSignal)
@@ -35,7 +35,7 @@ struct CrashSignals {
   /// Decides; changes nothing yet.
   ///
   /// - Parameters:
-  ///   - present: of this process; nil where `/proc` does not tell.
+  ///   - present: the dispositions of this process; nil if `/proc` does not show them.
   ///   - hasTerminal: false for a process without a controlling terminal.
   init(_ chosen: HandledSignals, present: SignalDispositions?, hasTerminal: Bool) {
     self.present = present
@@ -57,7 +57,7 @@ struct CrashSignals {
     watchdogSignal = stopSignal == 0 ? 0 : Self.freeRealTimeSignal(below: stopSignal, present)
   }
 
-  /// The present action of a signal; nil if the kernel does not tell.
+  /// The current action of a signal; nil if the kernel refuses the call.
   private static func action(
     of signal: Int32, _ present: SignalDispositions?
   ) -> pm_signal_action? {
@@ -84,7 +84,7 @@ struct CrashSignals {
     return 0
   }
 
-  /// Swift's backtracer, where it is the previous handler: of which signals, and its code.
+  /// Swift's backtracer, if it is a previous handler: its signals and its code.
   var backtracer: Shared.Backtracer {
     var backtraced: UInt64 = 0
     var found = (code: UInt64(0), size: UInt64(0))
@@ -115,7 +115,7 @@ struct CrashSignals {
     return SignalAction.current(stopSignal) ?? pm_signal_action()
   }
 
-  /// Puts the handlers in; that the kernel takes them is known by `stopAction`, which is read back.
+  /// Installs the handlers; `stopAction`, which is read back, shows that the kernel accepts them.
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
@@ -152,10 +152,9 @@ struct CrashSignals {
       signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restarts, ~faults)
   }
 
-  /// Returns our handler's action in the place of the default, as the kernel has it, for all but
-  /// SIGSYS.
+  /// Returns the crash handler's action as the kernel stores it, for all signals except SIGSYS.
   ///
-  /// - Parameter stopAction: that of the stop handler, of which libc's part is the same.
+  /// - Parameter stopAction: the action of the stop handler, in which libc's part is the same.
   func installedAction(_ stopAction: pm_signal_action) -> pm_signal_action {
     var action = stopAction
     if stopSignal == 0 {

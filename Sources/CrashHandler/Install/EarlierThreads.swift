@@ -5,19 +5,17 @@ internal import Synchronization
 
 /// Gives alternate stacks to the threads that exist when the handler starts.
 ///
-/// A thread can only set its own alternate stack, so each is sent a signal whose handler does:
-/// the stop signal, or SIGPROF, which libdispatch's and Swift concurrency's workers leave open. A
-/// thread that blocks both is left as it is. System calls that are never restarted, such as
-/// `nanosleep` and `poll`, end with EINTR.
+/// A thread can only set its own alternate stack, so each thread is sent a signal whose handler does this: the stop
+/// signal, or SIGPROF, which libdispatch's and Swift concurrency's workers do not block. A thread that blocks both
+/// does not change. System calls that are never restarted, such as `nanosleep` and `poll`, end with EINTR.
 ///
 /// Ordinary code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
 @safe
 struct EarlierThreads {
-  /// Milliseconds of looking for threads, and then of waiting for answers; a thread that has not
-  /// answered by then goes without.
+  /// The most milliseconds of searching for threads, and then of waiting for answers; a thread that has not answered
+  /// then gets no stack.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
-  /// The number of looks at threads that libc has closed to signals, 0.2 ms apart, if there is
-  /// nothing else to do.
+  /// The number of times that threads in which libc blocks all signals are checked again, 0.2 ms apart.
   private static let patience = 1000
 
   private let capture: Capture
@@ -27,7 +25,7 @@ struct EarlierThreads {
   private var stacks: [AlternateStack] = []
   private var profile = Shared.TakenAction()
 
-  /// Returns when each of them has answered, blocks the signals, or has had its time.
+  /// Returns when each thread has answered, blocks the signals, or has not answered in time.
   static func giveStacks(_ capture: Capture) {
     // Without a stop signal there is no handler to send either signal to.
     guard capture.installed.signals.stop != 0 else { return }
@@ -56,7 +54,7 @@ struct EarlierThreads {
 
   // MARK: - Offering
 
-  /// Looks until there is no thread that was not seen.
+  /// Lists threads until it finds no new one.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
     // Threads whose maker was asked before it could be known are in no list until it is done.
@@ -70,10 +68,10 @@ struct EarlierThreads {
     }
   }
 
-  /// Looks at each thread that was not seen, and offers it a stack.
+  /// Examines each new thread, and offers it a stack.
   ///
-  /// Those that block 32, which a program cannot, are only counted: libc blocks even its own
-  /// signals inside pthread_create and its like, for a moment.
+  /// Threads that block signal 32, which a program cannot, are only counted: pthread_create and similar functions
+  /// block even libc's own signals for a moment.
   private mutating func lookAtAll() -> (new: Int, closed: Int) {
     var (new, closed) = (0, 0)
     guard let directory = unsafe opendir("/proc/self/task") else { return (0, 0) }
@@ -168,7 +166,7 @@ struct EarlierThreads {
     pm_tgkill(pm_getpid(), thread, 0) != -Int(ESRCH)
   }
 
-  /// Withdraws what was not answered, and keeps account of what was taken.
+  /// Withdraws offers without an answer, and records which stacks were taken.
   private mutating func settle() {
     var taken: [Given] = []
     var free = stacks
@@ -199,20 +197,21 @@ struct EarlierThreads {
   private struct Account {
     var processID: Int32 = 0
     var given: [Given] = []
-    /// The next to be looked at.
+    /// The next entry to examine.
     var next = 0
   }
 
   private static let account = Mutex(Account())
-  /// False in a process that was alone at its launch: a new thread of it does without the account, whose
-  /// metadata its first use would allocate.
+  /// False if the process had one thread at launch.
+  ///
+  /// Then new threads skip the record, whose first use would allocate metadata.
   private static let hasGiven = Atomic<Bool>(false)
 
-  /// A stack whose thread has ended; nil if the one that was looked at lives.
+  /// A stack whose thread has ended; nil if the examined thread lives.
   ///
-  /// Looks at one a call: whoever needs a stack pays for one system call, and as many threads as
-  /// were there at the start are enough to find all that have ended. A thread ID that another
-  /// thread has by now keeps its stack from being found, no more.
+  /// Each call examines one entry, so a thread that needs a stack makes one system call. After as many new threads as
+  /// existed at launch, all ended ones are found. A thread ID that another thread has by now keeps its stack from
+  /// being found, no more.
   static func reuse() -> AlternateStack? {
     guard hasGiven.load(ordering: .acquiring) else { return nil }
     // Never waits: in a forked child the lock may be a thread's that is not there.

@@ -6,11 +6,10 @@ internal import PendingDumps
 extension EnvironmentRange {
   /// Finds it.
   ///
-  /// The kernel puts the executable's name last, with a null pointer after it, at the end of the
-  /// mapping; where that is not so, as under an emulator, the table of mappings is read, which takes
-  /// ten times as long as all else here.
+  /// The kernel puts the executable's name and a null pointer at the end of the mapping. If they are not there, as
+  /// under an emulator, the table of mappings is read, which takes ten times as long as everything else here.
   ///
-  /// - Parameter start: proc_pid_stat(5), field 28; 0 if the kernel does not tell.
+  /// - Parameter start: proc_pid_stat(5), field 28; 0 if the kernel does not show it.
   ///
   /// Source: Linux fs/exec.c, fs/binfmt_elf.c; getauxval(3), AT_EXECFN.
   static func current(

@@ -19,8 +19,9 @@ enum ExitNotes {
     pm_set_process_end(pm_note_process_end)
   }
 
-  /// Has exit(3) note the end and remove the handler's files; also where nothing is to be said of
-  /// the run's end.
+  /// Makes exit(3) note the end and remove the handler's files.
+  ///
+  /// The files are removed even if reports on how runs end are turned off.
   static func cleanUpAtExit() {
     _ = atexit {
       guard let capture = Capture.ofHandler else { return }
@@ -36,11 +37,12 @@ enum ExitNotes {
     _ = at_quick_exit { pm_note_process_end() }
   }
 
-  /// Removes the locked file and what lies beside it, unless a crash is being captured.
+  /// Removes the locked file, FIFO and run record, unless a crash is being captured.
   ///
-  /// A crash of a later exit handler makes a file of its own.
+  /// If a later exit handler crashes, the crash creates its own files.
   private static func removeFiles(_ capture: Capture) {
-    // A signal that is sent now must not find this thread as the one that captures.
+    // A signal that arrives while this thread is marked as the capturing one would be handled as a signal during a
+    // capture.
     let previous = SignalMask.exchange(~SignalMask.bit(SIGSYS))
     defer { SignalMask.set(previous) }
     let thread = UInt32(bitPattern: pm_gettid())

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
 extension FileSizeLimit {
-  /// False where the process may write files of any size.
+  /// True if the process has a limit of file sizes.
   static var isSet: Bool {
     var limit = pm_limit()
     return unsafe pm_file_size_limit(nil, &limit) != 0 || limit.soft != .max

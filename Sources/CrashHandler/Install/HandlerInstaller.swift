@@ -149,7 +149,7 @@ enum HandlerInstaller {
       pageSize: UInt64(max(sysconf(Int32(_SC_PAGESIZE)), 4096)))
   }
 
-  /// The path that the program was started by, for where /proc does not tell: absolute, or nil.
+  /// The absolute path that the program was started with, used if /proc does not show it; nil if it was not absolute.
   private static var startedPath: String? {
     guard let name = unsafe UnsafePointer<CChar>(bitPattern: UInt(pm_executable_name())),
       let path = unsafe realpath(name, nil)
@@ -202,7 +202,7 @@ enum HandlerInstaller {
     }
     let (markPage, wipesMark) = unsafe try memory.pageWipedInCopies()
     let mark = unsafe FutexWord(markPage.bindMemory(to: UInt32.self, capacity: 1))
-    mark.store(Shared.CopyMark.whole)
+    mark.store(Shared.CopyMark.own)
     let actions = unsafe try memory.piece(65 * MemoryLayout<pm_signal_action>.stride)
       .bindMemory(to: pm_signal_action.self, capacity: 65)
     unsafe signals.copyActions(to: actions)
@@ -242,7 +242,7 @@ enum HandlerInstaller {
     return unsafe shared
   }
 
-  /// A place in the descriptor table; -1, which holds none, if there is none to be had.
+  /// A reserved place in the descriptor table; -1 if the table is full.
   private static func copy(of file: HeldFile) -> HeldFile {
     let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
     return descriptor >= 0 ? HeldFile(descriptor, identity: file.identity) : HeldFile()

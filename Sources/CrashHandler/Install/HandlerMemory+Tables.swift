@@ -4,12 +4,14 @@ internal import PendingDumps
 
 /// The pieces that every capture needs, a crash's and a dump's without one.
 extension HandlerMemory {
-  /// Bytes for a capture: address space, of which the tables' ends are hardly ever touched.
+  /// The bytes for a capture.
+  ///
+  /// This is address space: the ends of the tables are hardly ever used.
   static let captureSize = 14 << 20 + 8 * SignalFrame.size
-  /// Frames come here too: that of SIGSYS goes where the thread stands.
+  /// Signal frames use this stack too: that of SIGSYS is put on the current stack.
   static let captureStackSize = SignalFrame.stackSize(128 << 10, frames: 4)
   static let scratchSize = 64 << 10
-  /// Bytes from one word that threads wait on to the next: parked threads and the capturing one
+  /// The number of bytes from one word that threads wait on to the next: parked threads and the capturing one
   /// would otherwise fight for a line of the cache.
   static let wordStride = 64
 
@@ -70,15 +72,15 @@ extension HandlerMemory {
     return unsafe place
   }
 
-  /// Cuts off a copy of a text's bytes; none for nil.
+  /// Reserves a copy of a text's bytes; nothing for nil.
   mutating func ownBytes(_ text: String?) throws(CrashHandlerError) -> Bytes {
     let utf8 = Array((text ?? "").utf8)
     return unsafe Bytes(try bytes(utf8), count: utf8.count)
   }
 
-  /// Cuts off the names of a dump and of the files beside it.
+  /// Reserves the names of a dump, its FIFO and its run record.
   ///
-  /// - Parameter areNew: whether another report ID takes the place of this one.
+  /// - Parameter areNew: true if another report ID replaces this one.
   mutating func names(
     of locked: PendingDumpName, areNew: Bool = false
   ) throws(CrashHandlerError) -> DumpNames {
@@ -93,12 +95,12 @@ extension HandlerMemory {
       areNew: areNew)
   }
 
-  /// Cuts off a copy of encoded tokens; none for those that could not be encoded.
+  /// Reserves a copy of encoded tokens; nothing for tokens that could not be encoded.
   mutating func tokens(_ tokens: [UInt8]?) throws(CrashHandlerError) -> Bytes {
     unsafe Bytes(try bytes(tokens ?? []), count: tokens?.count ?? 0)
   }
 
-  /// Cuts off a session with memory of its own, for a dump without a crash.
+  /// Reserves a session with its own memory, for a dump without a crash.
   mutating func session(
     beside handlers: Capture, names: DumpNames, files: SessionFiles, threads: ThreadTable
   ) throws(CrashHandlerError) -> Capture {
@@ -129,7 +131,7 @@ extension HandlerMemory {
     return unsafe Capture(session)
   }
 
-  /// Cuts off a session with memory of its own.
+  /// Reserves a session with its own memory.
   ///
   /// - Parameter asksFile: see `IntermediateDumpWriter`.
   mutating func session(

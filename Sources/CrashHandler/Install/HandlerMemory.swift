@@ -1,13 +1,13 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// One piece of anonymous memory that everything the handler needs in a crash is cut from.
+/// One block of anonymous memory for everything that the handler needs in a crash.
 ///
-/// Touched only in a crash, so that it costs address space, not memory; except for 300 KiB in a process whose
-/// memory is limited, since the kernel may have none to give then. Kept out of core files:
-/// nothing of the program is in it. Never freed once the handler is installed. Between two zones
-/// that cannot be touched: the kernel may put it right below a thread's stack, and an overflow by
-/// frames larger than that stack's guard would write over it before it faults.
+/// It is touched only in a crash, so it takes address space and no memory. In a process with a memory limit 300 KiB
+/// are touched at launch, because the kernel may have no memory left in a crash. It is excluded from core files,
+/// because it contains nothing of the program. Never freed once the handler is installed. Between two zones that
+/// cannot be touched: the kernel may put it right below a thread's stack, and an overflow by frames larger than that
+/// stack's guard would write over it before it faults.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
@@ -65,7 +65,7 @@ struct HandlerMemory: ~Copyable {
     unsafe try piece(count, alignment: Self.alignment)
   }
 
-  /// Has the kernel give the pages of a range that a crash of any process needs.
+  /// Makes the kernel allocate the pages of a range that every crash needs.
   ///
   /// Source: madvise(2), MADV_POPULATE_WRITE; nothing before Linux 5.14.
   func hold(_ place: UnsafeMutableRawPointer, _ count: Int) {
@@ -76,7 +76,7 @@ struct HandlerMemory: ~Copyable {
     _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: start), Int(end - start), populateWrite)
   }
 
-  /// Cuts off whole pages, whose protection can be changed without that of their neighbors.
+  /// Reserves whole pages, whose protection can be changed without changing that of other memory.
   private mutating func wholePages(
     _ count: Int
   ) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
@@ -141,7 +141,7 @@ struct HandlerMemory: ~Copyable {
 
   /// Cuts off a page that the kernel fills with zeros in each copy of the process.
   ///
-  /// - Returns: the page, and false where the kernel does not do that (before 4.14).
+  /// - Returns: the page, and false if the kernel cannot wipe it (before 4.14).
   mutating func pageWipedInCopies() throws(CrashHandlerError) -> (UnsafeMutableRawPointer, Bool) {
     let page = unsafe try wholePages(pageSize)
     let wipeOnFork: Int32 = 18  // MADV_WIPEONFORK

@@ -11,7 +11,7 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
-  /// False leaves out what the crash leaves out too; so does any level of privacy.
+  /// False leaves out the same facts that the crash leaves out, as does any level of privacy.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?
@@ -46,7 +46,7 @@ struct LaunchFacts {
 
   /// The tokens of the system map and the annotations.
   ///
-  /// - Parameter bootID: empty where it is not known.
+  /// - Parameter bootID: empty if it is not known.
   func encodedSystem(bootID: String) -> [UInt8]? {
     let kernel = Self.kernel()
     let release = Self.releaseText()
@@ -111,7 +111,8 @@ struct LaunchFacts {
     return vector + [UInt8](repeating: 0, count: 16)
   }
 
-  /// The arguments, each ended by NUL, to 4 KiB, as in `/proc/self/cmdline`: the kernel tells where they are.
+  /// The first 4 KiB of the arguments, each ended by NUL, as in `/proc/self/cmdline`, read from memory at the address
+  /// that the kernel shows.
   private var commandLine: [UInt8]? {
     guard let own = statistics?.own, own.argumentsStart != 0,
       own.argumentsStart < own.argumentsEnd,
@@ -124,10 +125,9 @@ struct LaunchFacts {
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(count)))
   }
 
-  /// Nanoseconds after which the service manager takes this process for hung; nil where it does
-  /// not.
+  /// Nanoseconds after which the service manager treats this process as hung; nil if it has no watchdog for it.
   ///
-  /// Nil also in a program with more rights than its caller's, whose environment is the caller's.
+  /// Nil also in a program with more permissions than its caller, because the caller controls the environment.
   ///
   /// Source: sd_watchdog_enabled(3).
   static func watchdogInterval() -> UInt64? {
@@ -155,7 +155,9 @@ struct LaunchFacts {
 
   private var isHidden: Bool { !capturesSurroundings || privacy > .full }
 
-  /// TZ, which is the caller's in a program with more rights; nil where it is not set.
+  /// The variable TZ; nil if it is not set.
+  ///
+  /// In a program with more permissions than its caller, the caller has set it.
   ///
   /// Source: tzset(3).
   private static var timeZone: String? {

@@ -6,42 +6,41 @@ internal import PendingDumps
 /// The files that a live handler has in the pending directory: the locked dump, its run record and its
 /// FIFO.
 ///
-/// Ordinary code. Dropping it without `keep()` removes them again.
+/// Ordinary code. If this value ends without `keep()`, it removes the files again.
 struct PendingDumpFiles: ~Copyable {
   let reportID: ReportID
   let lockedName: PendingDumpName
   /// The database's path, absolute and without links.
   let databasePath: String
-  /// The database's path where it is a directory in the mount point that was given.
+  /// The database's path if it is a directory in the given mount point; otherwise nil.
   let placeInMountPoint: String?
-  /// The record of this process, as it is in the run record.
+  /// The contents of this process's run record.
   let owningRun: RunRecord
-  /// False where nothing is noted of the run's end.
+  /// False if the end of the run is not noted.
   private(set) var followsRun = false
-  /// The mapping that shows others that this process lives; none if it would not show.
+  /// The mapping that shows other processes that this one lives; none if it would not be visible.
   private(set) var recordMapping = RecordMapping()
 
-  /// Open as long as the process lives: it is one of the places in the descriptor table that a crash
-  /// gives back.
+  /// Open as long as the process lives, to hold a place in the descriptor table that a crash can use.
   private var database: Directory
   /// The pending directory, for names relative to it.
   private var directory: Directory
-  /// The FIFO's read end: while a process has it open, the owner lives; nil where the file system has none.
+  /// The FIFO's read end, which is open as long as the owner lives; nil if the file system has no FIFOs.
   private var fifo: OpenFile?
   /// The run record, open for writing notes into it.
   private var record: OpenFile?
-  /// The locked dump, open for reading too, since it may have to be copied.
+  /// The locked dump, also open for reading, because it may have to be copied.
   private var dump: OpenFile?
   private var hasRecordName = false
   private var isKept = false
 
-  /// Makes the directories, then FIFO, run record and locked file, in this order: a locked file never
-  /// lies there without what tells whether its owner lives.
+  /// Creates the directories, then FIFO, run record and locked file in this order, so that a locked file never exists
+  /// without the evidence of whether its owner lives.
   ///
   /// - Parameters:
   ///   - path: the database directory.
   ///   - identifier: a valid identifier.
-  ///   - record: of this process; its course is nil where nothing is to be said of the run.
+  ///   - record: the record of this process; its course is nil if reports on how runs end are turned off.
   ///   - host: of this process.
   /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
   static func make(
@@ -90,7 +89,7 @@ struct PendingDumpFiles: ~Copyable {
     owningRun = record
   }
 
-  /// Leaves the files where they are, and open, for the rest of the process's life.
+  /// Keeps the files, and keeps them open until the process ends.
   mutating func keep() {
     isKept = true
     database.keep()
@@ -138,7 +137,7 @@ struct PendingDumpFiles: ~Copyable {
 
   // MARK: - Steps
 
-  /// By one system call; the standard library's generator makes one for each 8 bytes.
+  /// Uses one system call; the standard library's generator makes one for each 8 bytes.
   private static func randomReportID() -> ReportID {
     var words = (UInt64(0), UInt64(0))
     let count = unsafe withUnsafeMutableBytes(of: &words) { buffer in
@@ -176,11 +175,10 @@ struct PendingDumpFiles: ~Copyable {
     record = consume file
   }
 
-  /// Makes the file and maps it; the mapping is taken away again where a converter could not tell by it that
-  /// this process lives.
+  /// Creates the file and maps it; removes the mapping again if a converter could not see it.
   ///
-  /// On a disk's own file system it can. On others, such as overlayfs, the kernel is asked as a converter asks
-  /// later: without any other open end for writing.
+  /// On a file system with its own block device a converter can see it. On others, such as overlayfs, this is tested
+  /// as a converter tests later, without any descriptor open for writing.
   private mutating func mapRunRecord(
     as name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> OpenFile {
@@ -197,7 +195,7 @@ struct PendingDumpFiles: ~Copyable {
 
   private static func close(_ file: consuming OpenFile) {}
 
-  /// False if the file did not become whole.
+  /// False if the file is incomplete.
   private static func write(_ record: RunRecord, to file: borrowing OpenFile) -> Bool {
     let contents = record.encoded() ?? []
     let written = unsafe contents.withUnsafeBytes { bytes in
@@ -206,7 +204,7 @@ struct PendingDumpFiles: ~Copyable {
     return written == contents.count
   }
 
-  /// As realpath(3); the path itself where that fails.
+  /// The result of realpath(3); the path itself if that fails.
   private static func resolved(_ path: String) -> String {
     guard let resolved = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(resolved) }

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Ordinary code.
 enum ThreadStack {
-  /// The calling thread's stack, in the low bits the count of destructor rounds it has seen.
+  /// The calling thread's stack; the low bits count the rounds of thread-local destructors.
   ///
   /// nil if the process has no key left. Source: pthread_key_create(3).
   private static let key: pthread_key_t? = {
@@ -17,21 +17,20 @@ enum ThreadStack {
     return result == 0 ? key : nil
   }()
 
-  /// Threads that began without, when memory runs out or a key.
+  /// Threads that started without an alternate stack, because memory or thread-local keys were used up.
   static let refused = Atomic<Int>(0)
 
   /// libc goes over the keys this often as long as a destructor sets one again.
   private static let destructorRounds: UInt = 4
 
-  /// Returns 0 if the calling thread has an alternate stack now that is large enough, else the
-  /// errno that says why not.
+  /// Returns 0 if the calling thread now has a large enough alternate stack, otherwise the errno.
   ///
-  /// errno itself is as before: a new thread finds 0 in it.
+  /// errno does not change: a new thread starts with 0.
   ///
   /// - Parameters:
   ///   - current: bytes of the stack that the thread has.
-  ///   - thread: the thread's ID; nil to ask for it where it is needed.
-  ///   - make: gives a stack; nil, with errno set, for none.
+  ///   - thread: the thread's ID; nil to read it when it is needed.
+  ///   - make: returns a stack; nil, with errno set, if there is none.
   static func install(
     currentSize current: Int = AlternateStack.currentSize, thread: Int32? = nil,
     make: () -> AlternateStack? = { EarlierThreads.reuse() ?? AlternateStack.make() }
@@ -74,7 +73,7 @@ enum ThreadStack {
     AlternateStack(mapping: value - value % destructorRounds)
   }
 
-  /// Has every thread to come install one first, where the program has the target CThreadStacks.
+  /// Makes every new thread install a stack first, if the program links the target CThreadStacks.
   static func followNewThreads() {
     // The key is made now, not by two threads at once.
     _ = key

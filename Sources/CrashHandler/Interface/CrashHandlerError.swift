@@ -4,7 +4,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
-    /// The database's directory, or one in it, cannot be made or written.
+    /// The database's directory, or one in it, cannot be created or written.
     public static let unusableDatabase = Code(description: "the crash database cannot be used")
     /// The handler runs already, with another database.
     public static let alreadyStarted = Code(description: "the crash handler was started already")
@@ -24,16 +24,16 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
   }
 
   public let code: Code
-  /// The operation that failed, its path, and a remedy where there is one.
+  /// The operation that failed, its path, and a remedy if there is one.
   public let context: String
-  /// The system's error number; 0 where the system had no part in it.
+  /// The system's error number; 0 if no system call failed.
   public let errno: Int32
 
-  /// For calls that need a handler, in a process without one.
+  /// The error of a call that needs a handler, in a process without one.
   package static let handlerNotStarted = CrashHandlerError(
     .notStarted, "call startHandler(database:) first")
 
-  /// For a system that refuses the thread that watches for hangs.
+  /// The error if the system refuses the thread that watches for hangs.
   package static func noThread(errno: Int32) -> CrashHandlerError {
     CrashHandlerError(.notInstalled, "the system refuses a thread", errno: errno)
   }

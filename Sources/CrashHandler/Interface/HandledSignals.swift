@@ -12,7 +12,7 @@ internal import IntermediateDump
 ///
 /// Source: signal(7), "Standard signals".
 public struct HandledSignals: OptionSet, Sendable {
-  /// Bit n - 1 stands for signal n; other bits than those of the members have no effect.
+  /// Bit n - 1 is signal n; other bits than those of the members have no effect.
   public let rawValue: UInt64
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -21,7 +21,7 @@ public struct HandledSignals: OptionSet, Sendable {
 
   /// SIGABRT: `abort`, a failed assertion of C, an uncaught C++ exception.
   public static let abort = HandledSignals(6)
-  /// SIGBUS: a page of a file that is not there any more, misaligned access.
+  /// SIGBUS: access to a page of a file that was truncated, or misaligned access.
   public static let busError = HandledSignals(7)
   /// SIGFPE: division by zero in C.
   public static let arithmetic = HandledSignals(8)
@@ -37,16 +37,16 @@ public struct HandledSignals: OptionSet, Sendable {
   public static let processorTimeLimit = HandledSignals(24)
   /// SIGXFSZ: the limit of a file's size.
   public static let fileSizeLimit = HandledSignals(25)
-  /// SIGQUIT, but where standard input is a terminal, at which it is a key.
+  /// SIGQUIT, except if standard input is a terminal, where a key sends it.
   public static let quit = HandledSignals(3)
   /// SIGPIPE: a write to a closed pipe or socket.
   ///
   /// Most servers ignore it, which this never undoes.
   public static let brokenPipe = HandledSignals(13)
-  /// SIGSTKFLT: no kernel sends it; a program may, as a mark of its own.
+  /// SIGSTKFLT: no kernel sends it, but a program may use it for its own purpose.
   public static let stackFault = HandledSignals(16)
 
-  /// Those that an instruction raises.
+  /// The signals that an instruction raises.
   public static let faults: HandledSignals = .init(rawValue: SignalTable.mask(.fault))
   /// All but `brokenPipe` and `stackFault`.
   public static let standard: HandledSignals = .init(rawValue: SignalTable.mask(.captured))

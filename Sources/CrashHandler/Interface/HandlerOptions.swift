@@ -6,22 +6,22 @@ public struct HandlerOptions: Sendable, Equatable {
   public var limits = CaptureLimits()
   /// Signals that are crashes.
   ///
-  /// One that is ignored at `startHandler` stays ignored.
+  /// A signal that is ignored when `startHandler` is called stays ignored.
   public var signals = HandledSignals.standard
-  /// Whether dumps hold the program's arguments, which may be credentials.
+  /// Whether dumps contain the program's arguments, which may contain credentials.
   ///
   /// The environment is never in a dump.
   public var capturesArguments = true
-  /// Whether dumps hold what tells of the machine's or the program's user: host name, container, working
-  /// directory, paths of open descriptors, user and group numbers, time zone.
+  /// Whether dumps contain facts that may identify the machine or the user: host name, container, working directory,
+  /// paths of open descriptors, user and group numbers, time zone.
   ///
-  /// Off, the kinds of descriptors stay. The path of the executable and the memory of the process may
-  /// tell of them too. Any `privacy` but `full` leaves out the same, except for the container.
+  /// Off, the kinds of descriptors stay. The path of the executable and the memory of the process may identify them
+  /// too. Any `privacy` but `full` leaves out the same, except for the container.
   public var capturesSurroundings = true
-  /// The secrets that dumps and the reports made of them may hold.
+  /// The secrets that dumps and their reports may contain.
   ///
-  /// Anything but `full` costs part of the time of a crash: `Docs/Internals/Benchmarks.md`. With `noMemory` a dump has
-  /// the addresses on its stacks until it is converted, for they are what frames are found by.
+  /// Anything but `full` costs part of the time of a crash: `Docs/Internals/Benchmarks.md`. With `noMemory` a dump
+  /// contains the addresses on its stacks until it is converted, because frames are found by them.
   public var privacy = ReportPrivacy.full
   /// System calls that a crash must not make, because a seccomp filter kills the process on them.
   ///
@@ -31,40 +31,38 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether a crash leaves a summary on standard error: signal, message, report ID and the
   /// crashing thread's frames, for logs.
   ///
-  /// One line where Swift's own backtracer prints; nothing where standard error was
-  /// closed or another file when the handler was started.
+  /// It is one line if Swift's own backtracer prints. Nothing is printed if standard error was closed when the
+  /// handler started, or is another file since.
   public var writesSummary = true
 
   /// Whether every thread gets an alternate stack, without which an overflow of its own stack ends
   /// the process with no dump.
   ///
-  /// Threads that exist are interrupted for it once, so that calls such as `nanosleep` and `poll`
-  /// may end with EINTR in them. Off, only the thread that calls `startHandler` gets one, and those
-  /// that call `installAlternateStack`.
+  /// Existing threads are interrupted once for this, so that calls such as `nanosleep` and `poll` may end with EINTR
+  /// in them. Off, only the thread that calls `startHandler` gets one, and those that call `installAlternateStack`.
   public var alternateStacksOnAllThreads = true
 
-  /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay open in threads that block
-  /// them, where the kernel would end the process at such a crash without a dump.
+  /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked in threads that block them.
   ///
-  /// `pthread_sigmask` and `sigprocmask` give the mask that was set, and programs that are started by
-  /// `posix_spawn` or `exec` begin with it. One of these signals that somebody sends to a thread that
-  /// blocks it goes on to `sigwait`, a signalfd or what is pending, and is blocked there from then on. Needs
-  /// the trait Interposition. `Docs/Reference/Handler.md` has what it does not reach.
+  /// Otherwise the kernel ends the process at such a crash without a dump.
+  ///
+  /// `pthread_sigmask` and `sigprocmask` return the mask that was set, and programs started by `posix_spawn` or
+  /// `exec` begin with it. If a process sends one of these signals to a thread that blocks it, the signal still
+  /// reaches `sigwait` or a signalfd, or stays pending, and the thread blocks it from then on. Needs the trait
+  /// Interposition. `Docs/Reference/Handler.md` has what it does not reach.
   public var keepsCrashSignalsOpen = true
 
   /// Paths of files that are copied beside every report of this process, as by `addAttachment`.
   public var attachments: [String] = []
 
-  /// Whether the next start says how this run ended, where it ends without a dump and not by its own
-  /// will: out of memory, killed, and so on.
+  /// Whether the next start reports how this run ended, if it ends without a dump and does not end itself: out of
+  /// memory, killed, and so on.
   ///
-  /// Such a report is uploaded only on request. TERM, INT, HUP and PIPE get a handler
-  /// where their action is the default, which follows then as ever. Not where `forgoing` has
-  /// `.files`.
+  /// Such a report is uploaded only on request. SIGTERM, SIGINT, SIGHUP and SIGPIPE get a handler if their action is
+  /// the default; the default action still follows. Has no effect if `forgoing` contains `.files`.
   public var reportsUncleanEnds = true
 
-  /// Whether `postmortem capture`, run by the same user or root, may have this process take a dump and go
-  /// on.
+  /// Whether `postmortem capture`, run by the same user or root, may make this process take a dump and continue.
   ///
   /// Costs nothing until then: the signal is one that the handler has anyway. Always off in a program with
   /// more rights than its caller's (set-user-ID).
@@ -78,20 +76,19 @@ public struct HandlerOptions: Sendable, Equatable {
   /// pointers, so that those of functions without one are missing, and on the threads' own stacks only.
   public var recordsThrowSites = false
 
-  /// The time between heartbeats, at least 100 milliseconds; nil for none.
+  /// The time between heartbeats, at least 100 milliseconds; nil for no heartbeats.
   ///
-  /// A heartbeat notes time, memory and the last breadcrumbs, so that the report of a run that was
-  /// killed says when, to one interval, and what the program did last. Costs a thread, and for each
-  /// heartbeat some 15 small files of /proc and one write of 2 KiB; nothing while it is nil. A
-  /// `HangMonitor` writes one every two seconds by itself. Nothing without `reportsUncleanEnds`, and in
-  /// forked children.
+  /// A heartbeat notes time, memory and the last breadcrumbs. So the report of a killed run shows when it was killed,
+  /// exact to one interval, and what the program did last. Costs a thread, and for each heartbeat some 15 small files
+  /// of /proc and one write of 2 KiB; nothing while it is nil. A `HangMonitor` writes one every two seconds by
+  /// itself. Nothing without `reportsUncleanEnds`, and in forked children.
   public var heartbeatInterval: Duration?
 
-  /// The group, by name or number, whose members may use the database too, such as a container beside
-  /// this one that converts under another user.
+  /// The group, by name or number, whose members may use the database too, such as a sidecar container that converts
+  /// dumps under another user.
   ///
-  /// The database's directories get that group and mode 02770, its files 0660. Without it a database to
-  /// which a group may write is refused.
+  /// The database's directories get that group and mode 02770, its files 0660. Without this option, a database that a
+  /// group may write to is refused.
   public var sharedGroup: String?
 
   /// Makes options with the defaults.

@@ -1,26 +1,29 @@
 /// System calls that a crash makes and can do without.
 ///
-/// Forgo those on which a seccomp filter kills the process, so that it still dies of its crash. A
-/// filter that answers with an error needs none of this. `Docs/Internals/SystemCalls.md` lists the calls of each group.
+/// Forgo those on which a seccomp filter kills the process, so that it still dies of its crash. A filter that makes
+/// calls fail with an error needs none of this. `Docs/Internals/SystemCalls.md` lists the calls of each group.
 ///
 /// Source: seccomp(2).
 public struct SystemCalls: OptionSet, Sendable {
-  /// One bit for each group, except for `files`, which has two.
+  /// Each group has one bit, except `files`, which has two.
   public let rawValue: UInt32
 
   /// Any bits; unknown ones mean nothing.
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// `openat` and all others that open, check, make, rename or change files: the dump goes into the file that
-  /// `startHandler` made, unchecked, and keeps `.locked` in its name; and what `proc` leaves out.
+  /// `openat` and all other calls that open, check, create, rename or change files: the dump is written into the file
+  /// that `startHandler` created, without checks, and keeps `.locked` in its name.
+  ///
+  /// Also leaves out what `proc` leaves out.
   public static let files = SystemCalls(rawValue: CallBit.files | CallBit.proc)
-  /// `read`, `getdents64`, `readlinkat`, `pread64`, `clock_gettime`, `getppid`, `getrusage`: reports lack what the kernel
-  /// tells of the process: mappings, other threads, times, and modules that the dynamic linker does not list.
+  /// `read`, `getdents64`, `readlinkat`, `pread64`, `clock_gettime`, `getppid`, `getrusage`: reports lack the
+  /// kernel's data about the process: mappings, other threads, times, and modules that the dynamic linker does not
+  /// list.
   public static let proc = SystemCalls(rawValue: CallBit.proc)
   /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`: other threads are not stopped, a fault of the handler
   /// itself ends the process, and nothing bounds the handler's time.
   public static let threads = SystemCalls(rawValue: CallBit.threads)
-  /// `process_vm_readv`: memory is read directly, and a fault of that is caught.
+  /// `process_vm_readv`: memory is read directly instead, and the handler recovers from a fault.
   ///
   /// With `threads` reports have registers, and no memory.
   public static let memory = SystemCalls(rawValue: CallBit.memory)
@@ -80,7 +83,7 @@ extension SystemCalls {
   /// `unshare`.
   @available(*, deprecated, renamed: "files")
   public static let descriptorTable = SystemCalls(rawValue: CallBit.files)
-  /// None: a crash makes none of `sched_getscheduler` and `getpriority` any more.
+  /// No calls: a crash no longer makes `sched_getscheduler` and `getpriority`.
   @available(*, deprecated)
   public static let scheduling: SystemCalls = []
 }

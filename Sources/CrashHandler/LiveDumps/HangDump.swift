@@ -49,8 +49,8 @@ package struct HangDump: Sendable {
 
   /// Takes the dump.
   ///
-  /// The hung thread is signaled if it runs; where it is not known, all that run are. One that
-  /// waits never is.
+  /// The hung thread is signaled if it runs; where it is not known, all that run are. A waiting thread is never
+  /// signaled.
   ///
   /// - Throws: `CrashHandlerError`, also where eight hangs last already.
   package init(taking description: Description) throws(CrashHandlerError) {
@@ -95,17 +95,17 @@ package struct HangDump: Sendable {
     if let processorTime { dumps.overwrite(index, processorTime, at: processorTimeOffset) }
   }
 
-  /// Removes it: what hung answered.
+  /// Removes the dump, because the hung part has answered.
   package func drop() {
     guard let dumps, let directory = Self.directory else { return }
     dumps.removeFiles(index, directory: directory)
     close(dumps)
   }
 
-  /// Has it removed by the end of the process, unless that is killed: its watch was stopped.
+  /// Makes the end of the process remove the dump, unless the process is killed, because its watch was stopped.
   package func expectExit() { dumps?.expectExit(index) }
 
-  /// Leaves it to be made a report, though what hung answered.
+  /// Keeps the dump, so that it becomes a report although the hung part has answered.
   package func keep() {
     guard let dumps, let directory = Self.directory else { return }
     let name = unsafe String(cString: dumps.name(index, 0))

@@ -9,7 +9,7 @@ private struct LastHeartbeat {
   /// Asking each descriptor for its locks may take a millisecond.
   private static let lockInterval: Int64 = 5_000_000_000
 
-  /// The dump of a hang that lasts, as the hang monitors last said.
+  /// The dump of a lasting hang, according to the hang monitors.
   var hang: ReportID?
   /// Nanoseconds after boot.
   var time: Int64 = 0
@@ -31,11 +31,11 @@ private let last = Mutex(LastHeartbeat())
 /// Milliseconds.
 private let heartbeatInterval = Atomic<Int>(0)
 
-/// Writes down what this process sees now, over its last heartbeat in the run record.
+/// Writes the current state of this process over its last heartbeat in the run record.
 ///
-/// For a thread that looks at the program anyway. Some ten small files of the system are read and
-/// one write is made; nothing where the handler does not follow how the run ends. A record that
-/// cannot be written keeps its last heartbeat.
+/// Called by a thread that watches the program anyway. It reads some ten small files of the system and makes one
+/// write. Does nothing if reports on how runs end are turned off. A record that cannot be written keeps its last
+/// heartbeat.
 ///
 /// - Parameter hangReport: the dump of a hang that lasts.
 package func writeHeartbeat(hangReport: ReportID?) {
@@ -84,7 +84,7 @@ private func writeEvidence(of capture: Capture, _ hangReport: ReportID?, _ locke
 }
 
 extension BreadcrumbRing {
-  /// The last ones that are whole, oldest first; for ordinary code.
+  /// The last complete breadcrumbs, oldest first; for ordinary code.
   fileprivate func last(_ count: UInt64) -> [RunEvidence.Breadcrumb] {
     let slot = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.stride, alignment: 8)
     defer { unsafe slot.deallocate() }

@@ -3,10 +3,10 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// One dump without a crash: a session, memory and a file of its own beside the handler's.
+/// One dump without a crash, with its own session, memory and file.
 ///
-/// Ordinary code, except for `take`, which calls crash code and makes no other calls while threads
-/// are stopped. Dropping it unmaps the memory and closes what it opened.
+/// Ordinary code, except for `take`, which calls crash code and makes no other calls while threads are stopped. When
+/// this value ends, it unmaps the memory and closes the files that it opened.
 @safe
 struct LiveDump: ~Copyable {
   /// Nanoseconds that a dump which stops threads waits for others that do.
@@ -23,10 +23,10 @@ struct LiveDump: ~Copyable {
   ///
   /// - Parameters:
   ///   - request: why, and which threads are stopped.
-  ///   - details: what the program says about it.
-  ///   - subject: the thread that comes first in the report; nil for the calling one.
+  ///   - details: the program's description of the dump.
+  ///   - subject: the thread that comes first in the report; nil for the calling thread.
   ///   - name: of what hung.
-  ///   - suffix: what the finished file's name ends in.
+  ///   - suffix: the suffix of the finished file's name.
   init(
     _ request: DumpRequest, name: String = "", details: DumpDetails? = nil, subject: Int32? = nil,
     suffix: String = ""
@@ -64,7 +64,7 @@ struct LiveDump: ~Copyable {
     self.memory = memory
   }
 
-  /// Makes the dump's own session beside the handler's.
+  /// Creates the dump's own session.
   private static func session(
     for request: DumpRequest, of handlers: Capture, _ suffix: String,
     memory: inout HandlerMemory
@@ -120,8 +120,8 @@ struct LiveDump: ~Copyable {
   /// handler of the program that leaves by siglongjmp would leave other threads stopped, and the
   /// kernel's XFSZ must not end a process that did not crash.
   ///
-  /// - Throws: `CrashHandlerError.dumpFailed` if the file did not become whole, which is removed then, or
-  ///   the kernel could kill the process for the memory that a dump takes.
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete, which is then removed, or if the kernel
+  ///   could kill the process because of the memory that a dump takes.
   func take() throws(CrashHandlerError) -> ReportID {
     let room = MemoryRoom(capture.installed.cgroup, capture.calls, capture.session.scratch)
     guard room.isEnough else {

@@ -1,22 +1,22 @@
 internal import CSignalSafe
 
-/// Tells abort(), which goes on to end the process when the handler of its signal returns, from
-/// raise(SIGABRT), which does not.
+/// Distinguishes abort(), which ends the process after the handler of its signal returns, from raise(SIGABRT), which
+/// does not.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: glibc stdlib/abort.c, nptl/pthread_kill.c.
 extension Capture {
-  /// True only if it is certain: false if the address of abort() is unknown.
+  /// True only if abort() certainly raised the signal; false if the address of abort() is unknown.
   @_noLocks
   func isAborting(_ signal: DeliveredSignal) -> Bool {
     guard isAbortSignal(signal), let context = signal.context else { return false }
     let start = installed.runtime.abortStart
     let size = installed.runtime.abortSize
     var address = context.stackPointer
-    // Among 64 words raise() has its return address into abort(): after the signal mask of 16 words
-    // that pthread_kill() keeps.
+    // Searches 64 words of the stack for a return address into abort(). It comes after the 16 words of the signal
+    // mask that pthread_kill() saves.
     let end = address &+ 64 &* 8
     while address < end {
-      // Page by page: the stack may end before.
+      // Checked for each page, because the stack may end before the 64 words do.
       if address == context.stackPointer || address & 4095 < 8, !pm_is_readable(address) {
         return false
       }
@@ -26,7 +26,7 @@ extension Capture {
     return false
   }
 
-  /// False only if it is certain.
+  /// False only if abort() certainly did not raise the signal.
   @_noLocks
   func mayBeAborting(_ signal: DeliveredSignal) -> Bool {
     installed.runtime.abortSize == 0 ? isAbortSignal(signal) : isAborting(signal)
@@ -35,8 +35,8 @@ extension Capture {
   private func isAbortSignal(_ signal: DeliveredSignal) -> Bool {
     guard signal.number == SIGABRT, let information = signal.information else { return false }
     let (code, sender) = (information.code, information.sender)
-    // Or SI_USER without a sender: if RLIMIT_SIGPENDING is used up, the kernel drops the siginfo of tgkill.
-    // Source: Linux kernel/signal.c, collect_signal.
+    // If RLIMIT_SIGPENDING is used up, the kernel drops the siginfo of tgkill; the signal then has SI_USER and no
+    // sender. Source: Linux kernel/signal.c, collect_signal.
     return code == SI_TKILL && sender == shared.process.id || code == SI_USER && sender == 0
   }
 }

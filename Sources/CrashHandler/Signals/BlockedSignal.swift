@@ -1,14 +1,14 @@
 internal import CSignalSafe
 
-/// A signal that somebody sent to a thread that has asked to block it, and that is open there for
-/// crashes alone (`HandlerOptions.keepsCrashSignalsOpen`).
+/// Handles a signal that was sent to a thread which asked to block it, but for which
+/// `HandlerOptions.keepsCrashSignalsOpen` keeps the signal unblocked for crashes.
 ///
-/// From here on it is blocked as asked. The kernel then goes on to a thread that takes it, or keeps
-/// it for `sigwait`, a signalfd or `sigpending`, as without us.
+/// The signal is blocked from here on, as the thread asked, and sent again. The kernel then delivers it to a thread
+/// that does not block it, or keeps it for `sigwait`, a signalfd or `sigpending`, as without this handler.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: rt_sigqueueinfo(2).
 extension Capture {
-  /// Gives the signal back to the kernel; false for one that the thread must take.
+  /// Blocks the signal and sends it again; false if the signal is a crash or the thread did not ask to block it.
   @_noLocks
   func returnToKernel(_ signal: DeliveredSignal) -> Bool {
     let number = signal.number
@@ -16,7 +16,7 @@ extension Capture {
       isAskedToBeBlocked(number, context), !mayBeAborting(signal)
     else { return false }
     context.block(number)
-    // Our handlers leave faults open, and it would recur at once.
+    // Blocked now too: the handler's own mask leaves faults open, and the signal would arrive again at once.
     SignalMask.block(SignalMask.bit(number))
     let process = shared.process.id
     if information.code == SI_TKILL {
@@ -27,9 +27,11 @@ extension Capture {
       || pm_kill(process, number) == 0
   }
 
-  /// True for a crash at which the kernel would have run no handler: the default action follows it.
+  /// True for a crash for which the kernel, without this package's masks, would have run no handler and taken the
+  /// default action.
   ///
-  /// A fault whose signal the thread has asked to block; abort(), where that does not open its signal.
+  /// These are a fault whose signal the thread asked to block, and abort() in a libc whose abort() does not unblock
+  /// SIGABRT.
   @_noLocks
   func forcesDefaultAction(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, isAskedToBeBlocked(signal.number, context) else {
@@ -39,8 +41,9 @@ extension Capture {
       ? !installed.runtime.abortOpensItsSignal : !signal.isAsynchronous
   }
 
-  /// False where the kernel blocks it too: then a mask that lasts for one call, of `ppoll` or
-  /// `sigsuspend`, has let it in.
+  /// True if the thread asked to block the signal and this package keeps it unblocked.
+  ///
+  /// False if the mask in the context blocks the signal too: then `ppoll` or `sigsuspend` unblocked it for one call.
   private func isAskedToBeBlocked(_ number: Int32, _ context: SignalContext) -> Bool {
     var mask = pm_thread_mask()
     guard SignalMask.has(pm_kept_open(), number), !SignalMask.has(context.signalMask, number),

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// What follows a crash that the process may survive: a handler that was installed before ours is called, and one
-/// that called ours is returned to.
+/// Continues after a crash that the process may survive: calls the handler that was installed before this one, or
+/// returns to the handler that called this one.
 ///
-/// Our handlers stay in while it runs: it may recover, by returning or by siglongjmp, and what
-/// crashes next is another crash. It is called on the stack that the signal came in on, with the
-/// original siginfo and context, as the kernel would have called it.
+/// This package's handlers stay installed while the previous handler runs, because it may recover by returning or by
+/// siglongjmp, and the process may crash again. The previous handler is called as the kernel would have called it: on
+/// the stack that the signal was delivered on, with the original siginfo and context.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2); Linux kernel/signal.c, get_signal and signal_delivered.
 extension Capture {
@@ -14,13 +14,14 @@ extension Capture {
   @_noLocks
   func chain(_ call: HandlerCall) {
     let (signal, exception) = (call.signal, session.exception)
-    // 0 for a crash without a dump: what becomes of the process is said in none then.
+    // 0 for a crash without a dump, in which no outcome can be noted.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
-    // Counts a fault that occurs again after the default action was restored: a filter forbids rt_sigaction.
+    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction; `passOn`
+    // counts on this.
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }
-    // One that comes from here on waits in the kernel.
+    // A signal that is sent from here on stays pending in the kernel.
     blockFaults()
     shared.waiting.signal.sendAgain(exception.threadID, of: shared.process.id)
     shared.endTurn()
@@ -28,8 +29,8 @@ extension Capture {
       runPreviousHandler(signal, crash: count, fault: exception.faultNumber)
     }
     if !call.isKernels {
-      // The kernel gives the handler that called ours its stack and mask back only when that one returns,
-      // and it may leave by siglongjmp instead.
+      // The handler that called this one may leave by siglongjmp. The kernel would restore its alternate stack and
+      // mask only when it returns, so they are restored here.
       signal.context?.restoreSignalStack()
       SignalMask.set(call.mask)
     }
@@ -39,10 +40,10 @@ extension Capture {
     }
   }
 
-  /// Does what the default action stands for, as far as a function can that another handler has
-  /// called: the action is put back, and the crash happens again when that handler returns.
+  /// Takes the default action for a crash that another handler passed to this one: restores the default action, so
+  /// that the crash occurs again when that handler returns.
   ///
-  /// abort() continues by itself.
+  /// abort() ends the process itself.
   private func delegate(_ signal: DeliveredSignal) {
     if isAborting(signal) {
       restoreAction(of: signal.number)
@@ -51,25 +52,25 @@ extension Capture {
     }
   }
 
-  /// Calls the previous handler, and sees to what follows its return.
+  /// Calls the previous handler; if it returns, notes that in the dump.
   ///
   /// - Parameters:
-  ///   - crash: the number of this crash, to know it by afterwards.
-  ///   - fault: that of its fault.
+  ///   - crash: the number of this crash, by which it is recognized after the handler returns.
+  ///   - fault: the number of its fault.
   private func runPreviousHandler(_ signal: DeliveredSignal, crash: UInt32, fault: UInt32) {
     let ours = signal.isAsynchronous ? signalsWithOurHandler() : 0
     callPreviousHandler(signal)
     shared.knownFaults.noteReturn(fault)
     if shared.survived.count == crash { shared.survived.handlerHasReturned = true }
-    // After a fault the instruction runs again, and shows whether the cause is removed.
+    // After a fault the instruction runs again, which shows whether the handler removed the cause.
     guard signal.isAsynchronous, let information = signal.information else { return }
     takeBackSignals(ours, after: signal.number)
-    // abort() goes on to end the process once its signal's handler returns.
+    // abort() ends the process once its signal's handler returns.
     if signal.number == SIGABRT, information.sender == shared.process.id { return }
     markWentOnIfFree(crash)
   }
 
-  /// Calls it; what it changed in the context holds when our handler returns.
+  /// Calls the previous handler; its changes to the context take effect when this package's handler returns.
   @_noLocks
   func callPreviousHandler(_ signal: DeliveredSignal) {
     let number = signal.number
@@ -78,7 +79,8 @@ extension Capture {
       SignalAction.set(number, pm_signal_action())
     }
     if let context = signal.context {
-      // Capture left a stack of its own in; only a handler that returns would get the thread's back.
+      // The capture installed another alternate stack, and the kernel restores the thread's own only when a handler
+      // returns.
       context.restoreSignalStack()
       var mask = context.signalMask | action.mask
       if action.flags & UInt64(truncatingIfNeeded: SA_NODEFER) == 0 {
@@ -90,13 +92,13 @@ extension Capture {
       action.handler, number, signal.information?.address, signal.context?.address)
   }
 
-  /// Installs our handler again where the previous one has left the default behind, as Swift's
-  /// backtracer does with all its signals: the process is alive and would continue without any.
+  /// Installs this package's handler again where the previous handler has set the default action, as Swift's
+  /// backtracer does for all its signals: otherwise the process would continue without a crash handler.
   ///
-  /// Not while the signal waits to be delivered to this thread: then the handler has put the
-  /// default there and raised the signal once more, to end the process by it.
+  /// Does nothing while the signal is pending on this thread: then the previous handler has set the default action
+  /// and raised the signal again to end the process.
   ///
-  /// - Parameter ours: the signals whose action was our handler before.
+  /// - Parameter ours: the signals whose action was this package's handler before the call.
   @_noLocks
   func takeBackSignals(_ ours: UInt64, after signal: Int32) {
     guard let pending = SignalMask.pending, !SignalMask.has(pending, signal) else { return }
@@ -111,7 +113,7 @@ extension Capture {
     }
   }
 
-  /// The crash signals whose action is our handler.
+  /// The crash signals whose action is this package's handler.
   @_noLocks
   func signalsWithOurHandler() -> UInt64 {
     crashSignals(withHandler: installed.signals.crashAction.handler)
@@ -131,10 +133,10 @@ extension Capture {
     return result
   }
 
-  /// Says in the dump of a crash that the process went on, if that is still the last one and no
-  /// thread captures.
+  /// Notes in a crash's dump that the process continued, if that crash is still the last one and no thread captures.
   private func markWentOnIfFree(_ crash: UInt32) {
-    // A signal that is sent now must not find this thread as the one that captures.
+    // A signal that arrives while this thread is marked as the capturing one would be handled as a signal during a
+    // capture.
     let mask = SignalMask.block(~SignalMask.bit(SIGSYS))
     defer { if let mask { SignalMask.set(mask) } }
     let thread = UInt32(bitPattern: pm_gettid())

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// What becomes of the process by a crash, and whether the crash gets a dump.
+/// Decides how the process continues after a crash, and whether the crash gets a dump.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -20,7 +20,7 @@ extension Capture {
       isEnd ? .ends : outcome(call.signal, isKernels: call.isKernels, isForced: isForced)
   }
 
-  /// - Parameter isForced: as `forcesDefaultAction` says.
+  /// - Parameter isForced: the result of `forcesDefaultAction`.
   private func outcome(
     _ signal: DeliveredSignal, isKernels: Bool, isForced: Bool
   ) -> CrashOutcome {
@@ -29,11 +29,11 @@ extension Capture {
     return isKernels ? .ends : .delegated
   }
 
-  /// True if the crash gets a dump of its own; adds its fault to the known ones.
+  /// Adds the fault to the known faults; returns true if the crash gets a dump of its own.
   ///
-  /// False if the previous handler of the survived crash ends the process by this signal, and if abort() ends a first
-  /// process by a faulting instruction. Of a crash that the process may survive also false if the fault is a
-  /// repetition, or if there are `survivedCrashes` dumps.
+  /// False if the previous handler of a survived crash ends the process by this signal, and if abort() ends the first
+  /// process of a PID namespace by a faulting instruction. If the process may survive the crash, also false for a
+  /// fault that recurs and after `CaptureLimits.survivedCrashes` dumps.
   @_noLocks
   func needsDump() -> Bool {
     if endsEarlierCrash() {
@@ -54,8 +54,8 @@ extension Capture {
     return Int(shared.survived.count) < installed.limits.survivedCrashes
   }
 
-  /// True if the previous handler of the survived crash ends the process by this signal, as abort() does: it is
-  /// no crash of its own.
+  /// True if the previous handler of the survived crash ends the process by this signal, as by abort(): this signal
+  /// is not a new crash.
   private func endsEarlierCrash() -> Bool {
     let exception = session.exception
     guard shared.survived.isOpen, !shared.survived.handlerHasReturned,
@@ -63,7 +63,7 @@ extension Capture {
       exception.signal.information?.sender == shared.process.id,
       let context = exception.signal.context
     else { return false }
-    // A thread that has left the handler by siglongjmp is not there, nor in another handler.
+    // A thread that left that handler by siglongjmp, or runs another handler, has its stack pointer elsewhere.
     return isInPreviousHandler(context.stackPointer)
   }
 }

@@ -1,17 +1,17 @@
 internal import CSignalSafe
 
-/// Ends the process after a dump, or passes a signal on without one: restores the previous action, and makes the
+/// Ends the process after a dump, or passes a signal on without a dump: restores the previous action and makes the
 /// signal occur again.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {
-  /// True from the start of `endProcess` on; false while Swift's backtracer runs.
+  /// True once `endProcess` has begun; false while Swift's backtracer runs.
   var isEnding: Bool { @_noLocks get { shared.ending.value == Shared.Ending.now } }
 
   /// Ends the process by the crash of the calling thread, which stays the capturing one.
   ///
-  /// Nobody who waits is woken: a thread that went on with a crash of its own would race this one,
-  /// and the process would end by the signal of either.
+  /// Waiting threads are not woken: if one continued with its own crash, the process could end by the signal of
+  /// either.
   @_noLocks
   func endProcess(by call: HandlerCall) {
     shared.ending.store(Shared.Ending.now)
@@ -21,42 +21,42 @@ extension Capture {
     passOn(call.signal, isForced: isForced)
   }
 
-  /// Restores the previous action of the signal and makes it happen again, with its own siginfo,
-  /// when this handler returns, or the one that called it does.
+  /// Restores the previous action of the signal and makes the signal occur again with its own siginfo, when this
+  /// handler returns, or when the handler that called this one returns.
   ///
-  /// The other signals stay ours: a thread that crashes by one of them before the process has ended
-  /// waits, and does not end it by that.
+  /// The other signals keep this package's handler, so that a thread that crashes by one of them before the process
+  /// has ended waits, and does not end the process by its own signal.
   @_noLocks
   func passOn(_ signal: DeliveredSignal) {
     passOn(signal, isForced: forcesDefaultAction(signal))
   }
 
-  /// - Parameter isForced: true where the default action follows, whatever the previous one is.
+  /// - Parameter isForced: true if the default action follows, whatever the previous action is.
   private func passOn(_ signal: DeliveredSignal, isForced: Bool) {
     let number = signal.number
-    // Checked while our handlers are installed: where process_vm_readv is denied, `isMended` loads from the
-    // address, and that can fault.
-    let faultsAgain = signal.recurrence.isCertain && !isMended(signal)
+    // Checked while this package's handlers are installed: where process_vm_readv is denied, `isFaultAddressReadable`
+    // loads from the address, and that can fault.
+    let faultsAgain = signal.recurrence.isCertain && !isFaultAddressReadable(signal)
     if isForced {
       SignalAction.set(number, pm_signal_action())
     } else {
       restoreAction(of: number)
     }
-    // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
-    // without us.
+    // Returning executes the faulting instruction again, and the kernel then takes the action for the fault itself,
+    // as without this handler.
     if faultsAgain {
-      // The fault came again three times: a filter forbids rt_sigaction. A fault whose signal is blocked
-      // gets the default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
+      // If the fault has come again three times, a seccomp filter forbids rt_sigaction. The kernel takes the default
+      // action for a fault whose signal is blocked. Source: Linux kernel/signal.c, force_sig_info_to_task.
       if shared.timesReturned > 2 { signal.context?.block(number) }
       return
     }
+    // Queued more than eight times, the signal has not ended the process.
     if shared.timesReturned > 8 { _ = pm_exit_group(128 &+ number) }
     if mustEndFirstProcess(by: signal) {
       if rewindToSignal(signal) { return }
       _ = pm_exit_group(128 &+ number)
     }
-    // Blocked first, so that it is delivered at the return from this handler, with the registers of
-    // the crash.
+    // Blocked first, so that the kernel delivers it at the return from this handler, with the registers of the crash.
     SignalMask.block(SignalMask.bit(number))
     let answer = pm_getpid()
     let process = answer < 0 ? shared.process.id : answer
@@ -66,14 +66,13 @@ extension Capture {
     {
       return
     }
-    // A kernel or a seccomp profile without rt_tgsigqueueinfo: the siginfo is lost, the signal is
-    // not.
+    // The kernel or a seccomp filter does not allow rt_tgsigqueueinfo. tgkill loses the siginfo, but not the signal.
     if pm_tgkill(process, thread, number) == 0 { return }
     if pm_kill(process, number) == 0 { return }
     _ = pm_exit_group(128 &+ number)
   }
 
-  /// Puts the action back that a signal had before ours.
+  /// Restores the action that a signal had before this handler was installed.
   @_noLocks
   func restoreAction(of number: Int32) {
     var attempts = 0
@@ -83,10 +82,12 @@ extension Capture {
     }
   }
 
-  /// True where the memory that was not there is there now: another thread has mapped it meanwhile,
-  /// or a first-chance handler, and running the instruction again would continue.
-  private func isMended(_ signal: DeliveredSignal) -> Bool {
-    // Only at the end of the crash that was captured.
+  /// True if the memory whose absence caused the fault can be read now, because another thread or the first-chance
+  /// handler has mapped it.
+  ///
+  /// Running the instruction again would then succeed, and the process would continue.
+  private func isFaultAddressReadable(_ signal: DeliveredSignal) -> Bool {
+    // Checked only when the captured crash ends the process.
     guard
       signal.number == SIGSEGV && signal.code == SEGV_MAPERR
         || signal.number == SIGBUS && signal.code == BUS_ADRERR,

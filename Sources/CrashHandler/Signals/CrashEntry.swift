@@ -1,9 +1,10 @@
 internal import CSignalSafe
 
-/// The handler of the crash signals: one thread captures, the others wait, and then the process
-/// ends or lives on as it would have without us.
+/// The handler of the crash signals: one thread captures and the others wait, then the process ends or continues as
+/// it would without this handler.
 ///
-/// - Parameter entryStackPointer: see `pm_enter_crash`.
+/// - Parameter entryStackPointer: the stack pointer at the first instruction of the handler, which `pm_enter_crash`
+///   noted.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2), signal-safety(7).
 @c(pm_handle_crash) @_noLocks
@@ -14,8 +15,9 @@ func pm_handle_crash(
   guard let capture = Capture.ofHandler else { return }
   let call = unsafe HandlerCall(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
-  // False in a child of vfork, which runs in its parent's memory, after a fault in this step, and after ten seconds
-  // of waiting for another thread that does it. A dump would write over the parent's, or use half a state.
+  // False in three cases: in a child of vfork, which runs in its parent's memory and would write over the parent's
+  // dump; after a fault in this step; and after waiting ten seconds for another thread that does this step. In the
+  // last two the state is half changed.
   guard capture.becomeOwnProcess() else {
     capture.passOn(call.signal)
     return
@@ -34,8 +36,8 @@ func pm_handle_crash(
   capture.decideOutcome(of: call)
   if capture.needsDump() {
     capture.takeDump()
-    // Not where Swift's backtracer runs: `runBacktracer` rearms.
-    if capture.session.exception.mayLiveOn { capture.rearm() }
+    // Where Swift's backtracer runs, `runBacktracer` does this later.
+    if capture.session.exception.rearmsAtOnce { capture.rearm() }
   }
   if capture.session.exception.isBacktraced { capture.runBacktracer(call.signal) }
   if capture.session.exception.outcome.isEnd {

@@ -1,14 +1,13 @@
 internal import CSignalSafe
 
-/// The program's callback, which may take the signal before it counts as a crash
-/// (`setFirstChanceHandler`).
+/// Calls the program's callback (`setFirstChanceHandler`), which may take the signal before it counts as a crash.
 ///
 /// RUNS-DURING-CRASH, on any thread.
 extension Capture {
-  /// Asks it; true if it has taken the signal.
+  /// Calls the callback; returns true if it took the signal.
   ///
-  /// Not for a fault on an alternate stack: that is one of a signal handler, this one among them, which
-  /// would be called for its own faults until the stack ends.
+  /// Not for a fault on an alternate stack, which is a fault of a signal handler. The callback may be that handler,
+  /// and would be called for its own faults until the stack ends.
   @_noLocks
   func offerFirstChance(to signal: DeliveredSignal) -> Bool {
     if let context = signal.context, !context.isOnSignalStack, pm_has_first_chance_handler() {
@@ -17,6 +16,7 @@ extension Capture {
       let isTaken = unsafe pm_call_first_chance_handler(
         signal.number, signal.information?.address, context.address)
       if isTaken { return true }
+      // Not taken: blocks every signal but faults again, for the capture.
       SignalMask.replace(~installed.signals.faults)
     }
     SignalMask.open(installed.signals.faults)

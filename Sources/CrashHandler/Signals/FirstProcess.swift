@@ -1,14 +1,14 @@
 internal import CSignalSafe
 
-/// The first process of a PID namespace, as in most containers, which the kernel shields: a signal
-/// whose action is the default is discarded, unless the kernel itself forces it.
+/// Rules for the first process of a PID namespace, as in most containers: the kernel discards a signal whose action
+/// is the default, unless the kernel itself forces the signal.
 ///
-/// So some signals do not end it that end any other process; abort() and the handler go other ways.
+/// So some signals that end any other process do not end this one, and abort() and this handler end it in other ways.
 ///
 /// RUNS-DURING-CRASH. Source: pid_namespaces(7); Linux kernel/signal.c, sig_task_ignored.
 extension Capture {
-  /// True if the kernel would have discarded the signal: in a first process each one that no instruction raised,
-  /// whether a process or the kernel sent it.
+  /// True if the kernel would have discarded the signal: in a first process, each signal that a process or the kernel
+  /// sent and no instruction raised.
   @_noLocks
   func kernelDiscards(_ signal: DeliveredSignal) -> Bool {
     shared.process.id == 1 && signal.isAsynchronous
@@ -19,10 +19,11 @@ extension Capture {
   /// True for a SIGTRAP or SIGSYS that an instruction raised under the default action: the kernel ends the process by
   /// it, but discards the same signal if the handler queues it.
   ///
-  /// Signals that were sent are another matter: the kernel would have discarded those too.
+  /// False for a signal that was sent, because the kernel would have discarded that one too.
   @_noLocks
   func mustEndFirstProcess(by signal: DeliveredSignal) -> Bool {
     let number = signal.number
+    // Asked of the kernel: this also runs in a process whose state is not its own (`becomeOwnProcess`).
     guard number == SIGTRAP || number == SIGSYS, signal.code > 0, pm_getpid() == 1 else {
       return false
     }
@@ -52,9 +53,10 @@ extension Capture {
 
   // MARK: - abort()
 
-  /// Notes the thread of a signal that abort() may have raised: it continues when the kernel has
-  /// discarded that, or the signal's handler has returned, and the kernel discards its second one
-  /// too.
+  /// Notes the thread of a SIGABRT that abort() may have raised in a first process.
+  ///
+  /// abort() continues after the kernel has discarded that signal or its handler has returned, and raises a second
+  /// one, which the kernel discards too.
   @_noLocks
   func noteAbort() {
     let exception = session.exception
@@ -64,8 +66,7 @@ extension Capture {
     shared.abortingThread = isAbort ? exception.threadID : 0
   }
 
-  /// True where abort(), whose signal the kernel discarded, ends the process by an instruction that
-  /// faults.
+  /// True if abort(), whose signals the kernel discarded, now ends the process by an instruction that faults.
   ///
   /// Source: glibc stdlib/abort.c, ABORT_INSTRUCTION.
   @_noLocks

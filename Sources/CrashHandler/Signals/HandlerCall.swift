@@ -5,12 +5,12 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 struct HandlerCall {
   let signal: DeliveredSignal
-  /// True if the kernel called our handler; false if a handler that was installed after ours called it, and continues
-  /// when ours returns.
+  /// True if the kernel called this handler; false if a handler that was installed after this one called it, and
+  /// continues when this one returns.
   let isKernels: Bool
-  /// The thread's signal mask if another handler called ours; else 0.
+  /// The thread's signal mask if another handler called this one; otherwise 0.
   let mask: UInt64
-  /// The monotonic clock in nanoseconds; 0 where `HandlerOptions.forgoing` leaves it out, or a filter forbids it.
+  /// The monotonic clock in nanoseconds; 0 if `HandlerOptions.forgoing` leaves it out or a seccomp filter forbids it.
   let entryTime: UInt64
 
   @_noLocks

@@ -1,27 +1,27 @@
 internal import CSignalSafe
 
-/// A signal on a thread that captures, or takes a dump without a crash.
+/// Handles a signal on a thread that captures a crash or takes a dump without a crash.
 ///
 /// RUNS-DURING-CRASH, on that thread.
 extension Capture {
   /// Handles a signal on a thread that takes a dump without a crash.
   ///
-  /// - Returns: true if the signal is dealt with; false if the thread takes no such dump, or if the signal is a
-  ///   crash: the dump is abandoned then.
+  /// - Returns: true if nothing more is to be done about the signal. False if the thread takes no such dump, and if
+  ///   the signal is a crash: then the dump is abandoned, and the crash is handled as any other.
   @_noLocks
   func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
     guard let dump = dump(takenBy: pm_gettid()) else { return false }
-    // A fault of a section, which is broken off.
+    // A fault in a section, which ends early.
     if signal.isFault && dump.session.recoveryPoints.recover(signal) { return true }
     if dump.postpone(signal) { return true }
     dump.abandon()
     return false
   }
 
-  /// Has a signal that was sent, and no fault, come again when a requested dump is done.
+  /// Keeps a signal that was sent, to send it again when the requested dump is done.
   ///
-  /// A requested dump uses the handler's own stack, which the dump of a crash needs. A fault outside a section
-  /// cannot be postponed: its instruction runs again.
+  /// A requested dump uses the handler's large stack, so a crash cannot be captured before it is done. A fault
+  /// outside a section cannot be postponed, because its instruction would run again at once.
   private func postpone(_ signal: DeliveredSignal) -> Bool {
     guard session.request.isTools, signal.isAsynchronous, let information = signal.information
     else { return false }
@@ -29,7 +29,8 @@ extension Capture {
     return true
   }
 
-  /// Gives up the handler's things that the dump holds, because the thread crashed.
+  /// Abandons the dump, because its thread crashed: releases the stopped threads, the timer and the place of the
+  /// capturing thread.
   private func abandon() {
     let threadID = pm_gettid()
     shared.dumpingThreads.remove(threadID)
@@ -45,8 +46,10 @@ extension Capture {
     @_noLocks get { shared.capturingThread.value == UInt32(bitPattern: pm_gettid()) }
   }
 
-  /// Does what a signal on the capturing thread asks for: a fault of the handler itself comes back to its
-  /// recovery point, and a signal that was sent is kept for a process that lives on.
+  /// Handles a signal on the capturing thread.
+  ///
+  /// A signal from another process is kept, to be sent again if the process survives. A fault in a section returns to
+  /// its recovery point. Anything else ends the process by the signal of the crash.
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal
@@ -54,13 +57,14 @@ extension Capture {
       if let information = signal.information { shared.waiting.signal.keep(information) }
       return
     }
-    // The end has begun, and another signal arrived before the thread was back at its crash: a filter that traps
-    // rt_sigreturn does that.
+    // The end has begun, and another signal arrived before the thread was back at its crash. A seccomp filter that
+    // traps rt_sigreturn causes this.
     if isEnding, signal.number != session.exception.signal.number { endLate() }
     SignalMask.open(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
-    // No recovery point: a fault before the first section or after the last, or the crash again. The flushed part
-    // is on disk. A fault of another number is a consequence of the crash: the process ends by the crash's signal.
+    // Without a recovery point this is a fault before the first section or after the last, or the crash again.
+    // Nothing more can be written. A fault with another signal number is a consequence of the crash, so the process
+    // ends by the signal of the crash.
     let crash = session.exception.signal.number
     if session.exception.outcome.isEnd, crash != 0, signal.number != crash, !signal.isAsynchronous {
       endLate()
@@ -69,11 +73,12 @@ extension Capture {
     endProcess(by: call)
   }
 
-  /// True for a signal that somebody sends to the capturing thread while it dumps, and for one of
-  /// another number once the end is under way: the process would end by a signal that its report
-  /// does not name.
+  /// True for a signal that another process or the kernel sends to the capturing thread while it writes the dump.
   ///
-  /// With the same number, it may be the crash again: `passOn` sends it in its sender's name.
+  /// Once the end has begun, true only for a signal with another number than the crash's: the process would end by a
+  /// signal that its report does not name.
+  ///
+  /// With the same number it may be the crash, which `passOn` has queued in its sender's name.
   private func isForeign(_ signal: DeliveredSignal) -> Bool {
     guard signal.isForeign(to: shared.process.id) else { return false }
     return shared.ending.value == 0

@@ -1,21 +1,21 @@
 internal import CSignalSafe
 
-/// Ends a process that lives on after its end: the faulting instruction ran again and its fault did
-/// not come again, because another thread has changed a mapping meanwhile.
+/// Ends a process that continues although `endProcess` has run: the faulting instruction ran again without a fault,
+/// because another thread has changed a mapping meanwhile.
 ///
-/// All other threads are stopped then; without this the process would stand for ever, or continue with
-/// one thread where the kernel would have ended it. Seen with 64 threads that map, unmap and read
-/// pages at once.
+/// All other threads are stopped then. Without this the process would hang, or continue with one thread where the
+/// kernel would have ended it. A test with 64 threads that map, unmap and read pages at once showed this.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Starts the watchdog's timer once more; the thread takes its signal after the handler has returned too.
+  /// Starts the watchdog's timer once more, and unblocks its signal in the context, so that it also arrives after the
+  /// handler has returned.
   ///
-  /// Only where the kernel has called the handler, so that its return is the end. Another handler
-  /// that called ours continues for as long as it likes.
+  /// Called only if the kernel called this handler, so that its return is the end. A handler that called this one may
+  /// run for any time.
   ///
-  /// A core file that takes longer is written all the same: the kernel keeps every signal but KILL
-  /// from a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
+  /// Writing a core file may take longer than the timer: the kernel delivers only SIGKILL to a process that dumps
+  /// core. Source: Linux kernel/signal.c, prepare_signal.
   @_noLocks
   func prepareLateEnd(_ context: SignalContext?) {
     if installed.signals.watchdog != 0 {
@@ -36,7 +36,7 @@ extension Capture {
     } else {
       _ = pm_kill(shared.process.id, signal)
     }
-    // The first process of a PID namespace: the kernel discards the default action.
+    // Reached only in the first process of a PID namespace, where the kernel discards the signal.
     _ = pm_exit_group(128 &+ signal)
   }
 }

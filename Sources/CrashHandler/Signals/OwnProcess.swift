@@ -1,23 +1,25 @@
 internal import CSignalSafe
 
-/// Tells three kinds of process apart by a word in memory, `shared.copyMark`, which the kernel sets to 0 in a
-/// forked child (MADV_WIPEONFORK).
+/// Distinguishes three kinds of process by a word in memory, `shared.copyMark`, which the kernel sets to 0 (`wiped`)
+/// in a forked child (MADV_WIPEONFORK).
 ///
-/// - Own process: the word is set, and the process ID is ours.
-/// - Forked child, a copy: the word is 0. That holds for `_Fork`, a raw clone, a child in which an earlier atfork
-///   handler crashed, and a first process of a PID namespace whose parent has the same number. Our atfork handler
-///   calls `becomeOwnProcess` at once; where it has not run, the first crash does.
-/// - Child of vfork, or any other process that shares the memory: the word is set, and the process ID is another.
+/// - Own process: the word is `own`, and the process ID is the one in `shared.process`.
+/// - Forked child, called a copy: the word is `wiped`. `pm_handle_fork`, an atfork handler, calls `becomeOwnProcess`
+///   at once. Where it does not run, the first crash does: after `_Fork` or a raw clone, or if an earlier atfork
+///   handler crashed. The word also recognizes a first process of a PID namespace whose parent has the same process
+///   ID.
+/// - Child of vfork, or any other process that shares the memory: the word is `own`, but the process ID differs.
 ///
-/// On kernels that wipe nothing (before 4.14) a copy is known by our atfork handler alone.
+/// While a thread makes a copy its own, the word is `inWork` with that thread's ID. Kernels before 4.14 do not wipe
+/// the word; there only the atfork handler recognizes a copy.
 ///
 /// RUNS-DURING-CRASH. Source: madvise(2), MADV_WIPEONFORK.
 extension Capture {
-  /// Makes the state that of the calling process, if it is a forked child; true if the state is that of the
-  /// calling process.
+  /// Changes the state from the parent's to the calling process's in a forked child; returns true if the state is now
+  /// the calling process's own.
   ///
-  /// False in a process that runs in another one's memory. If several threads of a copy crash,
-  /// one does the work and the others wait, at most ten seconds.
+  /// False in a process that runs in another process's memory. If several threads of a copy crash, one thread does
+  /// the work and the others wait for at most ten seconds.
   @_noLocks
   func becomeOwnProcess() -> Bool {
     let mark = shared.copyMark
@@ -27,12 +29,12 @@ extension Capture {
       let found = mark.exchange(expected: Shared.CopyMark.wiped, desired: worker)
       if found == Shared.CopyMark.wiped {
         leaveParent()
-        mark.store(Shared.CopyMark.whole)
+        mark.store(Shared.CopyMark.own)
         mark.wakeAll()
         return true
       }
-      if found == Shared.CopyMark.whole { return shared.isOwnProcess }
-      // The calling thread faulted in `leaveParent`: its signal is passed on.
+      if found == Shared.CopyMark.own { return shared.isOwnProcess }
+      // The calling thread faulted in `leaveParent`: it gets no dump.
       if found == worker { return false }
       mark.wait(while: found, milliseconds: 100)
       rounds &+= 1
@@ -40,19 +42,19 @@ extension Capture {
     return false
   }
 
-  /// Called by our atfork handler: the process is a copy also where the kernel does not tell.
+  /// Called by the atfork handler, which knows that the process is a copy even if the kernel does not wipe the word.
   fileprivate func becomeForkedProcess() {
     if !shared.wipesMark { shared.copyMark.store(Shared.CopyMark.wiped) }
     _ = becomeOwnProcess()
   }
 
-  /// Lets go of what a copy shares with its parent: the dump file, whose offset the two would share,
-  /// and the FIFO, whose open end says that the parent lives.
+  /// Closes the files that a copy shares with its parent: the dump file, because the two would share its offset, and
+  /// the FIFO, because its open end says that the parent lives.
   ///
-  /// A crash makes files of its own. Under the rules of crash code also at a fork, because a child of
-  /// a process with threads may do no more.
+  /// A crash in the copy creates its own files. This follows the rules of crash code even at a fork, because the
+  /// child of a process with threads may only make async-signal-safe calls.
   private func leaveParent() {
-    // Not if the program had closed them: the numbers may belong to other files.
+    // The program may have closed these descriptors, and the numbers may belong to other files now.
     closeDumpFile()
     if isSame(session.files.fifo) {
       _ = pm_close(session.files.fifo.descriptor)
@@ -62,14 +64,14 @@ extension Capture {
       _ = pm_close(session.runRecord.file.descriptor)
     }
     session.runRecord.file.descriptor = -1
-    // The kernel has kept the page from the child.
+    // The kernel does not copy the mapped page to a child (MADV_DONTFORK).
     session.runRecord.mapping = RecordMapping()
     session.runRecord.isFollowed = false
     session.runRecord.termination = 0
     shared.process.isForkedChild = true
     session.files.isMissing = true
     shared.process.run.isOfThisProcess = false
-    // Another thread of the parent may have been capturing; it is not in the child.
+    // Another thread of the parent may have been capturing; that thread does not exist in the child.
     session.reset()
     releaseThreads()
     shared.waiting.removeAll()
@@ -81,7 +83,7 @@ extension Capture {
     shared.survived.count = 0
     shared.knownFaults.removeAll()
     shared.abortingThread = 0
-    // The thread has another ID here.
+    // The table of alternate stacks goes by thread ID, which is another one in the child.
     pm_tell_own_stack()
     // Timers are not inherited.
     if mayMake(CallBit.threads) {
@@ -90,7 +92,7 @@ extension Capture {
     shared.process.id = pm_getpid()
   }
 
-  /// Closes the descriptors of the parent's hang dumps; the files are the parent's.
+  /// Closes the descriptors of the parent's hang dumps; the files stay, because they are the parent's.
   private func leaveHangDumps() {
     let dumps = shared.hangDumps
     var index = 0
@@ -103,8 +105,8 @@ extension Capture {
 
 /// Runs in a child that fork(2) has made, before fork returns there.
 ///
-/// At once, and not when the child first needs the handler: a child that never does would hold the
-/// FIFO of its parent open, and say that the parent lives.
+/// It runs at once because a child that never crashes would otherwise hold its parent's FIFO open, which says that
+/// the parent lives.
 ///
 /// Source: pthread_atfork(3), fork(2).
 @c(pm_handle_fork) @_noLocks
@@ -113,12 +115,11 @@ func pm_handle_fork() {
   capture.becomeForkedProcess()
 }
 
-/// Makes a forked child the program that continues, as after daemon(3), whose parent exits: it gets what
-/// `startHandler` gave its parent, a locked file with preallocated blocks, a FIFO, and a run record
-/// that tells how it ends.
+/// Creates the files that `startHandler` created for the parent in a forked child that continues the program, as
+/// after daemon(3): FIFO, run record and a locked file with preallocated blocks.
 ///
-/// Another child has none of it before it crashes: most are short, and three files for each worker
-/// of a server would be many. Under the rules of crash code, because the parent may have threads.
+/// Other children create these files only when they crash: most children are short, and a server with many workers
+/// would create three files for each. This follows the rules of crash code, because the parent may have threads.
 ///
 /// Source: pthread_atfork(3), daemon(3).
 @c(pm_continue_run) @_noLocks

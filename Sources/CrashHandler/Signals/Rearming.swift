@@ -3,15 +3,15 @@ internal import IntermediateDump
 
 /// Makes the handler ready for another crash after a dump, because this one may be survived.
 ///
-/// A previous handler can leave by siglongjmp and never return, so this happens before it is called. Swift's
-/// backtracer always returns, so this happens after it (`runBacktracer`).
+/// This happens before a previous handler is called, because that may leave by siglongjmp and never return. For
+/// Swift's backtracer, which always returns, this happens afterwards (`runBacktracer`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
   /// Releases the stopped threads, copies this crash to `shared.survived`, resets the session, and makes new
   /// files for the next dump.
   ///
-  /// The calling thread still captures. What the session knows of the exception stays for `chain`.
+  /// The calling thread is still the capturing thread. `session.exception` stays for `chain`.
   @_noLocks
   func rearm() {
     releaseThreads()
@@ -29,12 +29,13 @@ extension Capture {
     limit.restore()
   }
 
-  /// Stores this crash as the survived one, with its names and its place; does nothing if it left no dump.
+  /// Stores this crash as the last survived one, with the name of its dump and the place of its frame; does nothing
+  /// if the crash left no dump.
   private func rememberCrash() {
     guard session.exception.outcomeOffset > 0 else { return }
     shared.survived.count &+= 1
     shared.survived.outcomeOffset = session.exception.outcomeOffset
-    // If the kernel discards the signal, it is known from the start that the process continues.
+    // If the kernel discards the signal, the process certainly continues: the outcome in the dump is final.
     if case .discarded = session.exception.outcome {
       shared.survived.isOpen = false
     } else {
@@ -53,7 +54,7 @@ extension Capture {
       session.names.reportIDOffset &+ DumpNames.reportIDLength)
   }
 
-  /// Holds three places in the descriptor table again, with the pending directory.
+  /// Holds three places in the descriptor table again, by duplicates of the pending directory's descriptor.
   private func takeSpareDescriptors() {
     let directory = session.files.directory.descriptor
     let first = calls.hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))

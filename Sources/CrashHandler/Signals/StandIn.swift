@@ -1,17 +1,18 @@
 internal import CSignalSafe
 
-/// A thread that is stopped in our handler, and that Swift's backtracer shall find as if it ran.
+/// Answers Swift's backtracer for a thread that is stopped or waits in this handler, so that the backtracer finds the
+/// thread where it was stopped.
 ///
-/// The backtracer sends each thread a signal that it does not block, and its handler takes the
-/// context of that signal for the thread's: here that would be one of ours. So the thread takes the
-/// signal by waiting for it, which the kernel shows as one that is not blocked, and calls that
-/// handler itself, with the context in which it was stopped or crashed.
+/// The backtracer sends each thread a signal that the thread does not block, and its handler records the context of
+/// that signal. Here that would be a context inside this handler. So the thread waits for the signal by sigtimedwait,
+/// for which the kernel shows the signal as not blocked. Then it calls the backtracer's handler itself, with the
+/// context in which the thread was stopped or crashed.
 ///
 /// RUNS-DURING-CRASH. Source: Swift stdlib/public/runtime/CrashHandlerLinux.cpp,
 /// signal_for_suspend and pause_thread; Linux kernel/signal.c, do_sigtimedwait.
 extension Capture {
-  /// Tells all threads that are stopped or wait in the handler to answer the backtracer's signal, and waits until they
-  /// do, for a quarter of a second at most; called on the capturing thread.
+  /// Makes all threads that are stopped or wait in the handler ready to answer the backtracer's signal, and waits at
+  /// most a quarter of a second for them; called on the capturing thread.
   @_noLocks
   func callStandIns() {
     if shared.stops.parking.value != 0 {
@@ -25,32 +26,33 @@ extension Capture {
     let count = session.threads.count
     while index < count, rounds < 250 {
       let record = session.threads[index]
+      // Stopped, or waiting in this handler.
       let isOurs = record.status.isStill
       if isOurs { status.readBlockedSignals(record) }
       if !isOurs || !record.fields.knowsAllSignals || isReadyStandIn(record.fields.blockedSignals) {
         index &+= 1
         continue
       }
-      // Nobody wakes this; it passes a millisecond.
+      // Sleeps for a millisecond: the turn does not change meanwhile.
       let turn = shared.turn.value
       shared.turn.wait(while: turn, milliseconds: 1)
       rounds &+= 1
     }
   }
 
-  /// True for a thread that waits for the signal, and blocks the one that stops threads.
+  /// True for a thread that waits for SIGPROF by `standIn` and blocks the real-time stop signal.
   private func isReadyStandIn(_ blocked: UInt64) -> Bool {
     let stopSignal = installed.signals.stop
     guard !SignalMask.has(blocked, SIGPROF) else { return false }
     return stopSignal == 0 || SignalMask.has(blocked, stopSignal)
   }
 
-  /// Waits while a word has a value, and answers the backtracer's signal meanwhile.
+  /// Answers the backtracer's signal while a word has a value.
   ///
-  /// - Parameter context: where the thread is to be found.
+  /// - Parameter context: the registers that the backtracer shall record for this thread.
   @_noLocks
   func standIn(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // Every signal that a thread in our handler has open, except for faults.
+    // All signals that a thread in this handler leaves open, except faults.
     let mask = SignalMask.block(
       SignalMask.bit(SIGPROF) | SignalMask.bit(installed.signals.stop)
         | SignalMask.bit(installed.signals.watchdog))
@@ -61,14 +63,14 @@ extension Capture {
       if result == Int(SIGPROF) {
         unsafe callBacktracersHandler(&information, context)
       } else if result != -Int(EAGAIN) && result != -Int(EINTR) {
-        // A filter forbids the wait. The backtracer then continues without this thread.
+        // A seccomp filter forbids the call. The backtracer then continues without this thread.
         word.wait(while: value, milliseconds: 100)
       }
     }
     if let mask { SignalMask.set(mask) }
   }
 
-  /// Calls the signal's handler, if it is the backtracer's.
+  /// Calls the handler of SIGPROF, if it is the backtracer's.
   private func callBacktracersHandler(
     _ information: UnsafeMutableRawPointer, _ context: SignalContext?
   ) {

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// The handler of the stop signals: publishes where this thread is, then waits.
+/// The handler of the stop signals: publishes this thread's registers, then waits.
 ///
-/// Waits on a futex, never polls: a thousand parked threads that poll take all processors from the
-/// one that captures. Every SIGPROF parks a known thread while a stop runs, whoever sent it, because a
-/// pending one from a timer swallows ours. While none runs, a thread is offered an alternate stack, or takes the
-/// dump that `postmortem capture` requests.
+/// Waits on a futex and never polls: a thousand polling threads would take all processors from the capturing thread.
+/// While threads are being stopped, every SIGPROF stops a known thread, whoever sent it, because the kernel drops a
+/// SIGPROF that is sent while another one is pending. At any other time the signal offers the thread an alternate
+/// stack, or requests the dump of `postmortem capture`.
 ///
 /// RUNS-DURING-CRASH, on every thread but the capturing one.
 @c(pm_handle_stop) @_noLocks
@@ -13,6 +13,7 @@ func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ address: UnsafeMutableRawPointer?
 ) {
   guard let capture = Capture.ofHandler else { return }
+  // Without the bit that makes stopped threads answer Swift's backtracer.
   let generation = capture.shared.stops.parking.value & ~1
   let context = unsafe SignalContext(address)
   guard generation != 0 else {
@@ -26,16 +27,17 @@ func pm_handle_stop(
     return
   }
   let threadID = pm_gettid()
-  // One that is not known yet continues until it is: once it is stopped it could not be asked any more.
+  // A thread that is not in the table yet continues until it is: its name and state cannot be read once it is
+  // stopped.
   guard let record = capture.shared.threads.find(threadID) else { return }
-  // The process that sent the signal to a thread which it knows is this one.
+  // If the signal came from this process, no system call is needed to know that this is not a vfork child.
   guard
     capture.shared.hasSent(unsafe SignalInformation(information)) || capture.shared.isOwnProcess
   else { return }
   guard UInt32(bitPattern: threadID) != capture.shared.capturingThread.value else { return }
   record.fields.threadPointer = pm_thread_pointer()
   var place = context
-  // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
+  // The thread takes a dump itself, on the handler's stack: its caller's registers are more useful.
   if let dump = capture.dump(takenBy: threadID),
     let caller = dump.session.exception.signal.context
   {

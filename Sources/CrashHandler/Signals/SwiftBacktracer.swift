@@ -1,25 +1,25 @@
 internal import CSignalSafe
 
-/// Swift's own backtracer, where it is the handler that was there before ours.
+/// Runs Swift's own backtracer, where it is the handler that was installed before this one.
 ///
-/// Unlike other handlers it is known: it always returns, and has put the
-/// default action in for all its signals by then: after a fault that comes again, and after abort(),
-/// that is the end. Meanwhile it stops all threads by signals, and waits two seconds, up to sixteen
-/// times, for those that do not answer. A second thread that crashes into it, or that captures
-/// meanwhile, makes a second backtrace of a process that ends in the middle of it: a report that is
-/// torn, and a `swift-backtrace` that waits forever for input.
+/// Unlike other handlers, it always returns, and sets the default action for all its signals before that. After a
+/// fault that recurs, and after abort(), the process then ends. The backtracer stops all threads by signals, and
+/// waits two seconds, up to sixteen times, for those that do not answer. If a second thread crashes or captures
+/// meanwhile, it would start a second backtrace of a process that then ends: the report would be torn, and a
+/// `swift-backtrace` process would wait forever for input.
 ///
-/// So it runs alone, while its crash still holds the handler: all others stay where they stand or
-/// wait, where it finds them as if they ran (`standIn`).
+/// So the backtracer runs while the crashed thread is still the capturing thread: all other threads stay stopped or
+/// wait, and answer the backtracer as if they ran (`standIn`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: Swift
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
 extension Capture {
-  /// Decides whether the backtracer runs after this crash; if not because of a stack overflow, removes it, so that the
-  /// default action follows.
+  /// Decides whether the backtracer runs after this crash.
   ///
-  /// It does not run for a stack overflow on a thread whose first alternate stack is ours: without our handler the
-  /// kernel would have found no stack for any handler, and ended the process.
+  /// After some stack overflows it may not; then it is also removed, so that the default action follows.
+  ///
+  /// It does not run for a stack overflow on a thread whose first alternate stack this package created: without this
+  /// handler, the kernel would have found no stack for any handler and ended the process.
   @_noLocks
   func goesToBacktracer(_ signal: DeliveredSignal) -> Bool {
     guard SignalMask.has(shared.backtracer.signals, signal.number) else { return false }
@@ -31,16 +31,17 @@ extension Capture {
     return false
   }
 
-  /// Whether the process ends once it has returned: after abort(), and after a fault that comes again.
+  /// True if the process ends once the backtracer has returned: after abort(), and after a fault that probably
+  /// recurs.
   @_noLocks
   func endsAfterBacktrace(_ signal: DeliveredSignal) -> Bool {
     if signal.number == SIGABRT { return isAborting(signal) }
     return signal.context != nil && signal.recurrence.isLikely
   }
 
-  /// Runs it, and makes the default actions those that follow.
+  /// Runs the backtracer, after which the default actions follow.
   ///
-  /// Where the process does not end, the handler is ready for the next crash afterwards.
+  /// If the process does not end, makes the handler ready for the next crash.
   @_noLocks
   func runBacktracer(_ signal: DeliveredSignal) {
     shared.ending.store(Shared.Ending.later)
@@ -56,8 +57,8 @@ extension Capture {
     shared.ending.store(0)
   }
 
-  /// Notes that the previous handler of the crash just remembered has returned; on the thread that
-  /// captures still.
+  /// Notes that the previous handler of the crash just remembered has returned; called while this thread is still the
+  /// capturing one.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,
@@ -67,7 +68,7 @@ extension Capture {
     markWentOn()
   }
 
-  /// It runs once in a process.
+  /// Removes the backtracer from the previous handlers: it runs once in a process.
   private func forgetBacktracer() {
     var number: Int32 = 1
     while number < 32 {
@@ -79,7 +80,7 @@ extension Capture {
     shared.backtracer.signals = 0
   }
 
-  /// True if all of what the frame of a signal needs can be accessed.
+  /// True if all memory that a signal frame needs below the stack pointer can be accessed.
   ///
   /// Source: Linux arch/x86/kernel/signal.c, get_sigframe: below the red zone.
   private func hasRoomForFrame(below stackPointer: UInt64) -> Bool {

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The handler of TERM, INT, HUP and PIPE where their action was the default: notes the time, then lets
-/// the default action follow.
+/// The handler of SIGTERM, SIGINT, SIGHUP and SIGPIPE where their action was the default: notes the time, then takes
+/// the default action.
 ///
-/// The signal is sent again to the same thread with its own siginfo, so that the process ends as
-/// without us. The first process of a PID namespace continues: there the kernel discards the default
-/// action.
+/// It sends the signal again to the same thread with its own siginfo, so that the process ends as without this
+/// handler. The first process of a PID namespace continues, because there the kernel discards a signal whose action
+/// is the default.
 ///
 /// RUNS-DURING-CRASH, on any thread, in a child too. Source: sigaction(2), pid_namespaces(7).
 @c(pm_handle_termination) @_noLocks
@@ -23,7 +23,7 @@ func pm_handle_termination(
     let isQueued =
       unsafe SignalInformation(information)?.queue(signal, for: pm_gettid(), of: processID) ?? false
     if !isQueued { _ = pm_kill(processID, signal) }
-    // It ends the process here; a filter may keep the handler from returning.
+    // The signal ends the process here, not at the handler's return, which a seccomp filter may forbid.
     if !SignalMask.unblock(SignalMask.bit(signal)) { return }
   }
   _ = pm_exit_group(128 &+ signal)

@@ -1,15 +1,15 @@
 internal import CSignalSafe
 
-/// One thread captures at a time; those that crash or end the process meanwhile wait.
+/// Lets one thread capture at a time; threads that crash or end the process meanwhile wait.
 ///
 /// RUNS-DURING-CRASH, on any thread.
 extension Capture {
-  /// Makes the calling thread the one that captures, once no other does.
+  /// Makes the calling thread the capturing thread as soon as no other thread captures.
   ///
-  /// A thread that crashes while another captures waits. If the process lives on, its own crash is
-  /// the next; if not, it waits until the process no longer exists.
+  /// If the process survives the other thread's crash, this thread's crash is captured next; otherwise this thread
+  /// waits until the process has ended.
   ///
-  /// - Returns: false if the other one is not done within `Installed.patience`.
+  /// - Returns: false if the other thread is not done within `Installed.patience`.
   @_noLocks
   func waitToCapture(_ signal: DeliveredSignal) -> Bool {
     let threadID = pm_gettid()
@@ -29,6 +29,7 @@ extension Capture {
       }
       if !bound.isBegun {
         let isKnown = waiting.add(threadID, context: signal.context)
+        // A waiting thread counts as stopped: the capturing thread finds its registers in the table.
         if isKnown, shared.stops.parking.value != 0 { shared.stops.noteStop() }
         bound.begin()
       }
@@ -43,12 +44,12 @@ extension Capture {
     }
   }
 
-  /// Has a thread that ends the process wait while another one's crash is captured.
+  /// Waits, in a thread that ends the process, while another thread's crash is captured.
   ///
-  /// Alone, the crash would have ended the process before; so the thread waits until the capture is
-  /// done, and then the crash does. If a previous handler lets the process live, the thread goes
-  /// on. Threads that do not block the stop signals are stopped before they come here. Returns at once
-  /// where no other thread of this process captures. `_exit` calls it, also in a child of vfork.
+  /// Without this handler the crash would have ended the process first, so the crash ends it after the capture. If
+  /// the process survives the crash, this function returns. It returns at once if no other thread of this process
+  /// captures. Threads that do not block the stop signals are stopped before they come here. `_exit` calls it, even
+  /// in a child of vfork.
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

@@ -1,16 +1,18 @@
 internal import CSignalSafe
 
-/// The time for which a thread that crashed waits while another one captures.
+/// The time that a crashed thread waits while another thread captures: `Installed.patience`.
 ///
-/// `Installed.patience`. There is no bound while Swift's backtracer runs: without our handler it has none. Once
-/// the process ends there is no leaving: a thread that went on would end it by another signal. If it
-/// lives on for so long all the same, because there is no timer or its signal does not come, it is
-/// ended by the signal of the dump.
+/// There is no bound while Swift's backtracer runs, because it has none without this handler either. Once the process
+/// ends, a waiting thread never continues, because it would end the process by another signal. If the process still
+/// exists after that time, because there is no timer or its signal does not arrive, the waiting thread ends the
+/// process by the signal of the dump.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingBound {
-  /// Milliseconds of one wait, which may end early, or not begin at all under a filter.
+  /// Milliseconds of one wait.
+  ///
+  /// A wait may end early, and returns at once if a seccomp filter forbids it.
   static var milliseconds: Int { @_noLocks get { 100 } }
 
   private let capture: Capture
@@ -24,7 +26,7 @@ struct WaitingBound {
     self.capture = capture
   }
 
-  /// True once the thread waits no longer.
+  /// True once the thread has waited for its whole time and the process does not end.
   var isOver: Bool {
     @_noLocks get { isBegun && ending == 0 && isLate }
   }
@@ -37,7 +39,7 @@ struct WaitingBound {
     start = capture.clock
   }
 
-  /// Counts a wait.
+  /// Counts a wait; begins again when `shared.ending` changes.
   @_noLocks
   mutating func add() {
     count &+= 1
@@ -45,8 +47,9 @@ struct WaitingBound {
     if ending == Shared.Ending.now, isLate { capture.endLate() }
   }
 
-  /// By the number of waits and by the clock: the clock continues while the process is stopped, and waits
-  /// that do not begin take no time.
+  /// True once both the number of waits and the clock have reached the bound.
+  ///
+  /// The clock alone continues while the process is stopped, and waits that a filter forbids take no time.
   var isLate: Bool {
     @inline(never) @_noLocks get {
       let patience = capture.installed.patience

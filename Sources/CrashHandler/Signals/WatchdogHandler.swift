@@ -1,13 +1,12 @@
 internal import CSignalSafe
 
-/// Ends a section that takes too long: a call that hangs, a list without an end.
+/// Ends a section that takes too long, such as one with a call that hangs or a list without an end.
 ///
-/// A timer sends its signal every 10 ms; each one that reaches the capturing thread counts (see
-/// `WatchdogTime`), and none that anybody else sends. The signal is blocked on parked threads and open on the capturing one; a thread
-/// that could not be stopped and gets it passes it on. Once the time is over, the section is
-/// abandoned as if it had faulted, and those that follow are left out; the end mark is still
-/// written, for which there is time of its own. A call that the kernel does not interrupt (state D)
-/// is out of reach.
+/// A timer sends a signal every 10 ms. Each of these signals that reaches the capturing thread is a tick (see
+/// `WatchdogTime`); a signal from anybody else does not count. Stopped threads block the signal. A thread that could
+/// not be stopped and gets it sends it on to the capturing thread. Once the time is over, the section ends as if it
+/// had faulted, and those that follow are left out; the end mark has its own time and is still written. A system call
+/// that the kernel does not interrupt (state D) cannot be ended.
 ///
 /// RUNS-DURING-CRASH. Source: timer_create(2).
 @c(pm_handle_watchdog) @_noLocks
@@ -21,7 +20,8 @@ func pm_handle_watchdog(
   else { return }
   let tick = unsafe DeliveredSignal(signal, information.address, context)
   guard information.timer >= 0 else {
-    // Sent in a loop, they would come one after the other, and the dump would not continue.
+    // Not the timer's. If another process sends it in a loop, the dump would not continue, so the signal is blocked
+    // until the next section.
     if thread == pm_gettid() {
       let subject = capture.dump(takenBy: thread) ?? capture
       subject.session.time.isMuted = true
@@ -30,7 +30,7 @@ func pm_handle_watchdog(
     return
   }
   if capture.isEnding {
-    // Not one that was still under way when the dump was done.
+    // Ignores a tick of the dump's own time that arrives only now.
     if information.timer == capture.session.time.timer,
       capture.session.time.left.hasPassed(capture.clock)
     {
@@ -42,7 +42,7 @@ func pm_handle_watchdog(
     _ = information.queue(signal, for: thread, of: capture.shared.process.id)
     return
   }
-  // A dump without a crash that stops threads has the same bound.
+  // A dump without a crash that stops threads has the same time limit.
   let subject = capture.dump(takenBy: thread) ?? capture
   guard information.timer == subject.session.time.timer,
     subject.session.time.left.isOver(atTick: subject.clock)

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A handle to the state of one dump, which crash code is given in place of globals.
+/// A handle to the state of one dump, which is passed to crash code instead of using globals.
 ///
 /// `session` belongs to this dump, `installed` was fixed at launch, and `shared` is common to all
 /// threads and dumps of the process. Their memory is not freed while a thread can reach it. Swift

@@ -6,9 +6,9 @@ struct CaptureClock {
   enum Phase {
     /// Sections are written.
     case sections
-    /// Their time is over: those that have not begun are left out.
+    /// The time of the sections is over: sections that have not begun are left out.
     case cut
-    /// The last part is written, which has a time of its own.
+    /// The last part of the dump is written, which has its own time limit.
     case finish
     /// That is over too.
     case over

@@ -1,4 +1,4 @@
-/// The crash of a dump; of a dump without one, the thread in question and its call.
+/// The crash that a dump is about; for a dump without a crash, the thread that called for it.
 ///
 /// RUNS-DURING-CRASH.
 struct CapturedException {
@@ -8,16 +8,17 @@ struct CapturedException {
   var outcome = CrashOutcome.ends
   /// Whether Swift's backtracer runs after this crash.
   var isBacktraced = false
-  /// True for a fault that has come again.
+  /// True if the same fault has occurred before.
   var isRepetition = false
   /// The number of the fault; 0 for none.
   var faultNumber: UInt32 = 0
-  /// Offset in the dump of the byte that tells the end of the process; 0 where there is none.
+  /// Offset in the dump of the byte `survivalOutcome`; 0 if the crash has no dump or no such byte.
   var outcomeOffset: Int64 = 0
 
   @_noLocks
   init() {}
 
-  /// True where the process may continue after the dump, and is made ready for the next crash at once.
-  var mayLiveOn: Bool { @_noLocks get { !outcome.isEnd && !isBacktraced } }
+  /// True if the handler is made ready for the next crash right after the dump: the process may continue, and Swift's
+  /// backtracer does not run first.
+  var rearmsAtOnce: Bool { @_noLocks get { !outcome.isEnd && !isBacktraced } }
 }

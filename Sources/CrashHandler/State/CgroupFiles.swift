@@ -1,4 +1,4 @@
-/// The files of the process's cgroup; none where there is none.
+/// The files of the process's cgroup; none if it has no cgroup.
 ///
 /// Held open since install: their paths may be out of reach in a crash, and a forked child has the
 /// same.

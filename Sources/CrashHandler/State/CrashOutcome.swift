@@ -1,21 +1,21 @@
 internal import IntermediateDump
 
-/// The outcome of a crash: what becomes of the process after the dump.
+/// The outcome of a crash: how the process ends or continues after the dump.
 ///
 /// RUNS-DURING-CRASH.
 enum CrashOutcome {
   /// The default action ends it.
   case ends
-  /// A handler that was there before ours runs; whether the process lives is up to that.
+  /// The handler that was installed before this one runs next, and decides whether the process survives.
   case handled
   /// The kernel would have discarded the signal: it was sent to the first process of a PID
   /// namespace.
   case discarded
-  /// A handler that was installed after ours has called it: the default action stands behind ours,
-  /// and follows if that handler goes back to the crash.
+  /// A handler that was installed after this one called it, and there is no previous handler: the default action
+  /// follows if that handler returns to the crash.
   case delegated
 
-  /// As `survivalOutcome` in a dump numbers it.
+  /// The value of `survivalOutcome` in a dump.
   var number: UInt64 {
     @_noLocks get {
       switch self {

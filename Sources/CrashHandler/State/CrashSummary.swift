@@ -5,23 +5,24 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
 @safe
 struct CrashSummary {
-  /// Bytes that one write to a pipe puts there in one piece, PIPE_BUF: summaries of several
+  /// The number of bytes that one write to a pipe puts there in one piece, PIPE_BUF: summaries of several
   /// processes do not mix.
   static var textSize: Int { @_noLocks get { 4096 } }
-  /// Bytes of `memory`: the lines, and a word that counts their bytes.
+  /// The number of bytes of `memory`: the lines, and a word that counts their bytes.
   static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
 
-  /// Bit n - 1 stands for signal n: those in whose crashes a summary is written, or the one line
-  /// that stands in front of what Swift's backtracer prints.
+  /// The signals for whose crashes a summary is written, or one line before the output of Swift's backtracer.
+  ///
+  /// Bit n - 1 is signal n.
   let signals: UInt64
   /// Descriptor 2 at launch.
   let standardError: HeldFile
-  /// As given to `startHandler`; empty for none.
+  /// The value that was passed to `startHandler`; empty if there was none.
   let product: Bytes
   let version: Bytes
   let memory: Scratch
 
-  /// Bytes of the lines that are whole.
+  /// The number of bytes of the complete lines.
   var size: Int {
     @_noLocks get { Int(truncatingIfNeeded: memory.word(CrashSummary.textSize)) }
     @_noLocks nonmutating set {

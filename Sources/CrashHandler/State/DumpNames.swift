@@ -3,7 +3,7 @@
 /// RUNS-DURING-CRASH.
 @safe
 struct DumpNames {
-  /// Bytes of a report ID's text, a UUID.
+  /// The number of bytes of a report ID's text, a UUID.
   static var reportIDLength: Int { @_noLocks get { 36 } }
 
   let locked: UnsafePointer<CChar>
@@ -14,6 +14,6 @@ struct DumpNames {
   let reportIDOffset: Int
   /// The 16 bytes of the report ID.
   let reportID: UnsafeMutableRawPointer
-  /// True once the report ID is another than the one that was encoded at launch.
+  /// True once the report ID differs from the one that was encoded at launch.
   var areNew = false
 }

@@ -5,28 +5,28 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH; decided in ordinary code.
 @safe
 struct DumpRequest {
-  /// The one that asked for it; nil for a crash.
+  /// The caller that requested the dump; nil for a crash.
   var kind: RequestKind?
   /// The other threads that get a stop signal.
   var stops = StopChoice.all
   /// False for a file at a path of the program's own.
   var isRenamed = true
-  /// Encoded tokens: those of the map that say why, and the annotations of this dump alone.
+  /// Encoded tokens: the map with the reason, and the annotations of this dump only.
   var details: Bytes?
   var annotations: Bytes?
-  /// The number by which the sender of a request knows its dump; 0 for none.
+  /// The number by which the sender of a request recognizes its dump; 0 for a dump without a request.
   var number: UInt32 = 0
   /// The target that hung; its name, in memory of the dump's own.
   var target = HangTarget.mainThread
   var name: UnsafeRawPointer?
   var nameCount = 0
-  /// Nanoseconds after which it counts as hung, and for which it has.
+  /// Nanoseconds after which the watched part counts as hung, and nanoseconds for which it has been hung.
   var threshold: UInt64 = 0
   var time: UInt64 = 0
   /// Nanoseconds of CPU time of the hung thread since; the largest number if it is not known.
   var processorTime = UInt64.max
   var threadEvidence = HangThreadEvidence.none
-  /// Offsets of the last two times in the file; 0 where they are not.
+  /// Offsets of the last two times in the file; 0 if the file does not have them.
   var timeOffset: Int64 = 0
   var processorTimeOffset: Int64 = 0
 

@@ -8,7 +8,7 @@ struct DumpResult {
   var isComplete = false
   /// True once the name without `.locked` is its own.
   var isRenamed = false
-  /// The errno of what failed first; 0 if nothing did.
+  /// The errno of the first failure; 0 if nothing failed.
   var failure: Int32 = 0
 
   @_noLocks

@@ -4,7 +4,7 @@ struct EnvironmentRange {
   /// The stack pointer that the program started with: it points to the count of arguments, and all
   /// frames lie below.
   ///
-  /// 0 if the kernel does not tell.
+  /// 0 if the kernel does not show it.
   let start: UInt64
   /// The end of the mapping.
   let end: UInt64

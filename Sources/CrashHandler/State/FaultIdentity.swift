@@ -12,8 +12,7 @@ struct FaultIdentity {
   @_noLocks
   init() {}
 
-  /// The fault that is being captured; none for a signal that was sent, each of which is one of its
-  /// own.
+  /// The identity of the fault that is being captured; none for a signal that was sent, which is never a repetition.
   @_noLocks
   init(_ exception: CapturedException) {
     guard exception.signal.isFault, let information = exception.signal.information,

@@ -8,12 +8,12 @@ struct Installed: ~Copyable {
   let limits: CaptureLimits
   /// Whether secrets are left out of dumps (`HandlerOptions.privacy`).
   let isSanitized: Bool
-  /// The bound on our own time, in milliseconds.
+  /// The time limit of a dump, in milliseconds.
   let timeLimit: Int
-  /// The time for which a thread waits for another one's capture, in milliseconds.
+  /// The time that a thread waits for another thread's capture, in milliseconds.
   ///
-  /// More than three times what a capture may take: a thread that went on before its end would end the
-  /// process in the midst of it.
+  /// At least three times the time limit of a dump: a thread that continued earlier would end the process during
+  /// another thread's capture.
   var patience: Int {
     @_noLocks get {
       let (limits, overflow) = timeLimit.multipliedReportingOverflow(by: 3)
@@ -24,7 +24,7 @@ struct Installed: ~Copyable {
   let forgone: UInt32
   let paths: Paths
   var signals: InstalledSignals
-  /// Whether the Swift runtime is to tell where errors are thrown.
+  /// Whether the handler hooks the Swift runtime to record where errors are thrown.
   let recordsThrows: Bool
   /// Whether a `CaptureRequest` makes the process take a dump.
   let takesRequests: Bool
@@ -38,10 +38,10 @@ struct Installed: ~Copyable {
   /// The stack for faults inside the handler.
   let faultStack: FaultStack
   let summary: CrashSummary
-  /// User and group that files made in a crash are given to, in root's processes with a database of
-  /// another user; 0 for none.
+  /// The user and group that get the files created in a crash, if root uses the database of another user; 0
+  /// otherwise.
   let filesOwner: (UInt32, UInt32)
-  /// Whether the run record of a file that is made later is mapped too; see `RecordMapping`.
+  /// Whether later run records are mapped too; see `RecordMapping`.
   let mapsRecords: Bool
 
   /// The database and the directory of pending dumps in it, absolute, NUL-terminated.
@@ -65,9 +65,9 @@ struct Installed: ~Copyable {
   @safe
   struct ImagePlaces {
     let known: pm_image_places
-    /// The program's path, for where its mappings have none.
+    /// The program's path, which is used if its mappings have none.
     let programPath: Bytes
-    /// Bytes of the pages that memory is mapped in, never 0.
+    /// The number of bytes of the pages that memory is mapped in, never 0.
     let pageSize: UInt64
   }
 
@@ -79,28 +79,27 @@ struct Installed: ~Copyable {
     /// The places of each thread's task and its C++ exceptions.
     let tasks: pm_task_facts
     let exceptions: pm_exception_facts
-    /// The code of abort(); its size is 0 where that is not known.
+    /// The address and size of the code of abort(); the size is 0 if it is not known.
     let abortStart: UInt64
     let abortSize: UInt64
-    /// Whether abort(3) gets its signal where the thread blocks it.
+    /// Whether abort(3) unblocks its signal if the thread blocks it.
     let abortOpensItsSignal: Bool
   }
 
   /// The launch's part of the section on surroundings.
   struct KnownSurroundings {
-    /// Whether what may tell of a person is left out (`HandlerOptions.capturesSurroundings`).
+    /// Whether facts that may identify a person are left out (`HandlerOptions.capturesSurroundings`).
     let isHidden: Bool
     /// True if the tokens of the launch have TZ.
     let hasTimeZone: Bool
-    /// True if the cgroup does not say whether this is a container, and it may be told.
+    /// True if the cgroup does not show whether this is a container, and the dump may contain it.
     let mayBeContainer: Bool
   }
 
-  /// Tokens encoded at launch: the first process map; what a run record says of the run; system and
-  /// annotations.
+  /// Tokens encoded at launch: the first process map; the course of the run for a run record; system and annotations.
   struct EncodedFacts {
     let process: Bytes
-    /// Empty where nothing is to be said of how a run ends.
+    /// Empty if the program turned off reports on how runs end.
     let course: Bytes
     let system: Bytes
   }

@@ -1,22 +1,22 @@
 internal import CSignalSafe
 
-/// The signals that the handler has, and those that it needs; bit n - 1 stands for signal n.
+/// The signals that the handler has, and those that it needs; bit n - 1 is signal n.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct InstalledSignals {
-  /// Those of crashes whose handler is ours.
+  /// The crash signals that this package has installed its handler for.
   let crashes: UInt64
-  /// Those that must reach a thread of the handler's or one that takes a dump: faults, the stop
-  /// signals, the watchdog's.
+  /// The signals that a thread of the handler, or one that takes a dump, never blocks: faults, the stop signals and
+  /// the watchdog's signal.
   let open: UInt64
   /// The real-time signal that stops threads; 0 if every one was taken.
   let stop: Int32
-  /// The signal that says that the time is over; 0 if there is none.
+  /// The watchdog's signal, which is sent at each tick of the time limit; 0 if there is none.
   let watchdog: Int32
   /// The action of a stop signal, SIGPROF and SIGSETXID in a crash included.
   let stopAction: pm_signal_action
-  /// The action of our handler, for all signals but SIGSYS.
+  /// The action of the crash handler for all signals except SIGSYS.
   var crashAction = pm_signal_action()
   /// The most bytes that the kernel needs to call a handler.
   let frameSize: UInt64
@@ -35,11 +35,11 @@ struct InstalledSignals {
   /// The signals that must reach the capturing thread: faults and the watchdog's signal.
   var capture: UInt64 { @_noLocks get { faults | SignalMask.bit(watchdog) } }
 
-  /// The action of our handler for one signal.
+  /// The action of the crash handler for one signal.
   ///
-  /// SIGSYS may come of the handler's own calls, from code that has left the alternate stack: the kernel
-  /// would begin at its top again, over the frame of the crash. And under syscall user dispatch the
-  /// kernel ends the process at a fault whose signal is blocked; see `pm_answer_own_call`.
+  /// The handler's own calls may raise SIGSYS after it has left the alternate stack. On that stack the kernel would
+  /// put the new frame at the top, over the frame of the crash. All signals are blocked because, under syscall user
+  /// dispatch, the process is ended by a fault whose signal is blocked; see `pm_answer_own_call`.
   @_noLocks
   func crashAction(of signal: Int32) -> pm_signal_action {
     var action = crashAction

@@ -1,16 +1,15 @@
 internal import CSignalSafe
 
-/// A crash signal that somebody sent to the capturing thread, for when that is done and the process
-/// lives on: after a requested dump, and after a crash that it survives.
+/// A crash signal that was sent to the capturing thread and is sent again after the dump if the process continues:
+/// after a requested dump or a survived crash.
 ///
-/// It cannot wait in the kernel meanwhile: our handlers leave the signals of faults open, so that it
-/// would come at once, again and again, and blocked it would let the kernel end the process at a
-/// fault of the dump's own.
+/// It cannot stay pending in the kernel meanwhile. The handlers leave the signals of faults unblocked, so it would
+/// arrive again and again. If it were blocked, the kernel would end the process at a fault in the dump's own code.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
 struct PostponedSignal {
-  /// Bytes of the kernel's `siginfo_t`.
+  /// The number of bytes of the kernel's `siginfo_t`.
   static var byteCount: Int { @_noLocks get { 128 } }
 
   private let place: SignalInformation
@@ -21,7 +20,9 @@ struct PostponedSignal {
     self.place = unsafe SignalInformation(place)
   }
 
-  /// Keeps a copy, of several the first: it is the one that would have ended the process.
+  /// Keeps a copy.
+  ///
+  /// Only the first signal is kept, because that one would have ended the process.
   @_noLocks
   func keep(_ information: SignalInformation) {
     guard place.number == 0 else { return }

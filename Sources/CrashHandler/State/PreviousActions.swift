@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The actions of the crash signals before ours, one for each signal number.
+/// The actions that the crash signals had before this handler was installed, one for each signal number.
 ///
 /// RUNS-DURING-CRASH.
 @safe

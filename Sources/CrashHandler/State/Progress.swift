@@ -4,7 +4,7 @@
 struct Progress {
   /// The state of the dump's file.
   enum File {
-    /// No file is known to be ours yet.
+    /// The dump's file has not been checked yet.
     case none
     /// There is one, without the first tokens.
     case open

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// One page of this process's own run record, mapped and never touched, as a witness that the
-/// process lives: neither close_range(2) nor a loop of close(2) takes it away, only the end of the
-/// process and exec do.
+/// One mapped page of this process's run record, which is never read or written and shows that the process lives.
 ///
-/// The mapping keeps the file open for writing in the kernel's count of writers, so that a read
-/// lease on it is refused; across PID namespaces, and without a lock. Children do not inherit it. On
-/// overlayfs the mapping belongs to the file below and does not show: so `startHandler` asks first.
+/// Closing all descriptors does not remove the mapping; only exec and the end of the process do.
+///
+/// The mapping keeps the file open for writing in the kernel's count of writers, so that a read lease on it is
+/// refused; across PID namespaces, and without a lock. Children do not inherit it. On overlayfs the mapping belongs
+/// to the lower file and is not visible, so `startHandler` checks first.
 ///
 /// RUNS-DURING-CRASH. Source: mmap(2), "closing the file descriptor does not unmap the region";
 /// fcntl(2), F_SETLEASE; Linux fs/locks.c, check_conflicting_open; fs/backing-file.c,
@@ -18,7 +18,7 @@ struct RecordMapping: Sendable {
   @_noLocks
   init() {}
 
-  /// Maps a file that is open for reading and writing; none if the kernel refuses.
+  /// Maps a file that is open for reading and writing; creates no mapping if the kernel refuses.
   @_noLocks
   init(of descriptor: Int32) {
     let result = pm_map_unreadable(descriptor)
@@ -30,7 +30,7 @@ struct RecordMapping: Sendable {
 
   var isMapped: Bool { @_noLocks get { address != 0 } }
 
-  /// Unmaps it; nothing if there is none.
+  /// Unmaps the page, if it is mapped.
   @_noLocks
   mutating func remove() {
     guard address != 0 else { return }

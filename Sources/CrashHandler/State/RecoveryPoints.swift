@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The places that faults of the handler itself, and calls that never end, come back to.
+/// The places at which the handler continues after a fault of its own or a system call that does not end.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread and on one that takes a dump.
 @safe
@@ -14,7 +14,7 @@ struct RecoveryPoints {
 
   /// Armed while a section runs.
   var section: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points } }
-  /// Armed during one guarded copy in it.
+  /// Used during one guarded copy in a section.
   var copy: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 1 } }
   /// Armed from the first section to the last.
   var dump: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 2 } }
@@ -35,7 +35,7 @@ struct RecoveryPoints {
     unsafe pm_run_section(dump, body, argument)
   }
 
-  /// Has a fault come back to the innermost point that is armed; false if none is.
+  /// Makes a fault return to the innermost recovery point in use; false if none is in use.
   @_noLocks
   func recover(_ signal: DeliveredSignal) -> Bool {
     if unsafe goBack(to: copy, signal) { return true }

@@ -2,8 +2,8 @@ internal import IntermediateDump
 
 /// One dump: its reason, its file, its progress, and the memory that it needs.
 ///
-/// The handler has one for crashes, used again by the next where one is survived. Each dump without
-/// a crash makes its own.
+/// The handler has one session for crashes, which the next crash uses again if the process survives. Each dump
+/// without a crash makes its own.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
@@ -27,7 +27,7 @@ struct Session: ~Copyable {
   /// The top of the stack that the dump is taken on.
   let stackTop: UnsafeMutableRawPointer
   let recoveryPoints: RecoveryPoints
-  /// `Shared.threads`, or a table of its own for a dump that stops no threads.
+  /// `Shared.threads`, or a separate table for a dump that stops no threads.
   let threads: ThreadTable
   let mappings: MappingTable
   let scratch: Scratch
@@ -62,7 +62,7 @@ struct Session: ~Copyable {
     @_noLocks nonmutating unsafeMutableAddress { unsafe writerPlace }
   }
 
-  /// True for a crash that ends the process without a handler that was there before ours.
+  /// True for a crash that ends the process without a previous handler.
   var isEnd: Bool {
     @_noLocks get { request.isCrash && exception.outcome.isEnd && !exception.isBacktraced }
   }
@@ -82,13 +82,13 @@ struct Session: ~Copyable {
     time.isTicking = false
   }
 
-  /// Threads that the dump has in a lesser way, or not at all.
+  /// The number of threads that the dump contains only in part or not at all.
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
-    /// Threads that were asked to stop and may take an entry stack for it.
+    /// The number of threads that were sent a stop signal and may use an entry stack for it.
     var smallStacks = 0
-    /// Threads that there is memory for.
+    /// The number of threads that there is memory for.
     var threadLimit = Int.max
     /// Bits of `NotShown`.
     var notShown: UInt64 = 0

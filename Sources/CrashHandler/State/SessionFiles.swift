@@ -6,14 +6,14 @@ struct SessionFiles {
   var dump: HeldFile
   /// The directory of pending dumps.
   var directory: HeldFile
-  /// Read end of the FIFO beside the dump.
+  /// The read end of the owner's FIFO.
   var fifo: HeldFile
   /// `/proc`.
   var proc: HeldFile
-  /// True while there is no locked file, which the dump then makes.
+  /// True while there is no locked file; the next dump creates one.
   ///
-  /// In a forked child, where the next one could not be made after a crash that was survived, and
-  /// in a dump without a crash.
+  /// True in a forked child, in a dump without a crash, and after a survived crash if the next file could not be
+  /// created.
   var isMissing = false
   /// True if no other thread can change this one's descriptors.
   var hasOwnDescriptors = false

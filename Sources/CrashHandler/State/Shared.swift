@@ -2,31 +2,30 @@ internal import CSignalSafe
 
 /// Common to all threads and all dumps of the process, and kept from crash to crash.
 ///
-/// Words are changed by any thread; the rest by the one that captures a crash, or stops threads.
+/// Any thread changes the futex words; only the capturing thread, or one that stops threads, changes the rest.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct Shared: ~Copyable {
-  /// The ID of the thread that captures, or stops threads; 0 while none does.
+  /// The ID of the capturing thread, or of one that stops threads; 0 if there is none.
   let capturingThread: FutexWord
-  /// Counts the crashes whose handling is over; threads that wait for their turn wait for the next.
+  /// Counts the crashes that were handled; threads that wait for their turn wait for it to change.
   let turn: FutexWord
-  /// Not 0 once the dump is finished and the process is on its way out; see `Ending`.
+  /// Not 0 once the dump is finished and the process ends; see `Ending`.
   let ending: FutexWord
-  /// The mark that a copy of the process finds wiped; see `CopyMark`.
+  /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
-  /// Whether the kernel does that.
+  /// True if the kernel sets `copyMark` to 0 in a forked child.
   let wipesMark: Bool
   var stops: Stops
   /// The threads that are stopped find themselves here.
   let threads: ThreadTable
-  /// Threads that crashed while another one captured.
+  /// The threads that crashed while another thread captured.
   let waiting: WaitingCrashes
   /// Threads that take a dump without a crash, and the dumps of hangs that last.
   let dumpingThreads: DumpingThreads
   let hangDumps: HangDumps
-  /// The session of the dumps that `postmortem capture` requests, of which one thread takes one at a
-  /// time; set at launch.
+  /// The session for dumps that `postmortem capture` requests, which one thread uses at a time; set at launch.
   ///
   /// The argument of its `Capture`.
   var requestedDump: UnsafeMutableRawPointer?
@@ -37,32 +36,32 @@ struct Shared: ~Copyable {
   var backtracer: Backtracer
   var survived: SurvivedCrashes
   let knownFaults: KnownFaults
-  /// Times that a crash which was handed on has come back.
+  /// The number of times that a signal occurred again after `passOn` had returned to it or queued it; 0 again with
+  /// each dump.
   var timesReturned: UInt32 = 0
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
   var spares: SpareDescriptors
 
-  /// Whether the process is the one that the state speaks of: false in a copy that is not its own yet,
-  /// and in a process that runs in another one's memory.
+  /// True if this state is the calling process's: false in a forked child that has not called `becomeOwnProcess`, and
+  /// in a process that runs in another process's memory.
   var isOwnProcess: Bool {
     @_noLocks get {
-      guard copyMark.value == CopyMark.whole else { return false }
+      guard copyMark.value == CopyMark.own else { return false }
       // Under a filter that refuses the call, processes cannot be distinguished.
       let processID = pm_getpid()
       return processID < 0 || processID == process.id
     }
   }
 
-  /// True for a signal that a thread of the process which the state speaks of has sent to one thread,
-  /// and that has not come to a copy.
+  /// True for a signal that a thread of this process sent to one thread.
   @_noLocks
   func hasSent(_ signal: SignalInformation?) -> Bool {
-    guard let signal, copyMark.value == CopyMark.whole else { return false }
+    guard let signal, copyMark.value == CopyMark.own else { return false }
     return signal.code == SI_TKILL && signal.sender == process.id
   }
 
-  /// Gives the capturing thread's place to the next one, which waits for it.
+  /// Ends the capturing thread's turn, and wakes the threads that wait for theirs.
   @_noLocks
   func endTurn() {
     capturingThread.store(0)
@@ -80,21 +79,22 @@ struct Shared: ~Copyable {
   enum Ending {
     /// Our handler is done, and the kernel ends the process.
     static var now: UInt32 { @_noLocks get { 1 } }
-    /// A handler that was there before ours runs, and the process ends, or is ready for the next
-    /// crash, when it returns.
+    /// Swift's backtracer runs; when it returns, the process ends or is made ready for the next crash.
     static var later: UInt32 { @_noLocks get { 2 } }
   }
 
   // Values of `copyMark`; while a thread makes the copy its own, that thread's ID with the last bit.
   enum CopyMark {
     static var wiped: UInt32 { @_noLocks get { 0 } }
-    static var whole: UInt32 { @_noLocks get { 1 } }
+    static var own: UInt32 { @_noLocks get { 1 } }
     static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
   }
 
   /// Stopping the threads, which one thread does at a time.
   struct Stops {
-    /// Not 0 while threads are to stay stopped: the number of the stop.
+    /// Not 0 while threads are to stay stopped: an even number that each stop raises.
+    ///
+    /// The last bit is set while they answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord
     /// Threads that have stopped.
     let stopped: FutexWord
@@ -106,7 +106,7 @@ struct Shared: ~Copyable {
     var profile = TakenAction()
     var library = TakenAction()
 
-    /// Tells the stopping thread, on another one, that this one is stopped now.
+    /// Counts the calling thread as stopped, and wakes the thread that waits for all to stop.
     ///
     /// Only the last one wakes it: a thousand wake-ups would cost more than the stops.
     @_noLocks
@@ -123,7 +123,7 @@ struct Shared: ~Copyable {
     @_noLocks
     init() {}
 
-    /// Puts the stop handler in, once; false if there is none or the kernel refuses.
+    /// Installs the stop handler once; false if there is none or the kernel refuses.
     @inline(never) @_noLocks
     mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
       if isTaken { return true }
@@ -136,8 +136,8 @@ struct Shared: ~Copyable {
 
     /// Puts the action back that it had.
     ///
-    /// A stop signal still pending on a thread that blocks it would kill the process under the old
-    /// action if that is the default. Ignoring a signal discards what is pending.
+    /// A stop signal still pending on a thread that blocks it would kill the process under the old action if that is
+    /// the default. Ignoring a signal discards pending ones.
     @inline(never) @_noLocks
     mutating func giveBack(_ signal: Int32) {
       guard isTaken else { return }
@@ -149,41 +149,43 @@ struct Shared: ~Copyable {
     }
   }
 
-  /// The process that installed the handler, or the copy of it that has it now.
+  /// The process that installed the handler, or the forked child that uses this copy of the state.
   struct ProcessFacts {
     var id: Int32
-    /// True in a forked child, whose report and process IDs are not those encoded at launch.
+    /// True in a forked child, whose report ID and process ID differ from those encoded at launch.
     var isForkedChild = false
     var run: RunFacts
   }
 
   /// Swift's backtracer, where it is a previous handler.
   struct Backtracer {
-    /// Bit n - 1 stands for signal n: those whose previous handler it is; none once it has run.
+    /// The signals whose previous handler is the backtracer; none once it has run.
+    ///
+    /// Bit n - 1 is signal n.
     var signals: UInt64
     /// The code of the module that it is in.
     let code: UInt64
     let codeSize: UInt64
   }
 
-  /// Dumps after which the process went on, or may have.
+  /// The crashes with a dump that the process survived, or may have survived.
   @safe
   struct SurvivedCrashes {
     var count: UInt32 = 0
     /// The report ID of the last of them (16 bytes), and the name of its dump.
     let report: UnsafeMutableRawPointer
     let name: UnsafeMutablePointer<CChar>
-    /// The place in it of the byte that tells the end of the process; 0 where there is none.
+    /// Offset in that dump of the byte `survivalOutcome`; 0 if it has none.
     var outcomeOffset: Int64 = 0
     /// The thread of that crash.
     var thread: Int32 = 0
-    /// The kernel's frame of it, and two registers there, by which it is known again.
+    /// The kernel's signal frame of that crash, and two registers from it, by which the crash is recognized.
     var context: UInt64 = 0
     var instructionPointer: UInt64 = 0
     var stackPointer: UInt64 = 0
     /// True once its previous handler has returned.
     var handlerHasReturned = false
-    /// False where the byte's value is final.
+    /// True while that byte may still change: its crash's outcome is not final.
     var isOpen = false
   }
 

@@ -4,11 +4,11 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 enum StopChoice {
-  /// None: a program that continues must not get an unexpected EINTR.
+  /// Stops no threads, because a program that continues must not get an unexpected EINTR.
   case none
   case all
-  /// The thread that hangs, if it runs: it then is in no call that the signal could end, and the
-  /// kernel does not tell where it is.
+  /// Stops the hanging thread if it is running: it is then in no call that the signal could interrupt, and the kernel
+  /// does not show its registers.
   case hungIfRunning
   /// All that run, if it is not known which one hangs.
   case running

@@ -1,19 +1,18 @@
 /// The time that the capturing thread has, counted in ticks that reached it.
 ///
-/// Not by the clock alone: it continues while the process is stopped (SIGSTOP), frozen (a cgroup, a
-/// paused container) or its machine's processor is given to others, and the dump would be
-/// over when the process continues. However long that was, one tick comes of it. A thread that gets
-/// too little of the processor sees fewer ticks, so the clock counts as well, with ten times the
-/// time: each gap between two ticks, except for those of more than a second, which are taken for a
-/// standstill. So a thread that runs less than once a second has no bound by the clock.
+/// The clock alone would not do: it continues while the process is stopped (SIGSTOP), frozen (a cgroup, a paused
+/// container) or gets no processor, and the time would be over when the process continues. However long that was, it
+/// counts as one tick. A thread that gets too little processor time gets fewer ticks, so the clock counts as well,
+/// with ten times the limit. It counts each gap between two ticks, except gaps of more than a second, which are
+/// treated as a standstill. So a thread that runs less than once a second has no bound by the clock.
 ///
 /// RUNS-DURING-CRASH.
 struct WatchdogTime {
   /// Milliseconds from tick to tick.
   static var tick: Int { @_noLocks get { 10 } }
-  /// The factor by which the clock may exceed the time itself.
+  /// The factor by which the limit of the clock exceeds the limit of the ticks.
   private static var clockFactor: UInt64 { 10 }
-  /// Nanoseconds without a tick that are taken for a standstill.
+  /// A gap without a tick, in nanoseconds, that is treated as a standstill.
   private static var standstill: UInt64 { 1_000_000_000 }
   private static var nanosecondsInMillisecond: UInt64 { 1_000_000 }
 
@@ -29,7 +28,7 @@ struct WatchdogTime {
 
   /// Begins anew.
   ///
-  /// - Parameter clock: in nanoseconds; 0 if it cannot be had, then ticks alone count.
+  /// - Parameter clock: in nanoseconds; 0 if it cannot be read, and then only ticks count.
   @_noLocks
   mutating func begin(milliseconds: Int, at clock: UInt64) {
     let nanoseconds =
@@ -41,7 +40,7 @@ struct WatchdogTime {
     end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 
-  /// Counts a tick; true, once, if the time is over with it.
+  /// Counts a tick; true, only once, if the time is over with this tick.
   @_noLocks
   mutating func isOver(atTick clock: UInt64) -> Bool {
     guard ticksLeft > 0 else { return false }

@@ -7,10 +7,10 @@ internal import Synchronization
 extension Handler {
   /// The signals that are not the handler's any more, and the threads that block them.
   ///
-  /// Libraries install handlers too, and a thread can block the signals of a crash: ask once all
-  /// libraries are set up, and log the answer; again once filters are. Reads the action of each signal and one small file
-  /// of `/proc` for each thread: a millisecond for a hundred threads. Any thread; never in a signal
-  /// handler. A handler that calls this one is among the findings, since nobody can see that.
+  /// Libraries install handlers too, and a thread can block the signals of a crash: ask once all libraries are set
+  /// up, and log the answer; again once filters are. Reads the action of each signal and one small file of `/proc`
+  /// for each thread: a millisecond for a hundred threads. Any thread; never in a signal handler. A handler that
+  /// calls this one is reported too, because its code does not show that.
   ///
   /// Source: sigaction(2), proc_pid_status(5).
   public var status: HandlerStatus {
@@ -76,8 +76,9 @@ extension Handler {
 
   /// Installs the handler again for signals that other libraries took after `startHandler`.
   ///
-  /// The library that took a signal is no longer called for it. Handlers installed before `startHandler` still run after the dump. The
-  /// signals that stop threads and bound the time of a crash are not taken back. Any thread; never in a signal handler.
+  /// Reports a library that installed a handler for a signal, which is no longer called. Handlers installed before
+  /// `startHandler` still run after the dump. The signals that stop threads and bound the time of a crash are not
+  /// taken back. Any thread; never in a signal handler.
   ///
   /// - Returns: the numbers of the signals that were put back, ascending; empty if all were in place
   ///   or this process has no handler.
@@ -98,8 +99,8 @@ extension Handler {
 }
 
 extension HandlerStatus {
-  /// The error of what a crash reads first of /proc, by its descriptor; nil if it can be read, or the
-  /// program wants nothing read.
+  /// The error of the first file of /proc that a crash reads; nil if it can be read, or if `forgoing` leaves such
+  /// files out.
   fileprivate static func errorOfProc(_ capture: Capture) -> Int32? {
     guard capture.mayMake(CallBit.proc) else { return nil }
     let isHeld = capture.isSame(capture.session.files.proc)
@@ -115,12 +116,13 @@ extension HandlerStatus {
 }
 
 extension HandlerStatus.Finding {
-  /// For each thread that blocks faults.
+  /// Finds each thread that blocks faults.
   ///
-  /// Not for one that blocks signal 32 too, as no program can by libc: libc blocks all for a moment in a
-  /// thread that it makes, or that makes a thread or a process, and for good in helpers of its own.
+  /// Leaves out a thread that blocks signal 32 too, which no program can through libc: libc blocks all signals for a
+  /// moment in a new thread and in a thread that creates a thread or process, and permanently in its own helper
+  /// threads.
   ///
-  /// - Parameter includingAbort: whether `abort` leaves no dump where its signal is blocked.
+  /// - Parameter includingAbort: true if `abort` causes no dump in a thread that blocks SIGABRT.
   package static func blocked(
     _ threads: [ThreadSignals], includingAbort: Bool = false
   ) -> [HandlerStatus.Finding] {
@@ -139,7 +141,7 @@ extension HandlerStatus.Finding {
   /// Source: glibc sysdeps/unix/sysv/linux/internal-signals.h, SIGCANCEL.
   private static let librarysOwn: Int32 = 32
 
-  /// For each handler of the program's that blocks faults while it runs.
+  /// Finds each handler of the program that blocks faults while it runs.
   ///
   /// Handlers of signals 32 and 33 are libc's.
   fileprivate static func blockedInHandlers(otherThan ours: UInt64) -> [HandlerStatus.Finding] {
@@ -158,7 +160,7 @@ extension HandlerStatus.Finding {
   }
 }
 
-/// The handler that a signal has; nil if it is the one expected.
+/// The handler of a signal; nil if it is the expected one.
 private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
   guard let action = SignalAction.current(signal), action.handler != expected else { return nil }
   return action.handler

@@ -1,6 +1,6 @@
-/// Whether a crash of this process would be captured, and what stands in the way.
+/// Whether a crash of this process would be captured, and the reasons why it would not.
 public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
-  /// One thing that stands in the way.
+  /// One reason why a crash would not be captured, or only in part.
   public struct Finding: Sendable, Equatable, CustomStringConvertible {
     /// The kind of finding; an open set.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -10,13 +10,11 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       public static let notStarted = Code(description: "not started")
       /// A crash signal has another action than the handler's.
       public static let replaced = Code(description: "replaced")
-      /// The signal that stops threads in a crash, or the one that bounds its time, has another
-      /// action.
+      /// The signal that stops threads in a crash, or the watchdog's signal, has another action.
       public static let stopSignalTaken = Code(description: "stop signal taken")
-      /// A thread blocks signals that an instruction raises: such a fault kills the process without
-      /// any handler being run.
+      /// A thread blocks signals of faults: such a fault kills the process, and no handler runs.
       ///
-      /// With glibc 2.41 or newer SIGABRT too, which `abort` there does not open.
+      /// With glibc 2.41 or newer this includes SIGABRT, which `abort` does not unblock there.
       public static let blocked = Code(description: "blocked")
       /// A crash could not read `/proc`, which a filter (Landlock, seccomp) has closed since the start: its
       /// report would have no mappings, other threads or open files.
@@ -25,15 +23,14 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       public static let blockedInHandler = Code(description: "blocked in handler")
       /// `HandlerOptions.recordsThrowSites` is on, and the Swift runtime has no hook for it.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
-      /// Threads were made that have no alternate signal stack: a stack overflow there kills the process
-      /// without any handler being run.
+      /// New threads have no alternate signal stack: a stack overflow there kills the process, and no handler runs.
       public static let noAlternateStack = Code(description: "no alternate stack")
     }
 
     public let code: Code
-    /// The signal's number; nil where the finding is not about one.
+    /// The signal's number; nil if the finding is not about a signal.
     public let signal: Int32?
-    /// The kernel's ID of the thread; nil where the finding is not about one.
+    /// The kernel's ID of the thread; nil if the finding is not about a thread.
     public let threadID: Int32?
     /// One line for a log.
     public let description: String

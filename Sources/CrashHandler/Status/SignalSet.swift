@@ -1,14 +1,14 @@
 internal import IntermediateDump
 
-/// A set of signals, as the kernel writes one: bit n - 1 stands for signal n.
+/// A set of signals in the kernel's format: bit n - 1 is signal n.
 package struct SignalSet: Sendable, Equatable {
   package let mask: UInt64
 
   package init(mask: UInt64) { self.mask = mask }
 
-  /// Those that an instruction raises.
+  /// The signals that an instruction raises.
   ///
-  /// A thread that blocks one of them dies of it without any handler being run.
+  /// If a thread blocks one of them, it kills the process, and no handler runs.
   package static let faults = SignalSet(mask: CrashSignals.faults)
 
   package func intersection(_ other: SignalSet) -> SignalSet {
@@ -28,6 +28,6 @@ package struct SignalSet: Sendable, Equatable {
   /// In ascending order.
   package var signals: [Int32] { (1...64).filter(contains) }
 
-  /// Such as "SIGBUS, SIGSEGV".
+  /// For example "SIGBUS, SIGSEGV".
   package var names: String { signals.map(SignalNames.text).joined(separator: ", ") }
 }

@@ -27,7 +27,7 @@ package struct ThreadSignals: Sendable, Equatable {
 
   /// Reads a process's own status file.
   ///
-  /// - Parameter process: a process ID, or "self"; nil is returned if there is no such process.
+  /// - Parameter process: a process ID, or "self".
   package init?(process: String) {
     guard let text = SystemFile.text("/proc/\(process)/status") else { return nil }
     self.init(statusText: text)
@@ -35,7 +35,7 @@ package struct ThreadSignals: Sendable, Equatable {
 
   /// Reads those of all threads of a process that live; one that ends meanwhile is not among them.
   ///
-  /// - Returns: none if there is no such process, or it may not be looked at.
+  /// - Returns: an empty result if the process does not exist or may not be examined.
   package static func threads(of process: String) -> [ThreadSignals] {
     let directory = unsafe open("/proc/\(process)/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard directory >= 0 else { return [] }

@@ -1,18 +1,17 @@
 internal import CSignalSafe
 
-/// Tells whether a signal's frame finds room on another thread.
+/// Decides whether another thread has room for a signal frame.
 ///
-/// If it does not, the kernel ends the process by SIGSEGV, whatever handlers there are. A thread with
-/// an alternate stack of ours has room. For another thread, /proc has the stack pointer while it
-/// is in a system call, and the thread itself has noted its alternate stack (`pm_told_stack`), on which the
-/// frame comes unless the thread has none.
+/// If it does not, the kernel ends the process by SIGSEGV, whatever handlers there are. A thread with an alternate
+/// stack that this package created has room. For any other thread, /proc shows the stack pointer while the thread is
+/// in a system call. The thread itself has noted its alternate stack (`pm_told_stack`), which gets the frame.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_syscall(5); Linux arch/x86/kernel/signal.c, get_sigframe.
 @safe
 struct ThreadRoom {
-  /// Bytes that our handler takes below the frame, before it goes to an entry stack.
+  /// The bytes that the handler needs below the frame before it switches to an entry stack.
   private static var entrySize: UInt64 { 1024 }
-  /// Bytes that it takes if there is none left for it, or the thread is on no alternate stack.
+  /// The bytes that it needs if no entry stack is free, or the thread has no alternate stack.
   private static var handlerSize: UInt64 { 6144 }
   /// The x86 ABI's red zone, which the kernel spares.
   private static var redZone: UInt64 { 128 }
@@ -24,14 +23,14 @@ struct ThreadRoom {
     self.frameSize = frameSize
   }
 
-  /// True without a look at the thread.
+  /// True if every thread has room, without examining this one.
   @_noLocks
   static func isSure(of threadID: Int32) -> Bool { pm_told_stack(threadID).is_handlers }
 
-  /// False if there is no room, or it is not known on a thread that has a small alternate stack.
+  /// False if there is no room, or if a thread has a small alternate stack and its stack pointer is not known.
   ///
   /// - Parameters:
-  ///   - call: where the thread stands in a system call, if it does.
+  ///   - call: the system call that the thread is in, if any.
   ///   - hasEntryStack: whether one is left that the thread can take.
   @inline(never) @_noLocks
   func suffices(on threadID: Int32, in call: SystemCallPlace, hasEntryStack: Bool) -> Bool {

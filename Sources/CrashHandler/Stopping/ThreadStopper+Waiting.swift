@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension ThreadStopper {
-  /// Waits for the signaled threads; gives up when none has stopped for a while.
+  /// Waits for the signaled threads; stops waiting when none has stopped for a while.
   @_noLocks
   func waitUntilStopped() {
     // 25 rounds of 10 ms without a thread that stops. A processor that is busy for longer than that
@@ -36,10 +36,10 @@ extension ThreadStopper {
     giveUp()
   }
 
-  /// Threads that a stop waits for.
+  /// The number of threads that a stop waits for.
   private struct Waits {
     var asked: UInt32 = 0
-    /// Threads that could not be asked.
+    /// The number of threads that could not be signaled.
     var closed = 0
     /// True if one that libc keeps every signal from has or wants a processor.
     var hasRunnableClosed = false
@@ -69,7 +69,7 @@ extension ThreadStopper {
     return waits
   }
 
-  /// Marks those that crashed too and wait: nothing else is needed of them.
+  /// Marks threads that have crashed too and wait; they need no signal.
   @_noLocks
   func markWaiting() {
     let waiting = capture.shared.waiting
@@ -86,7 +86,7 @@ extension ThreadStopper {
     }
   }
 
-  /// Asks again those that could not be asked, or finds those that have ended since they were.
+  /// Signals threads again that could not be signaled, and finds those that have ended since they were signaled.
   private func lookAgain(asking: Bool) {
     var index = 0
     let count = capture.session.threads.count

@@ -20,7 +20,7 @@ struct ThreadStopper {
     room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
   }
 
-  /// Stops all other threads, as far as they can be within a bound.
+  /// Stops all other threads that can be stopped within a time limit.
   ///
   /// Returns with every record in its final status; a thread that did not stop has another than
   /// `stopped` and `alsoCrashed`.
@@ -74,10 +74,10 @@ struct ThreadStopper {
     return areAllStill
   }
 
-  /// Whether all known threads are stopped and are as many as the kernel counts beside this one: none can
-  /// have made another then.
+  /// True if all known threads are stopped and the kernel counts no others besides this one: then no thread can have
+  /// created another.
   ///
-  /// A list of 4,000 threads takes the kernel 9 milliseconds, this one call.
+  /// Listing 4,000 threads takes the kernel 9 milliseconds; this needs one call.
   ///
   /// Source: Linux fs/proc/base.c, proc_task_getattr: two links, and one for each thread.
   private func areAllStill() -> Bool {
@@ -108,7 +108,7 @@ struct ThreadStopper {
     if entries.isBroken { capture.session.counts.set(.threads, isShown: false) }
   }
 
-  /// Bytes of a list of 8,000 threads.
+  /// The number of bytes of a list of 8,000 threads.
   private static var listSize: Int { 256 << 10 }
 
   private func addThread(_ threadID: Int32) {
@@ -127,10 +127,10 @@ struct ThreadStopper {
 
   /// Looks at the thread and, if it is to stop, sends it a stop signal that it does not block.
   ///
-  /// SIGPROF first, which most threads leave open: libdispatch's and Swift concurrency's workers
-  /// block every real-time signal. One line of the kernel's tells whether; the real-time ones are
-  /// in another file. And the signals below 32 need no room: once RLIMIT_SIGPENDING is used up, by
-  /// whichever processes of the user, real-time ones fail with EAGAIN.
+  /// SIGPROF first, which most threads leave open: libdispatch's and Swift concurrency's workers block every
+  /// real-time signal. The `stat` line shows whether a thread blocks SIGPROF; blocked real-time signals are in
+  /// another file. And the signals below 32 need no room: once RLIMIT_SIGPENDING is used up, by whichever processes
+  /// of the user, real-time ones fail with EAGAIN.
   ///
   /// No signal is sent to a thread that blocks it: one that waits for signals would take it, and a
   /// process that lives on would find it later. Source: Linux kernel/signal.c, __send_signal_locked.
@@ -189,7 +189,7 @@ struct ThreadStopper {
     return true
   }
 
-  /// Whether this thread is to be stopped.
+  /// True if this thread must be stopped.
   private func isChosen(_ record: ThreadRecord) -> Bool {
     let choice = capture.session.request.stops
     switch choice {
@@ -206,8 +206,8 @@ struct ThreadStopper {
 
   /// The first signal that stops this thread; 0 if it blocks them all.
   ///
-  /// SIGSETXID last, which libc lets no program block or wait for. Only in a process that ends: libc's own
-  /// use of it would be disturbed in one that lives on.
+  /// SIGSETXID comes last; no program can block or wait for it through libc. It is used only if the process ends,
+  /// because libc uses it in a process that continues.
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)
@@ -228,7 +228,7 @@ struct ThreadStopper {
 }
 
 extension Capture {
-  /// Lets the threads go, for a process that will live or a previous handler that needs them.
+  /// Resumes the threads, for a process that continues or a previous handler that needs them.
   @_noLocks
   func releaseThreads() {
     shared.stops.parking.store(0)

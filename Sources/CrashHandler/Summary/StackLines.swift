@@ -20,23 +20,24 @@ extension SummaryLines {
   }
 }
 
-/// The crashing thread's stack as lines: the chain of frame pointers, and candidates where it breaks.
+/// The crashing thread's stack as lines: the chain of frame pointers, and candidates found by scanning if the chain
+/// breaks.
 ///
 /// A function without a frame pointer (libc, on the way from `abort` to the program) has its caller
 /// in some word of its stack that points into code. Each such word up to the next frame record is a
 /// candidate; `postmortem symbolicate` finds the caller among them by its place and unwind tables.
 ///
-/// The first recursion in the chain is folded, so that the stack after it finds room.
+/// The first recursion in the chain is folded, so that the stack after it fits.
 ///
 /// RUNS-DURING-CRASH. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 @safe
 private struct StackLines {
   private static var candidateLimit: Int { 24 }
-  /// Frames that are looked at; of a debug build some 50 ms.
+  /// The most frames that are examined, which takes some 50 ms in a debug build.
   private static var frameLimit: Int { 16384 }
-  /// Bytes that are searched for candidates: more than glibc's largest frame on the way to abort.
+  /// The number of bytes that are searched for candidates: more than glibc's largest frame on the way to abort.
   private static var searchedSize: UInt64 { 16384 }
-  /// Bytes below a return address where its function saves registers.
+  /// The bytes below a return address in which its function may have saved registers.
   private static var savedSize: UInt64 { 48 }
 
   var lines: SummaryLines
@@ -53,7 +54,7 @@ private struct StackLines {
   var isFull = false
   var recursion = FoldedRecursion()
 
-  /// Follows the chain; where it breaks, and below its first record, goes up word by word.
+  /// Follows the chain; below its first record, and after it breaks, scans word by word.
   fileprivate mutating func append() {
     appendFrames()
     endFolding()
@@ -109,7 +110,7 @@ private struct StackLines {
     }
   }
 
-  /// A saved frame pointer with an address of code after it, not below `place`.
+  /// Finds a saved frame pointer, at or above `place`, that is followed by a code address.
   private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
     guard address & 7 == 0, address >= place, let next = word(address),
       let target = word(address &+ 8), images.isCode(target)
@@ -120,7 +121,7 @@ private struct StackLines {
   @inline(never)
   private func word(_ address: UInt64) -> UInt64? { address < end ? memory.word(address) : nil }
 
-  /// Adds an entry; none from the first on that does not fit.
+  /// Adds an entry; once an entry does not fit, adds no more.
   ///
   /// - Parameters:
   ///   - place: of the address on the stack; nil for one in a register.
@@ -186,7 +187,7 @@ private struct StackLines {
     return lines.end()
   }
 
-  /// Names a module; false if there is no more room.
+  /// Adds a module's name; false if there is no more room.
   private mutating func appendModule(_ image: ModuleImage, _ path: Bytes) -> Bool {
     lines.begin("module ", decimal: modules)
     let buildID = image.buildID()
@@ -201,14 +202,14 @@ private struct StackLines {
   }
 }
 
-/// Knows frames that continue with a recursion of up to four calls, eight more frames of which are listed.
+/// Recognizes a recursion of up to four functions, of which eight more frames are listed.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 private struct FoldedRecursion {
-  /// Frames that were folded and not said yet.
+  /// The number of folded frames that were not reported yet.
   var count = 0
-  /// Functions that take turns; 0 for no recursion.
+  /// The number of functions that call each other in turn; 0 if there is no recursion.
   private(set) var period = 0
   /// True once one was folded: readers know of one.
   var isOver = false
@@ -216,7 +217,7 @@ private struct FoldedRecursion {
   /// The addresses before, the newest first.
   private var last: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
-  /// Takes the next frame; true if it is to be folded.
+  /// Examines the next frame; true if it is folded.
   @_noLocks
   mutating func add(_ address: UInt64, isChained: Bool) -> Bool {
     // The line on those that were folded comes first.

@@ -3,13 +3,12 @@ internal import IntermediateDump
 
 /// The lines, one after another in the summary's memory; Docs/Internals/CrashSummary.md describes them.
 ///
-/// Each line is whole or not there, and counted as soon as it is whole: a fault in the middle
-/// leaves those before it.
+/// Each line is complete or missing, and is counted when it is complete: after a fault, the earlier lines remain.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct SummaryLines {
-  /// Bytes kept back for the last lines.
+  /// The number of bytes kept back for the last lines.
   private static var endSize: Int { 320 }
   // The most bytes of one text that the program or the user chose.
   static var nameLimit: Int { @_noLocks get { 160 } }
@@ -42,7 +41,7 @@ struct SummaryLines {
     text.append(decimal: Int64(number))
   }
 
-  /// Ends a line; false, and takes it back, if it did not fit.
+  /// Ends a line; if it does not fit, removes it and returns false.
   @_noLocks @discardableResult
   mutating func end() -> Bool {
     text.append(byte: 0x0A)
@@ -58,7 +57,7 @@ struct SummaryLines {
     end()
   }
 
-  /// A line of a word and a text of the program; none if the text is empty.
+  /// Adds a line with a word and a text of the program; adds no line if the text is empty.
   private mutating func append(_ word: StaticString, _ value: Bytes, limit: Int = nameLimit) {
     guard value.count > 0 else { return }
     begin(word)
@@ -119,9 +118,9 @@ struct SummaryLines {
     end()
   }
 
-  /// The report ID, and the dump's path or the reason that there is none.
+  /// Adds the report ID, and the dump's path or the reason why there is no dump.
   ///
-  /// - Parameter isAlone: true for one line in place of the block.
+  /// - Parameter isAlone: true for one line instead of the block.
   @_noLocks
   mutating func append(
     _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
@@ -148,7 +147,7 @@ struct SummaryLines {
     end()
   }
 
-  /// A line for each context around what crashed.
+  /// Adds a line for each context of the crashed work.
   @_noLocks
   mutating func append(_ contexts: ContextValue) {
     var offset = 0
@@ -179,7 +178,7 @@ struct SummaryLines {
 
   /// The last line, for people: the commands that read the report.
   ///
-  /// - Parameter isAlone: true where no block was written that a log could be read by.
+  /// - Parameter isAlone: true if this line is the only output, so that it must be understood alone.
   @_noLocks
   mutating func appendCommands(
     _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
@@ -204,7 +203,7 @@ struct SummaryLines {
     }
   }
 
-  /// The path above that of the pending dumps; empty where a shell would not take it as one word.
+  /// The database's path; empty if a shell would not read it as one word.
   private static func database(of directory: UnsafePointer<CChar>) -> Bytes {
     var count = 0
     var index = 0
@@ -229,7 +228,7 @@ struct SummaryLines {
 }
 
 extension TextBuffer {
-  /// Appends the name of a line of `SignalTable` (0) or one of its codes, or a value where there is none.
+  /// Appends the name of a signal in `SignalTable` (0) or of one of its codes, or the number if it has no name.
   @_noLocks
   mutating func appendName(_ number: Int32, ofLine line: Int32, orElse value: Int32) {
     let table = SignalTable.text

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// What the dump's thread asks the kernel with.
+/// The system interfaces that the dump's thread uses.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
@@ -11,10 +11,10 @@ extension Capture {
     return unsafe Capture(argument)
   }
 
-  /// Reads memory of the program; a fault in it is caught.
+  /// Reads memory of the program, and recovers from a fault.
   var memory: SafeMemory { @_noLocks get { memory(nil) } }
 
-  /// The same through the page cache, for sections after the stop of the threads.
+  /// Reads memory through the page cache, for sections after the threads have stopped.
   var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
 
   @inline(never)
@@ -40,7 +40,7 @@ extension Capture {
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { calls.mayMake(call) }
 
-  /// The monotonic clock and that of the day, in nanoseconds; 0 where clocks are forgone.
+  /// The monotonic clock and the wall clock, in nanoseconds; 0 if `forgoing` leaves clocks out.
   var clock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_monotonic_clock() : 0 } }
 
   var wallClock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_wall_clock() : 0 } }
@@ -50,7 +50,7 @@ extension Capture {
     calls.isSame(file, linked: linked)
   }
 
-  /// Opens the file that tells which pages are in memory, where the kernel may be asked for it.
+  /// Opens the file that shows which pages are in memory, if `forgoing` allows that.
   @_noLocks
   func openResidentPages() {
     closeResidentPages()

@@ -11,7 +11,7 @@ extension CrashCalls {
     return value < 1 &<< 62 ? value : nil
   }
 
-  /// Bytes of files that the kernel can let go of.
+  /// The bytes of cached files that the kernel can free.
   @_noLocks
   func cache(in file: HeldFile, _ scratch: Scratch) -> UInt64 {
     var text = text(of: file, capacity: scratch.size, scratch)

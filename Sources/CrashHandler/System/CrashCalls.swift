@@ -17,7 +17,7 @@ struct CrashCalls {
 
   /// True if the descriptor still refers to the file that it was opened for, or checks are forgone.
   ///
-  /// - Parameter linked: whether the file must have a name, too.
+  /// - Parameter linked: true if the file must also still have a name.
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
     mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0

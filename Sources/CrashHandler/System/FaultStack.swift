@@ -4,21 +4,21 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on a thread that takes a dump.
 extension Capture {
-  /// Keeps the signals of faults and the watchdog's out, until `setFaultStack` lets them through.
+  /// Blocks the signals of faults and of the watchdog, until `setFaultStack` unblocks them.
   ///
-  /// Between leaving the alternate stack and that call the kernel would start at its top again, over
-  /// the frame of the signal that is handled: the dump had the registers of our own code, and
-  /// returning went there.
+  /// The handler has left the alternate stack. Before `setFaultStack`, the kernel would put another signal's frame at
+  /// the top of that stack, over the frame of the crash: the dump would have the registers of the handler, and the
+  /// handler would return into itself.
   ///
-  /// Not SIGSYS, whose handler stays on the stack that it finds: a filter may trap that call.
+  /// SIGSYS stays unblocked, because a seccomp filter may trap this call; its handler does not switch stacks.
   @_noLocks
   func blockFaults() {
     SignalMask.block(installed.signals.capture & ~SignalMask.bit(SIGSYS))
   }
 
-  /// Gives faults from here on a stack of their own, and lets them and the watchdog's signal through.
+  /// Gives later faults their own stack, and unblocks them and the watchdog's signal.
   ///
-  /// If the kernel refuses it, nothing that could raise a signal on this thread is done.
+  /// If the kernel refuses the stack, the dump leaves out everything that could raise a signal on this thread.
   @_noLocks
   func setFaultStack() {
     var attempts = 0

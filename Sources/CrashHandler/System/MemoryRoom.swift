@@ -1,22 +1,22 @@
 internal import CSignalSafe
 
-/// Tells what the process may take of its memory cgroup: beyond that the kernel kills it in place of its
-/// crash.
+/// Calculates how much memory the process may still use in its memory cgroup: if it uses more, the kernel kills it
+/// during the dump.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 struct MemoryRoom {
-  /// Bytes that a thread takes: its signal frame and handler on a stack that was not used yet, the tables
-  /// of that, and its part of the dump.
+  /// The bytes that capturing one thread takes: its signal frame and handler on an unused stack, the page tables of
+  /// that, and its part of the dump.
   ///
   /// Measured: Docs/Decisions/16-reading-memory.md.
   private static var perThread: UInt64 { 24 &<< 10 }
-  /// Bytes that a dump of one thread takes.
+  /// The number of bytes that a dump of one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }
   /// Bytes with which the capture need not ask what of the used is a cache.
   private static var plenty: UInt64 { 128 &<< 20 }
   private static var little: UInt64 { 8 &<< 20 }
 
-  /// The largest number where there is no limit, or it is not known.
+  /// The largest number if there is no limit, or it is not known.
   private let bytes: UInt64
 
   /// Asks the cgroup.
@@ -32,10 +32,10 @@ struct MemoryRoom {
     bytes = left < MemoryRoom.plenty ? left &+ calls.cache(in: files.memoryKinds, scratch) : left
   }
 
-  /// Whether the kernel may kill the process for what the capture takes.
+  /// Whether the kernel may kill the process because of the memory that the capture uses.
   var isShort: Bool { @_noLocks get { bytes < MemoryRoom.little } }
 
-  /// Whether there is room for a dump of a process that lives on.
+  /// Whether there is enough memory for a dump of a process that continues.
   var isEnough: Bool { @_noLocks get { bytes >= 2 &* MemoryRoom.fixed } }
 
   /// Other threads that there is room for.

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Reads small files of /proc in a crash, relative to the descriptor held since install.
 ///
-/// Memory, descriptors and namespaces are read as `thread-self/…`: `self/…` has none once the first
-/// thread has ended.
+/// Memory, descriptors and namespaces are read as `thread-self/…`: `self/…` has no such file once the first thread
+/// has ended.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5).
 @safe
@@ -15,7 +15,7 @@ struct ProcReader {
     self.proc = proc
   }
 
-  /// True if there is no descriptor to read by.
+  /// True if `/proc` is not open.
   var isMissing: Bool { @_noLocks get { proc < 0 } }
 
   /// Opens a file or directory; negative, -errno, if it cannot be had.
@@ -63,8 +63,8 @@ struct ProcReader {
 
   /// Reads a file of one record from its start.
   ///
-  /// By one call: the kernel makes the record whole before it gives of it what there is room for, so
-  /// that nothing is after a short answer. Lists, such as `maps`, come page by page and need `fill`.
+  /// Uses one call: the kernel writes the whole record before it copies as much as fits, so nothing follows a short
+  /// read. The kernel returns lists such as `maps` page by page, which need `fill`.
   ///
   /// - Returns: bytes read, at most `capacity`; 0 if it cannot be read.
   ///
@@ -104,7 +104,7 @@ struct ProcReader {
     return result > 0 ? result : 0
   }
 
-  /// The same; negative, -errno, if it cannot be read.
+  /// Reads a file; returns -errno if it cannot be read.
   @_noLocks
   func attempt(over path: TextBuffer) -> Int {
     var path = path
@@ -121,7 +121,7 @@ struct ProcReader {
       proc, ProcReader.characters(path), in: scratch, isOpen: proc >= 0)
   }
 
-  /// The same of a path relative to an open directory.
+  /// Reads a file by its path relative to an open directory.
   @_noLocks
   static func link(
     _ directory: Int32, _ path: UnsafePointer<CChar>, in scratch: Scratch, isOpen: Bool = true
@@ -139,7 +139,7 @@ struct ProcReader {
       count: unsafe readTask(threadID, name, into: scratch.address, capacity: scratch.size))
   }
 
-  /// Reads `<process>/comm` without the line's end; 0 where it cannot be read.
+  /// Reads `<process>/comm` without the line's end; 0 if it cannot be read.
   @_noLocks
   func readName(
     of process: Int32, into place: UnsafeMutableRawPointer, capacity: Int

@@ -1,24 +1,24 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The byte in the dump of a crash that was survived: what became of the process.
+/// The byte in the dump of a survived crash that says how the process continued.
 ///
-/// A dump is finished before it can be known whether the process lives on. So it says "a previous
-/// handler runs now", in one byte whose place is remembered, and the first sign of life that leaves
-/// no doubt writes "and the process went on" over it, if the file is still there.
+/// A dump is finished before it can be known whether the process lives on. So one byte of the dump says that a
+/// previous handler runs. The first certain sign that the process continues overwrites that byte, if the file still
+/// exists.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Says in the preceding dump that the process went on, if that is not said yet.
+  /// Notes in the preceding dump that the process continued, if that is not noted yet.
   @_noLocks
   func markWentOn() {
     if shared.survived.isOpen { mark(SurvivalOutcome.wentOn.code) }
   }
 
-  /// Says in the preceding dump that its previous handler ends the process, where the caller, which ends
-  /// it by exit or `_exit`, runs in that handler.
+  /// Notes in the preceding dump that its previous handler ends the process, if the caller, which calls exit or
+  /// `_exit`, runs in that handler.
   ///
-  /// Makes no system call where nothing was survived.
+  /// Makes no system call if no crash was survived.
   @_noLocks
   func noteExitInHandler() {
     guard shared.survived.isOpen, shared.survived.thread == pm_gettid(), shared.isOwnProcess,
@@ -42,8 +42,7 @@ extension Capture {
       && context.instructionPointer == survived.instructionPointer
   }
 
-  /// Writes the byte over that of the preceding dump; a report that was made of it already is not
-  /// changed.
+  /// Overwrites the byte of the preceding dump; a report that was already made from that dump does not change.
   @_noLocks
   func mark(_ outcome: UInt64) {
     let offset = shared.survived.outcomeOffset

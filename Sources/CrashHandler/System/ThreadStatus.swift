@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Reads what the kernel tells of a thread, by way of the second half of scratch memory.
+/// Reads a thread's files in `/proc`, through the second half of the scratch memory.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_syscall(5).
 @safe
@@ -9,7 +9,7 @@ struct ThreadStatus {
   private let tasks: ProcReader
   private let scratch: Scratch
 
-  /// - Parameter tasks: an open `/proc/self/task`, by which a file is opened faster; -1 for none.
+  /// - Parameter tasks: an open `/proc/self/task`, through which a file is opened faster; -1 for none.
   @_noLocks
   init(_ proc: ProcReader, tasks: Int32 = -1, scratch: Scratch) {
     self.proc = proc
@@ -20,7 +20,7 @@ struct ThreadStatus {
   /// Reads name, state, scheduling, and which of the signals below 32 are blocked: three system
   /// calls, half the time of the status file.
   ///
-  /// - Returns: false if the thread has ended. One whose line cannot be read is not known to have.
+  /// - Returns: false if the thread has ended. A thread whose line cannot be read is not known to block any.
   @_noLocks
   func read(_ record: ThreadRecord) -> Bool {
     let count = readFile("/stat", of: record.threadID)
@@ -58,8 +58,9 @@ struct ThreadStatus {
     record.fields.knowsAllSignals = true
   }
 
-  /// Reads the system call that a blocked thread waits in; once it has been asked to stop, it would
-  /// be one of our handler.
+  /// Reads the system call that a blocked thread waits in.
+  ///
+  /// Once it has been stopped, this would be the handler's futex call.
   @_noLocks
   func readSystemCall(_ record: ThreadRecord) {
     let count = readFile("/syscall", of: record.threadID)

@@ -4,9 +4,9 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {
-  /// Makes a timer; -1 if there is no signal for it, or no timer to be had.
+  /// Creates a timer; -1 if there is no signal for it, or the kernel has no timer left.
   ///
-  /// - Parameter thread: the one that the signal goes to; 0 for any of the process.
+  /// - Parameter thread: the thread that gets the signal; 0 for any thread of the process.
   @_noLocks
   static func make(signal: Int32, thread: Int32 = 0) -> Int32 {
     var timer: Int32 = -1
@@ -24,7 +24,7 @@ enum WatchdogTimer {
 }
 
 extension Capture {
-  /// Gives the capturing thread so much time from now on.
+  /// Sets the capturing thread's time limit from now on.
   @_noLocks
   func armTimer(milliseconds: Int) {
     guard session.hasFaultStack else { return }
@@ -54,10 +54,10 @@ extension Capture {
     _ = WatchdogTimer.set(session.time.timer, milliseconds: milliseconds, interval: 0)
   }
 
-  /// Has the signal go to the calling thread alone, where it may end the process on another one for
-  /// want of room for its frame (`ThreadRoom`).
+  /// Makes the signal go only to the calling thread, if another thread may have no room for its frame, which would
+  /// end the process (`ThreadRoom`).
   ///
-  /// If no other timer is to be had, it goes to the process as before.
+  /// If the kernel has no other timer left, the signal goes to the process as before.
   @_noLocks
   func aimTimer() {
     guard pm_has_small_stacks(), session.time.timer >= 0, mayMake(CallBit.threads) else { return }
@@ -68,10 +68,10 @@ extension Capture {
     session.time.timer = timer
   }
 
-  /// Makes a timer for a dump without a crash; -1 if the handler has none.
+  /// Creates a timer for a dump without a crash; -1 if the handler has none.
   ///
-  /// Its signal goes to the dumping thread alone: it comes every 10 ms, and would end calls of
-  /// threads that are not stopped.
+  /// Its signal goes only to the dumping thread: it arrives every 10 ms and would interrupt system calls of threads
+  /// that are not stopped.
   @_noLocks
   func makeTimer(for threadID: Int32) -> Int32 {
     guard session.time.timer >= 0 else { return -1 }

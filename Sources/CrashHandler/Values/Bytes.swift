@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Bytes of the handler's own memory.
+/// The number of bytes of the handler's own memory.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -63,7 +63,7 @@ struct Bytes {
     return length <= count && dropFirst(count &- length).text.matches(word)
   }
 
-  /// At most so many bytes; of UTF-8 no character is cut in two.
+  /// The text cut to at most this many bytes, without cutting a UTF-8 character.
   @_noLocks
   func prefixOfCharacters(_ limit: Int) -> Bytes {
     guard count > limit else { return self }

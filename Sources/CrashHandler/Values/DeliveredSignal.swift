@@ -9,7 +9,7 @@ struct DeliveredSignal {
   let information: SignalInformation?
   let context: SignalContext?
 
-  /// None: of a dump without a crash, with the context of the call.
+  /// No signal: for a dump without a crash, with the context of the caller.
   @_noLocks
   init(context: SignalContext?) {
     number = 0
@@ -26,13 +26,13 @@ struct DeliveredSignal {
     self.context = unsafe SignalContext(context)
   }
 
-  /// 0, as of a signal that a process sent, if it is not known.
+  /// The siginfo's code; 0, as for a signal that a process sent, if it is not known.
   var code: Int32 { @_noLocks get { information?.code ?? 0 } }
 
   /// True for a signal that a process or the kernel sent: no instruction raised it.
   ///
-  /// For XCPU, XFSZ, PIPE and QUIT this holds for every code; a report uses the code alone
-  /// (`ExceptionSnapshot.wasSent`) who sent a signal.
+  /// SIGXCPU, SIGXFSZ, SIGPIPE and SIGQUIT count as sent whatever their code is. A report uses the code alone to say
+  /// who sent a signal (`ExceptionSnapshot.wasSent`).
   var isAsynchronous: Bool {
     @_noLocks get {
       guard let information else { return false }
@@ -40,14 +40,14 @@ struct DeliveredSignal {
     }
   }
 
-  /// True for one that another process or the kernel sent to a process.
+  /// True for a signal that another process or the kernel sent to this process.
   @_noLocks
   func isForeign(to process: Int32) -> Bool {
     guard isAsynchronous, let information else { return false }
     return information.sender != process
   }
 
-  /// True for one that an instruction raised.
+  /// True for a signal that an instruction raised.
   var isFault: Bool {
     @_noLocks get {
       guard let information else { return false }
@@ -57,17 +57,17 @@ struct DeliveredSignal {
 
   /// True for a signal that a process or the kernel sends.
   ///
-  /// The kernel sends XCPU as SI_KERNEL, XFSZ and PIPE in the name of the process itself; for the
-  /// first process of a PID namespace it discards all of these under the default action. Source:
-  /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
+  /// The kernel sends SIGXCPU with SI_KERNEL, and SIGXFSZ and SIGPIPE with the process itself as sender. In the first
+  /// process of a PID namespace it discards all of these under the default action. Source: Linux kernel/signal.c,
+  /// sig_task_ignored and force_sig_info_to_task.
   private static func isSent(_ signal: Int32, code: Int32) -> Bool {
     code <= 0 || SignalMask.has(SignalTable.mask(.kernelEvent), signal)
   }
 
   /// Whether the same instruction raises the signal again when the handler returns to it.
   ///
-  /// A fault is known by its code: positive, and one the hardware sets. A memory error reported late
-  /// (BUS_MCEERR_AO) does not come again. An arm64 thread stands at its breakpoint, an x86 one after it.
+  /// A fault is recognized by its code, which is positive and set by the hardware. A memory error that is reported
+  /// late (BUS_MCEERR_AO) does not recur. The instruction pointer is at a breakpoint on arm64, and after it on x86.
   var recurrence: Recurrence {
     @_noLocks get {
       let code = code
@@ -91,8 +91,8 @@ struct DeliveredSignal {
 
   enum Recurrence {
     case certain
-    /// The kernel has forced the signal (SI_KERNEL): by the instruction, such as the access of an
-    /// impossible address, or for what came before it, such as a signal frame without room.
+    /// The kernel has forced the signal (SI_KERNEL): because of the instruction, such as an access to an impossible
+    /// address, or because of an earlier event, such as a signal frame without room.
     case likely
     case none
 

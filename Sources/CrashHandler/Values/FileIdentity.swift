@@ -27,8 +27,8 @@ struct FileIdentity {
     }
   }
 
-  /// True if a name in a directory stands for nothing, or for another file; false where the kernel does
-  /// not tell, as to a process that has given up its rights to the directory.
+  /// True if a name in a directory does not exist or is another file; false if this is not known, for example in a
+  /// process that has given up its permissions for the directory.
   @_noLocks
   func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {
     var status = pm_file_status()

@@ -37,7 +37,7 @@ struct FutexWord {
   ///
   /// May return early (EINTR); the caller looks at the value again.
   ///
-  /// - Parameter milliseconds: at most this long; for ever if negative.
+  /// - Parameter milliseconds: at most this long; forever if negative.
   @_noLocks
   func wait(while expected: UInt32, milliseconds: Int) {
     _ = unsafe pm_futex_wait(address, expected, Int64(truncatingIfNeeded: milliseconds))

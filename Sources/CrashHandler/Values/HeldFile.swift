@@ -5,7 +5,7 @@ struct HeldFile {
   var descriptor: Int32
   var identity: FileIdentity
 
-  /// Holds a descriptor's present file; none for -1.
+  /// Remembers a descriptor and its file's identity; none for -1.
   @_noLocks
   init(_ descriptor: Int32 = -1) {
     self.descriptor = descriptor

@@ -1,6 +1,6 @@
 /// Memory of a dump for text of /proc, ELF headers and sorting; overwritten by its next user.
 ///
-/// Outside of it nothing is read or written: words there are 0.
+/// Reads outside the memory return 0, and writes there do nothing.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -1,13 +1,13 @@
 internal import CSignalSafe
 
-/// Reads and changes what a signal does.
+/// Reads and changes the action of a signal.
 ///
 /// No extension of the kernel's structure: the audit knows the handler's functions by the name of
 /// their module, which such an extension does not begin with.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2).
 enum SignalAction {
-  /// A signal's present action; nil if the kernel does not tell.
+  /// A signal's current action; nil if the kernel refuses the call.
   @_noLocks
   static func current(_ signal: Int32) -> pm_signal_action? {
     var action = pm_signal_action()

@@ -30,7 +30,7 @@ struct SignalContext {
   var framePointer: UInt64 { @_noLocks get { unsafe pm_context_frame_pointer(address) } }
   #if arch(arm64)
     var linkRegister: UInt64 { @_noLocks get { unsafe pm_context_link_register(address) } }
-    /// The exception syndrome of a fault, which tells a write from a read; 0 where the kernel gave none.
+    /// The exception syndrome of a fault, which distinguishes a write from a read; 0 if the kernel provides none.
     var faultSyndrome: UInt64 { @_noLocks get { unsafe pm_context_fault_syndrome(address) } }
   #endif
   var generalRegisters: Bytes {
@@ -44,7 +44,7 @@ struct SignalContext {
       UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(address)))
     }
   }
-  /// That state, where it lies in the signal frame, which can be read as the registers can.
+  /// The memory of the extended state in the signal frame.
   ///
   /// Nil for a context that a program has copied elsewhere.
   var floatingPointInFrame: Bytes? {
@@ -72,9 +72,9 @@ struct SignalContext {
   @_noLocks
   func openCrashSignals() { unsafe pm_adopt_interrupted_mask(address, signalMask) }
 
-  /// Whether the kernel has called our handler, or another handler has.
+  /// True if the kernel called the handler; false if another handler did.
   ///
-  /// - Parameter entryStackPointer: that of our handler's entry.
+  /// - Parameter entryStackPointer: the stack pointer at the handler's entry.
   @_noLocks
   func isOfKernelsCall(_ entryStackPointer: UInt64) -> Bool {
     unsafe pm_is_kernels_call(address, entryStackPointer) != 0
@@ -82,7 +82,7 @@ struct SignalContext {
 
   // MARK: - The alternate stack
 
-  /// 0 where the thread has none.
+  /// 0 if the thread has none.
   var signalStackSize: UInt64 {
     @_noLocks get { unsafe pm_context_signal_stack(address).pointee.size }
   }
@@ -92,25 +92,26 @@ struct SignalContext {
     @_noLocks get { unsafe pm_context_is_on_signal_stack(address) != 0 }
   }
 
-  /// True for a stack pointer on it below this context, as the handler has it that was called with this.
+  /// True for a stack pointer on the alternate stack below this context, as in the handler that was called with this
+  /// context.
   @_noLocks
   func isAbove(_ stackPointer: UInt64) -> Bool {
     unsafe pm_is_below_context(address, stackPointer) != 0
   }
 
-  /// Whether the thread has one of so many bytes, or stands on one.
+  /// True if the thread has an alternate stack of at least this size, or runs on one.
   @_noLocks
   func hasSignalStack(_ size: Int) -> Bool {
     unsafe pm_context_has_signal_stack(address, size) != 0
   }
 
-  /// Gives the thread one when the handler returns.
+  /// Sets the alternate stack that the thread has after the handler returns.
   @_noLocks
   func setSignalStack(_ base: UInt64, size: Int) {
     unsafe pm_context_set_signal_stack(address, base, size)
   }
 
-  /// Notes what the thread has when the handler returns, for those who send it signals.
+  /// Notes which alternate stack the thread has after the handler returns, for threads that send it signals.
   @_noLocks
   func tellSignalStack(of threadID: Int32, isHandlers: Bool) {
     let stack = unsafe pm_context_signal_stack(address).pointee
@@ -118,7 +119,7 @@ struct SignalContext {
       threadID, pm_told_stack(base: stack.base, size: stack.size, is_handlers: isHandlers))
   }
 
-  /// Installs it now, for a handler that may never return.
+  /// Installs the alternate stack now, for a handler that may never return.
   @_noLocks
   func restoreSignalStack() { _ = unsafe pm_restore_signal_stack(address) }
 }

@@ -28,7 +28,7 @@ struct SignalInformation {
   /// The process, of a signal that was sent.
   var sender: Int32 { @_noLocks get { unsafe pm_siginfo_sender(address) } }
 
-  /// Whether a timer of this process has sent it, and which; -1 for another sender.
+  /// The timer of this process that sent the signal; -1 for another sender.
   var timer: Int32 { @_noLocks get { code == SI_TIMER ? unsafe pm_siginfo_timer(address) : -1 } }
   /// The value, of a signal that was queued.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }

@@ -1,10 +1,10 @@
 internal import CSignalSafe
 
-/// The calling thread's signal mask and the signals that wait; bit n - 1 stands for signal n.
+/// The calling thread's signal mask and its pending signals; bit n - 1 is signal n.
 ///
 /// RUNS-DURING-CRASH. Source: sigprocmask(2), sigpending(2), rt_sigtimedwait(2).
 enum SignalMask {
-  /// None for 0, which is no signal.
+  /// The bit of a signal; no bit for 0, which is no signal.
   @_noLocks
   static func bit(_ signal: Int32) -> UInt64 {
     signal == 0 ? 0 : 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
@@ -28,7 +28,7 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_SETMASK, &mask, nil) == 0
   }
 
-  /// Replaces the mask; returns the one before, 0 if the kernel refuses.
+  /// Replaces the mask; returns the previous mask, or 0 if the kernel refuses.
   @_noLocks
   static func exchange(_ mask: UInt64) -> UInt64 {
     var (mask, previous) = (mask, UInt64(0))
@@ -36,7 +36,7 @@ enum SignalMask {
     return previous
   }
 
-  /// Adds to the mask; returns the one before, nil if the kernel refuses.
+  /// Adds to the mask; returns the previous mask, or nil if the kernel refuses.
   @_noLocks @discardableResult
   static func block(_ signals: UInt64) -> UInt64? {
     var (mask, previous) = (signals, UInt64(0))
@@ -50,7 +50,7 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_UNBLOCK, &mask, nil) == 0
   }
 
-  /// Lets signals through to a thread in our handler, in several attempts.
+  /// Unblocks signals on a thread in the handler, with several attempts.
   ///
   /// The kernel adds a handler's mask to the thread's own, and libdispatch's workers block every
   /// real-time signal. Returning from the handler restores the thread's mask.
@@ -67,7 +67,7 @@ enum SignalMask {
     while attempts < 3 && !set(mask) { attempts &+= 1 }
   }
 
-  /// The signals that wait to be delivered; nil if the kernel does not tell.
+  /// The pending signals; nil if the kernel refuses the call.
   static var pending: UInt64? {
     @_noLocks get {
       var signals: UInt64 = 0
@@ -75,7 +75,7 @@ enum SignalMask {
     }
   }
 
-  /// Takes away one of these signals that waits.
+  /// Removes one of these signals if it is pending.
   @_noLocks
   static func take(_ signals: UInt64) {
     var signals = signals

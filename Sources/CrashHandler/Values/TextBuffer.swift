@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Puts text together in given memory; a piece that does not fit is left out whole.
+/// Builds text in given memory; a piece that does not fit is left out completely.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -21,7 +21,7 @@ struct TextBuffer {
   @_noLocks
   mutating func extend(by count: Int) { capacity &+= count }
 
-  /// Takes back everything after a former count.
+  /// Removes everything after an earlier count.
   @_noLocks
   mutating func rewind(to count: Int) {
     self.count = count
@@ -163,9 +163,9 @@ struct TextBuffer {
     }
   }
 
-  /// Bytes of the character at the start that can be written as it is; 0 if it must be escaped.
+  /// The number of bytes of the character at the start that can be written as it is; 0 if it must be escaped.
   ///
-  /// Source: RFC 3629, section 4, for what is UTF-8.
+  /// Source: RFC 3629, section 4, for valid UTF-8.
   private static func plainLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {
     let first = unsafe bytes.loadUnaligned(as: UInt8.self)
     if first < 0x80 { return first < 0x20 || first == 0x7F || first == 0x5C ? 0 : 1 }

@@ -37,7 +37,7 @@ struct TextScanner {
     return byte
   }
 
-  /// Takes one byte if it is the one named.
+  /// Skips one byte if it is the given one.
   @_noLocks
   mutating func skip(_ byte: UInt8) {
     if current == byte { position &+= 1 }
@@ -48,7 +48,7 @@ struct TextScanner {
     while !isAtEnd, current == 0x20 || current == 0x09 { position &+= 1 }
   }
 
-  /// Goes to the next blank or line end.
+  /// Moves to the next blank or line end.
   @_noLocks
   mutating func skipWord() {
     while !isAtEnd, current != 0x20, current != 0x09, current != 0x0A { position &+= 1 }
@@ -65,7 +65,7 @@ struct TextScanner {
     }
   }
 
-  /// The word that begins at the position; empty if there is none.
+  /// The word at the position; empty if there is none.
   @_noLocks
   mutating func word() -> Bytes {
     let start = unsafe address
@@ -74,14 +74,14 @@ struct TextScanner {
     return unsafe Bytes(start, count: position &- before)
   }
 
-  /// Goes after the next line feed.
+  /// Moves after the next line feed.
   @_noLocks
   mutating func skipLine() {
     position &+= lengthOfLine
     skip(0x0A)
   }
 
-  /// Bytes from the position to the end of the line.
+  /// The number of bytes from the position to the end of the line.
   var lengthOfLine: Int {
     @_noLocks get {
       var end = position
@@ -92,7 +92,7 @@ struct TextScanner {
     }
   }
 
-  /// Takes hexadecimal digits and a "0x" in front of them; 0 where there is none.
+  /// Reads a hexadecimal number, with or without "0x"; 0 if there is none.
   @_noLocks
   mutating func hexadecimal() -> UInt64 {
     if current == 0x30 {
@@ -115,7 +115,7 @@ struct TextScanner {
     }
   }
 
-  /// Takes decimal digits; 0 where there is none.
+  /// Reads a decimal number; 0 if there is none.
   @_noLocks
   mutating func decimal() -> UInt64 {
     var value: UInt64 = 0

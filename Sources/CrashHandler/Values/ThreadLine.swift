@@ -1,20 +1,20 @@
-/// The line of proc_pid_stat(5), of a thread or a process, as far as a dump or a run record has it.
+/// The fields of a line of proc_pid_stat(5) that a dump or a run record has, for a thread or a process.
 ///
 /// RUNS-DURING-CRASH.
 struct ThreadLine {
-  /// As the thread set it, with any byte in it.
+  /// The thread's name, which may contain any byte.
   let name: Bytes
   private(set) var stateLetter: UInt8 = 0
   private(set) var niceValue: Int8 = 0
   private(set) var schedulingPolicy: UInt8 = 0
-  /// Those below 32; bit n - 1 stands for signal n.
+  /// The blocked signals below 32; bit n - 1 is signal n.
   private(set) var blockedSignals: UInt64 = 0
   /// In clock ticks after boot.
   private(set) var startTime: UInt64 = 0
-  /// 0 where the kernel does not tell.
+  /// 0 if the kernel does not show it.
   private(set) var stackStart: UInt64 = 0
 
-  /// - Returns: nil for a text that is no such line.
+  /// - Returns: nil for a text in another format.
   @_noLocks
   init?(_ text: Bytes) {
     // The name is in parentheses and may hold some itself; nothing after it does.

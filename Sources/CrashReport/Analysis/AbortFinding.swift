@@ -79,7 +79,7 @@ struct AbortFinding {
       evidence: evidence + [.terminateOnStack])
   }
 
-  /// The uncaught exception's type and text; nil where there is none.
+  /// The uncaught exception's type and text; nil if there is none.
   var exceptionMessage: String? {
     guard let exception = snapshot.cxxException, let type = exception.typeName,
       snapshot.exception?.wasSent == true, snapshot.isOwnProcess(snapshot.exception?.sender),

@@ -2,12 +2,12 @@ internal import Glibc
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds out what the dump shows of a crash's cause, and by which evidence.
+/// Finds the cause of a crash in the dump, with its evidence.
 ///
-/// Finds nothing where nothing is known: a cause that may be wrong costs more than none.
+/// Finds no cause without evidence: a wrong cause costs the reader more than none.
 struct CauseFinder {
   let snapshot: ProcessSnapshot
-  /// The crashing thread's stack; empty where it was not captured.
+  /// The crashing thread's stack; empty if it was not captured.
   let trace: StackTrace
 
   init(of snapshot: ProcessSnapshot, trace: StackTrace?) {
@@ -15,7 +15,7 @@ struct CauseFinder {
     self.trace = trace ?? StackTrace()
   }
 
-  /// The runtime's words, else the C library's, else those of an uncaught C++ exception.
+  /// The runtime's message, otherwise the C library's, otherwise that of an uncaught C++ exception.
   var message: String? {
     let owner = MessageOwner(snapshot: snapshot, frames: trace.frames)
     return owner.swiftMessage?.text ?? owner.libraryMessage?.text
@@ -27,7 +27,7 @@ struct CauseFinder {
     MessageOwner(snapshot: snapshot, frames: trace.frames).otherMessages
   }
 
-  /// The cause; nil where the dump does not show it.
+  /// The cause; nil if the dump does not show it.
   var finding: Finding? {
     guard let exception = snapshot.exception, let signal = exception.signal else { return nil }
     if exception.wasSent {
@@ -101,7 +101,7 @@ extension ProcessSnapshot {
 }
 
 extension ExceptionSnapshot {
-  /// The sender with its name and the signal's code; nil where none is known.
+  /// The sender with its name and the signal's code; nil if no sender is known.
   var namedSender: Cause.Sender? {
     sender.map {
       Cause.Sender(processID: $0.processID, userID: $0.userID, name: senderName, code: code)
@@ -116,7 +116,7 @@ extension ExceptionSnapshot {
 }
 
 extension String {
-  /// Without white space at both ends; nil where nothing is left.
+  /// The text without white space at both ends; nil if nothing is left.
   var trimmed: String? {
     let start = drop(while: \.isWhitespace)
     return start.lastIndex { !$0.isWhitespace }.map { String(start[...$0]) }

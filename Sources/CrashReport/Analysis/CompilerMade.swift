@@ -1,5 +1,4 @@
-/// Knows the functions that compilers make, which come and go with optimization and say nothing of a
-/// cause.
+/// Recognizes functions that compilers generate, which depend on optimization and do not show a cause.
 ///
 /// Source: swift lib/Demangling/NodePrinter.cpp, the words in front of a name.
 enum CompilerMade {
@@ -27,7 +26,7 @@ enum CompilerMade {
     "block copy helper for ", "block destroy helper for ", "implicit closure wrapper ",
   ]
 
-  /// Words that stand before " for ", " from " or a type.
+  /// Words that come before " for ", " from " or a type.
   private static let phrases = [
     "reabstraction thunk", "value witness for ", "metadata accessor for ",
     "metadata completion function for ", "metadata instantiation function for ",

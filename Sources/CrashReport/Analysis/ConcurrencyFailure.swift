@@ -2,7 +2,7 @@ internal import Stackwalk
 
 /// A rule of the Swift concurrency runtime that was broken.
 ///
-/// Its text goes to standard error alone, so the functions on the stack tell.
+/// The runtime writes its text only to standard error, so the functions on the stack show the failure.
 ///
 /// Source: swift stdlib/public/Concurrency/Error.cpp, swift_Concurrency_fatalError, and its callers.
 package enum ConcurrencyFailure: String, Sendable {
@@ -10,7 +10,7 @@ package enum ConcurrencyFailure: String, Sendable {
   case actorIsolation = "swift-actor-isolation"
   case other = "swift-concurrency"
 
-  /// Nil where the runtime did not end the process.
+  /// Nil if the runtime did not end the process.
   init?(of frames: [StackFrame]) {
     let functions = frames.prefix(16).compactMap(\.linkageName)
     guard let end = functions.lastIndex(where: { $0.contains("swift_Concurrency_fatalError") })

@@ -5,15 +5,15 @@ package import Stackwalk
 /// The facts of a crash that its analysis adds, from the crashing thread alone and without reading
 /// modules' files: for the program that converts the dump.
 package struct CrashFacts: Sendable {
-  /// The signal's name; nil for a report without a crash, or where a torn dump does not say.
+  /// The signal's name; nil for a report without a crash, or if a torn dump lacks it.
   package let signal: String?
-  /// A word for the cause, or for the way in which a run ended without a dump.
+  /// A word for the cause, or for how a run ended without a dump.
   package let cause: String?
   package let message: String?
   package let signature: String?
-  /// The innermost call of the program's own code, with file and line where they are stored.
+  /// The innermost call of the program's own code, with file and line if the report stores them.
   package let place: String?
-  /// The innermost calls of the program's own code, each with file and line where they are stored.
+  /// The innermost calls of the program's own code, each with file and line if the report stores them.
   package let ownFrames: [String]
   /// The innermost calls of the crashing thread, with the same.
   package let stack: [String]
@@ -21,7 +21,7 @@ package struct CrashFacts: Sendable {
   /// The most frames of each kind.
   private static let frameCount = (own: 5, all: 12)
 
-  /// Analyses a snapshot, with the names that are stored in it.
+  /// Analyzes a snapshot, with the names that are stored in it.
   package init(of snapshot: ProcessSnapshot) {
     self.init(
       of: snapshot,
@@ -62,7 +62,7 @@ package struct CrashFacts: Sendable {
     stack = frames.prefix(Self.frameCount.all).map(rules.line)
   }
 
-  /// The thread that hangs, nil for what is no hang, and who waits for whom where nothing crashed.
+  /// The hanging thread (nil if the report is not of a hang) and, if nothing crashed, which threads wait for which.
   private static func hang(
     in snapshot: ProcessSnapshot, _ walker: Stackwalker
   ) -> (HangSubject?, Waits) {

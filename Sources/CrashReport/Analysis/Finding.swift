@@ -8,7 +8,7 @@ package struct Finding: Sendable, Equatable {
     case certain
     /// The evidence fits it best; another cause can leave the same.
     case likely
-    /// From names in debug information or symbol tables, and from code.
+    /// The evidence is names in debug information or symbol tables, or code.
     case inferred
   }
 
@@ -28,14 +28,14 @@ package enum Cause: Sendable, Equatable {
   case protectedMemory(MemoryAccess?, Address, MemoryMapping, code: Int32?)
   /// A guard region within a mapping that allows the access.
   case guardRegion(MemoryAccess?, Address, MemoryMapping)
-  /// Nothing was mapped there; the mapping has come since.
+  /// Nothing was mapped there at the fault; the mapping is newer.
   case mappedSince(MemoryAccess?, Address, MemoryMapping)
   case unmappedMemory(MemoryAccess?, Address, below: MemoryMapping?, above: MemoryMapping?)
   /// The general registers that hold no possible address.
   case generalProtection([Register])
-  /// One that only the kernel may execute.
+  /// An instruction that only the kernel may execute.
   case privilegedInstruction(Address)
-  /// Execution went on after the last instruction of a mapping.
+  /// Execution continued past the last instruction of a mapping.
   case endOfCode(Address, MemoryMapping)
   case stackOverflow(StackOverflow)
 
@@ -90,11 +90,11 @@ package enum Cause: Sendable, Equatable {
     package var value: UInt64
   }
 
-  /// The way in which Swift's runtime or a check of the compiler ends the process.
+  /// How Swift's runtime or a check of the compiler ends the process.
   package enum SwiftEnd: Sendable, Equatable {
     case abort
     case trap
-    /// Without a message; the words are from debug information.
+    /// There is no message; the words are from debug information.
     case silentTrap(String)
   }
 
@@ -131,9 +131,9 @@ package enum Evidence: Sendable, Equatable {
   case stackLimit(UInt64)
   /// A function of the allocator among the innermost frames.
   case allocator(String)
-  /// A word that is no pointer: in a register, or so many bytes below the faulting address.
+  /// A word that is not a pointer: in a register, or this many bytes below the faulting address.
   case pattern(WordPattern, register: String?, offset: UInt64)
-  /// The function that counts references faulted on what it was given.
+  /// A reference-counting function faulted on its argument.
   case countedNoObject(function: String, Address)
   case swiftMessage(String)
   case libraryMessage(String)
@@ -141,7 +141,7 @@ package enum Evidence: Sendable, Equatable {
   case terminateOnStack
   case concurrencyFailureOnStack
   case pureVirtualOnStack
-  /// The words by which debug information names the trap.
+  /// The words that debug information uses for the trap.
   case namedTrap(String)
   case trapIn(String)
   case isolationCheck
@@ -158,8 +158,8 @@ package enum Evidence: Sendable, Equatable {
 /// A stack that was full.
 package struct StackOverflow: Sendable, Equatable {
   package enum Fault: Sendable, Equatable {
-    /// An access so many bytes below the stack. `frameSize` is that of the innermost frame, where it
-    /// reaches beyond any guard.
+    /// An access this many bytes below the stack. `frameSize` is the size of the innermost frame, if that is larger
+    /// than any guard region.
     case access(Address, below: UInt64, isInGuard: Bool, frameSize: UInt64?)
     /// A signal came that the kernel had no room to deliver.
     case signal
@@ -169,14 +169,14 @@ package struct StackOverflow: Sendable, Equatable {
   package var stack: AddressRange
   package var stackPointer: Address
   package var depth: Depth?
-  /// RLIMIT_STACK in bytes, where the thread is the main one.
+  /// RLIMIT_STACK in bytes, if this is the main thread.
   package var limit: UInt64?
   package var recursion: CommonFunction?
 
   /// The calls on it.
   package struct Depth: Sendable, Equatable {
     package var found: Int
-    /// More of them, in a part of the stack that is not in the dump.
+    /// The count of further calls, in a part of the stack that is not in the dump.
     package var estimated: Int
     package var isWhole: Bool
   }

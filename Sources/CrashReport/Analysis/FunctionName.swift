@@ -1,10 +1,10 @@
-/// Shortens demangled names to what a reader and a signature need: no types, no generic arguments.
+/// Shortens demangled names for readers and signatures: removes types and generic arguments.
 package enum FunctionName {
-  /// The short form of a demangled Swift or C++ name; a C name as it is.
+  /// The short form of a demangled Swift or C++ name; a C name is unchanged.
   ///
-  /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`, and a
-  /// closure in it `closure #1 in App.Store.load(id:)`. Total and linear for any text; nesting
-  /// beyond a bound is left as it is.
+  /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`, and a closure in it `closure
+  /// #1 in App.Store.load(id:)`. It never fails and takes linear time for any text; deeper nesting than a limit is
+  /// not shortened.
   package static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
     // A sentence, and no declaration.
@@ -12,10 +12,11 @@ package enum FunctionName {
     return name.contains("::") ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }
 
-  /// The short form, in which code of main.swift outside of all functions is called so: compilers name
-  /// it after the module.
+  /// The short form.
   ///
-  /// - Parameter file: the source file, which tells such code from a function of such a name.
+  /// Code of main.swift outside functions, which compilers name after the module, gets this name.
+  ///
+  /// - Parameter file: the source file, which distinguishes such code from a function with that name.
   static func readable(_ name: String, file: String?) -> String {
     let short = short(name)
     let words = "top-level code"
@@ -33,7 +34,7 @@ package enum FunctionName {
     !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  /// "async_Main" of "async_MainTY3_": a part of an asynchronous function whose name is not mangled.
+  /// Returns "async_Main" for "async_MainTY3_", a part of an asynchronous function whose name is not mangled.
   private static func withoutAwait(_ name: String) -> Substring {
     guard name.hasSuffix("_") else { return name[...] }
     let digits = name.dropLast().reversed().prefix { $0.isNumber }.count
@@ -42,7 +43,7 @@ package enum FunctionName {
       ? whole.dropLast(2) : name[...]
   }
 
-  /// In front of the name of one function in several forms.
+  /// The prefixes of a function's name in its different forms.
   private static let variants = ["static ", "merged ", "specialized "]
   private static let prefixes = [
     "partial apply forwarder for ", "dispatch thunk of ", "protocol witness for ",
@@ -72,7 +73,7 @@ package enum FunctionName {
     return declarationName(rest)
   }
 
-  /// A name without what tells one form of the function from another: its specialization, its part
+  /// A name without the parts that differ between forms of one function, such as its specialization and its part
   /// between two suspensions.
   static func withoutVariants(_ name: String) -> Substring {
     var rest = name[...]
@@ -123,7 +124,7 @@ package enum FunctionName {
     return nil
   }
 
-  /// 1 for a bracket that opens, -1 for one that closes; the end of an arrow is none.
+  /// 1 for an opening bracket, -1 for a closing one; the end of an arrow is not a bracket.
   private static func nesting(at index: Int, in text: ArraySlice<Character>) -> Int {
     switch text[index] {
     case "(", "[", "<": 1

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The thread that hangs, as far as the dump tells.
+/// Finds the thread that hangs, if the dump shows it.
 package struct HangSubject: Sendable, Equatable {
   /// A thread, and its innermost calls.
   struct Candidate {
@@ -11,16 +11,16 @@ package struct HangSubject: Sendable, Equatable {
     let frames: [StackFrame]
   }
 
-  /// Nil where no thread is known to have to do with it.
+  /// Nil if no thread is known to be involved.
   package let threadID: UInt32?
-  /// True for a thread that stands in the program's own code.
+  /// True for a thread that is in the program's own code.
   package let hasPlace: Bool
-  /// The thread that waits for what this one holds, in the end; nil where this one is it.
+  /// The thread at the end of the chain of threads that wait for this one; nil if none waits.
   package private(set) var waiter: UInt32?
 
   /// - Parameters:
-  ///   - first: the thread that the dump is about: the one that hung or answered last, else the
-  ///     monitor's own.
+  ///   - first: the thread that the dump is about: the one that hung or answered last, otherwise the monitor's own
+  ///     thread.
   init(_ request: DumpRequest, first: UInt32?, _ threads: [Candidate], _ ownCode: OwnCode) {
     let monitor = request.threadEvidence == .some(.none) ? first : nil
     let others = threads.filter { $0.id != monitor && $0.name != "hang-monitor" }
@@ -46,7 +46,7 @@ package struct HangSubject: Sendable, Equatable {
     }
   }
 
-  /// The innermost own call of a stack that is more than where a thread begins.
+  /// The innermost own call of a stack, except the function in which the thread begins.
   private static func place(
     in frames: ArraySlice<StackFrame>, _ ownCode: OwnCode
   ) -> StackFrame? {
@@ -65,7 +65,7 @@ package struct HangSubject: Sendable, Equatable {
     frame.linkageName.map { name in runners.contains(where: name.hasPrefix) } ?? false
   }
 
-  /// Functions that call a job; the optimizer leaves out some of them.
+  /// Runtime functions that run a job; the optimizer removes some of them.
   ///
   /// Source: swift stdlib/public/Concurrency/Actor.cpp;
   /// swift-corelibs-libdispatch src/queue.c.
@@ -88,7 +88,7 @@ extension HangSubject {
     self = first.owner(threads, ownCode, waits) ?? first
   }
 
-  /// The thread that the hung one waits for in the end, of a circle the one that it begins with; nil where it
+  /// The last thread in the chain that the hung thread waits for, or the first thread of a circle; nil if that thread
   /// is not in the program's own code.
   private func owner(
     _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits

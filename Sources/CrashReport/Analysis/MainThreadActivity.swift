@@ -4,17 +4,17 @@ internal import ProcessSnapshot
 package enum MainThreadActivity: Sendable, Equatable {
   /// Blocked in a system call; the name is nil for one that is not known.
   case blocked(Int, String?)
-  /// The kernel says that it sleeps, and not in which call.
+  /// The kernel shows that the thread sleeps, but not in which call.
   case sleeping
   /// The signal broke off a system call, which is about to be made again.
   case restarting(Int, String?)
   /// A system call has just ended with EINTR.
   case interrupted
   case running
-  /// It took the signal itself, and was at no system call.
+  /// The thread took the signal itself, and was not in a system call.
   case computing
 
-  /// Nil where the dump does not tell.
+  /// Nil if the dump does not show it.
   init?(of snapshot: ProcessSnapshot) {
     guard let id = snapshot.process.processID,
       let thread = snapshot.threads.first(where: { $0.id == id })

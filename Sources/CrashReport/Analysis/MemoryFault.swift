@@ -16,13 +16,13 @@ struct MemoryFault {
   /// The most that a signal's frame takes below the stack pointer: the red zone and AT_MINSIGSTKSZ,
   /// which is 11 KiB with the largest registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// Bytes of an instruction, at most, and one more.
+  /// The number of bytes of an instruction, at most, and one more.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16
   /// Source: Intel SDM volume 3, 6.15, interrupt 13 (#GP).
   private static let generalProtectionTrap: UInt64 = 13
-  /// The `si_code` of a general protection fault, for which the kernel knows no address, or of no
+  /// The `si_code` of a general protection fault, for which the kernel has no address, or of a signal that is not a
   /// fault.
   static let kernelCode: Int32 = 0x80
 
@@ -81,8 +81,8 @@ struct MemoryFault {
 
   /// The mapping around the address of a fault in which nothing was mapped, if it allows the access.
   ///
-  /// A guard region of MADV_GUARD_INSTALL lies within such a mapping; glibc 2.42 has them in all stacks
-  /// but the main thread's. Else the memory was mapped after the fault.
+  /// A guard region of MADV_GUARD_INSTALL is inside such a mapping; glibc 2.42 has them in all stacks except the main
+  /// thread's. Else the memory was mapped after the fault.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {
     guard exception.code == Int32(clamping: SEGV_MAPERR),
       let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty
@@ -97,10 +97,10 @@ struct MemoryFault {
     return mapping.protection.isSuperset(of: needed) ? mapping : nil
   }
 
-  /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; 6.15 and later tell guard regions.
+  /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; kernels since 6.15 show guard regions.
   private var isKnownGuard: Bool { exception.faultPage.map { $0 >> 58 & 1 == 1 } ?? false }
 
-  /// True if the kernel knew of no guard region there: before 6.15 one looks as if it were swapped out.
+  /// True if the kernel showed no guard region there: kernels before 6.15 show one as swapped out.
   private var isMappedSince: Bool {
     exception.faultPage.map { !isKnownGuard && $0 >> 62 & 1 == 0 } ?? false
   }
@@ -113,7 +113,7 @@ struct MemoryFault {
 
   /// An instruction that was fetched right after a mapping with code.
   ///
-  /// One that begins there may have been jumped to; one that only continues there has come from below.
+  /// A function that begins there may have been jumped to; one that only continues there was entered below.
   private func endOfCode(_ address: Address, _ fact: [Evidence]) -> Finding? {
     guard access == .execute, let place = exception.context?.instructionPointer,
       let distance = address.distance(above: place), distance < Self.longestInstruction,
@@ -202,11 +202,11 @@ struct MemoryFault {
         frameSize: below > Self.guardSize ? frameSize : nil), stack, stackPointer)
   }
 
-  /// No fault of an instruction: a signal came whose frame did not fit on the stack, and the kernel
-  /// sent SIGSEGV in its place.
+  /// Not a fault of an instruction: the frame of a delivered signal did not fit on the stack, and the kernel sent
+  /// SIGSEGV instead.
   ///
-  /// It happens between the instruction that moves the stack pointer and the one that would fault.
-  /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
+  /// This happens between the instruction that moves the stack pointer and the one that would fault. Source: Linux
+  /// kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {
     // If the dump does not say which trap it was, a fault is more likely.
     guard
@@ -267,8 +267,8 @@ package enum MemoryAccess: String, Sendable {
   case write
   case execute
 
-  /// From the page-fault error code of x86, or where the instruction pointer itself faulted; nil
-  /// where neither tells.
+  /// Read from the page-fault error code of x86, or known because the instruction pointer itself faulted; otherwise
+  /// nil.
   ///
   /// Source: Intel SDM volume 3, 4.7 (Page-Fault Exceptions): bit 1 a write, bit 4 an instruction
   /// fetch.
@@ -299,7 +299,7 @@ package enum MemoryAccess: String, Sendable {
     self = error & 16 != 0 ? .execute : error & 2 != 0 ? .write : .read
   }
 
-  /// From arm64's exception syndrome; nil if it is of no access to memory.
+  /// Read from arm64's exception syndrome; nil if that is not about a memory access.
   ///
   /// Source: Arm ARM, D24.2.40 (ESR_EL1): the class in bits 26 to 31, in a data abort bit 6 a write, unless bit 8
   /// says that it was the maintenance of a cache.

@@ -3,14 +3,14 @@ internal import Stackwalk
 
 /// Tells whether the last message of a runtime is the crashing thread's, by its innermost frames.
 ///
-/// The Swift runtime and the C library keep one text for the whole process: of two threads that die
-/// within microseconds the report of one finds the words of the other.
+/// The Swift runtime and the C library keep one text for the whole process: if two threads die within microseconds,
+/// the report of one may find the message of the other.
 struct MessageOwner {
   enum Verdict {
     case crashingThread
     /// The stack is missing, or has no names.
     case unknown
-    /// Another thread, or this one before: it stands where no message is written.
+    /// Another thread, or this thread earlier: its stack is not in code that writes a message.
     case other
   }
 
@@ -18,7 +18,7 @@ struct MessageOwner {
   /// The crashing thread's.
   let frames: [StackFrame]
 
-  /// Frames in which the end of a message's way is looked for.
+  /// The most frames that are searched for the function that ends the process after a message.
   private static let depth = 24
 
   // MARK: - Swift
@@ -99,7 +99,7 @@ struct MessageOwner {
     ("buffer overflow detected", "__chk_fail"),
   ]
 
-  /// The functions of libc on the stack tell: abort() alone writes nothing.
+  /// The functions of libc on the stack show this, because abort() alone writes nothing.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")

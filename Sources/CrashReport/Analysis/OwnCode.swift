@@ -2,8 +2,8 @@ package import ProcessSnapshot
 package import Stackwalk
 internal import Synchronization
 
-/// Tells the program's own code from its dependencies, the system's and Swift's libraries, and what
-/// compilers make.
+/// Distinguishes the program's own code from its dependencies, the system's and Swift's libraries, and
+/// compiler-generated code.
 ///
 /// The source file of a frame decides before names are asked: debug information knows it. The
 /// program's own modules are the executable and the libraries next to it; other libraries, except
@@ -12,17 +12,17 @@ package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// By the module's index.
   private let areOwn: [Bool]
-  /// Modules of which debug information is known, by index.
+  /// The indices of modules with known debug information.
   private let withLines: Set<Int>
-  /// True where the program's own files are known to lie in no directory named `checkouts`.
+  /// True if the program's own files are known not to be in a directory named `checkouts`.
   private let isOutsideCheckouts: Bool
-  /// True where Swift's runtime is a module of its own, and no other module holds its C functions.
+  /// True if Swift's runtime is a separate module, and no other module contains its C functions.
   private let isRuntimeShared: Bool
   private let functions = KnownFunctions()
 
   /// - Parameters:
   ///   - snapshot: the process.
-  ///   - frames: those that are to be judged, for what is known of their modules.
+  ///   - frames: the frames that are judged, which show what is known of their modules.
   package init(of snapshot: ProcessSnapshot, frames: some Sequence<StackFrame>) {
     let modules = snapshot.modules
     let executable = Self.executable(of: snapshot)
@@ -51,7 +51,7 @@ package struct OwnCode: Sendable {
 
   // MARK: - Modules
 
-  /// The index of the executable among the modules: by its path, else the first that is no library.
+  /// The index of the executable among the modules: found by its path, otherwise the first that is not a library.
   private static func executable(of snapshot: ProcessSnapshot) -> Int? {
     let modules = snapshot.modules
     let path = snapshot.process.executablePath
@@ -83,7 +83,7 @@ package struct OwnCode: Sendable {
     case own
     /// A package that the program depends on, Swift's or the system's libraries, or the handler.
     case other
-    /// No file, or none that anybody wrote.
+    /// No source file, or a generated one.
     case unknown
   }
 
@@ -138,7 +138,7 @@ package struct OwnCode: Sendable {
     frame.moduleIndex.map { areOwn.indices.contains($0) && areOwn[$0] } ?? false
   }
 
-  /// True for a Swift function in a library that does not lie beside the executable.
+  /// True for a Swift function in a library that is not next to the executable.
   private func isSwiftLibrary(_ frame: StackFrame) -> Bool {
     guard let name = frame.linkageName, name.hasPrefix("$s") || name.hasPrefix("$S"),
       let module = modules.module(of: frame)
@@ -146,26 +146,25 @@ package struct OwnCode: Sendable {
     return !RuntimeCode.isLibrary(module.name)
   }
 
-  /// True for a call that stands out: own, or of an own module that has no names.
+  /// True for a call that the report emphasizes: own code, or code of an own module without names.
   package func standsOut(_ frame: StackFrame) -> Bool {
     frame.function == nil ? isInOwnModule(frame) : contains(frame)
   }
 
   // MARK: - Places
 
-  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil
-  /// where none has a name.
+  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if none has
+  /// a name.
   ///
-  /// - Parameter thrown: the throw of an error that nobody caught; counts where `frames` have no more than
-  ///   the program's first function.
+  /// - Parameter thrown: the throw of an uncaught error, used if `frames` have only the program's first function.
   func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     let own = placeFrame(in: frames)
     if let own, !isEntry(own) { return line(of: own) }
     return (placeFrame(in: thrown) ?? own).map(line)
   }
 
-  /// The innermost own call that somebody wrote, else the innermost that the compiler wrote out of a
-  /// declaration of the program's, which an entry is not.
+  /// The innermost own call of written code, otherwise the innermost one that the compiler generated from a
+  /// declaration of the program; an entry function does not count.
   private func placeFrame(in frames: [StackFrame]) -> StackFrame? {
     let own = frames.filter(contains)
     return own.first { isWritten($0) && !isEntry($0) } ?? own.first { !isEntry($0) }
@@ -176,12 +175,12 @@ package struct OwnCode: Sendable {
     frame.function.map { SignatureName($0).isEntry } ?? false
   }
 
-  /// True where debug information does not say that the compiler made the code.
+  /// True unless debug information says that the compiler generated the code.
   private func isWritten(_ frame: StackFrame) -> Bool {
     frame.sourceLocation.map { Self.isWritten($0.file) } ?? true
   }
 
-  /// Such as "Basket.firstItem(of:) at main.swift:28"; "libshop.so+0x1234" where there is no name.
+  /// A call as text, such as "Basket.firstItem(of:) at main.swift:28", or "libshop.so+0x1234" without a name.
   func line(of frame: StackFrame) -> String {
     guard let function = frame.function else {
       return modules.module(of: frame)?.text(of: frame.address) ?? frame.address.description

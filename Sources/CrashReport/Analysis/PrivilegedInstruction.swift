@@ -1,7 +1,7 @@
 /// Knows the instructions of x86_64 that the processor executes for the kernel alone.
 ///
-/// A program that runs into one, as into the hlt after exit() in `_start`, gets the same fault as one
-/// that uses an address which is none.
+/// A program that executes one, such as the hlt after exit() in `_start`, gets the same fault as one that uses an
+/// impossible address.
 ///
 /// Source: Intel SDM volume 2, the instructions that raise #GP(0) at a privilege level of 3.
 enum PrivilegedInstruction {

@@ -1,11 +1,10 @@
 /// Knows the code of Swift's libraries, of the C and C++ libraries and of the handler by its names.
 ///
-/// Names are compared whole: a program may have a `libswiftshop.so`, a `dispatch_order` and a
-/// `pm_total`.
+/// Names are compared completely: a program may have a `libswiftshop.so`, a `dispatch_order` and a `pm_total`.
 enum RuntimeCode {
   // MARK: - Modules
 
-  /// True for a library of Swift's or the system's, wherever it lies.
+  /// True for a library of Swift or of the system, wherever it is installed.
   ///
   /// - Parameter name: of the file.
   static func isLibrary(_ name: String) -> Bool {
@@ -18,7 +17,7 @@ enum RuntimeCode {
     return libraries.contains(String(base)) || base.hasPrefix("ld-") || name == "linux-vdso.so.1"
   }
 
-  /// True for one of those that are Swift's, and may write a message of its runtime.
+  /// True for one of Swift's libraries, which may write a message of its runtime.
   static func isSwiftLibrary(_ name: String) -> Bool {
     isLibrary(name) && ["libswift", "lib_", "libFoundation"].contains(where: name.hasPrefix)
   }
@@ -44,13 +43,12 @@ enum RuntimeCode {
 
   // MARK: - Functions
 
-  /// True for a function of theirs that lies in the program's own module, by static linking or because
-  /// the optimizer inlined it.
+  /// True for a function of these libraries that is in the program's own module because of static linking or
+  /// inlining.
   ///
   /// - Parameters:
   ///   - function: as it was demangled.
-  ///   - isCNameOwn: whether a C name is the program's, which its source file or the libraries that are
-  ///     loaded tell.
+  ///   - isCNameOwn: whether a C name belongs to the program, according to its source file or the loaded libraries.
   static func isFunction(_ function: String, isCNameOwn: Bool) -> Bool {
     if isOwnExtension(function) { return false }
     let name = SignatureName(function).text
@@ -101,7 +99,7 @@ enum RuntimeCode {
     PostmortemUpload
     """)
 
-  /// Functions of libc, and those of the handler that lie between functions of the program.
+  /// Functions of libc, and functions of the handler that appear between functions of the program.
   private static let cFunctions = set(
     """
     abort raise gsignal kill tgkill exit _exit _start start_thread clone clone3 syscall malloc free \

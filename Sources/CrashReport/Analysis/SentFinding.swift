@@ -38,7 +38,7 @@ struct SentFinding {
     return Finding(cause: .sentSignal(signal, sender, activity), evidence: evidence)
   }
 
-  /// The interval of the service manager's watchdog, where the signal can be the watchdog's.
+  /// The interval of the service manager's watchdog, if the signal can come from it.
   ///
   /// The manager's other reasons to send SIGABRT, an operator and a stop that took too long, leave
   /// the same. Source: systemd.service(5), WatchdogSec and TimeoutAbortSec; systemd.kill(5),

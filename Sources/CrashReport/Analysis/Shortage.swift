@@ -13,7 +13,7 @@ enum Shortage: Equatable {
 }
 
 extension Resources {
-  /// Empty where nothing was used up.
+  /// Empty if no resource was used up.
   var shortages: [Shortage] {
     func full(
       _ usage: Usage, margin: (UInt64) -> UInt64 = { _ in 0 },
@@ -40,8 +40,7 @@ extension Resources {
 }
 
 extension ProcessSnapshot {
-  /// Empty where nothing crashed, or where another process ended this one: then nothing that it ran
-  /// out of is evidence.
+  /// Empty if nothing crashed, or if another process ended this one: then a used-up resource is not evidence.
   var shortages: [Shortage] {
     guard let exception, exception.signal != nil,
       !exception.wasSent || isOwnProcess(exception.sender)

@@ -4,10 +4,10 @@ internal import Stackwalk
 
 /// Groups crashes of one cause under one line of text.
 ///
-/// The signal, then the names of the innermost calls of the program's own code. No addresses, which
-/// change with every run; no lines, offsets and numbers of closures and awaits, which change with every
-/// build; nothing that differs between threads or with what was inlined. The rules, and what they
-/// cannot do, are in `Docs/Reference/Signatures.md`.
+/// The signal, then the names of the innermost calls of the program's own code. It contains no addresses, which
+/// change with every run; no lines, offsets and numbers of closures and awaits, which change with every build; and
+/// nothing that depends on the thread or on inlining. The rules, and what they cannot do, are in
+/// `Docs/Reference/Signatures.md`.
 package struct Signature: Sendable {
   private static let frameCount = 3
   /// Functions of a recursion that are named.
@@ -23,9 +23,9 @@ package struct Signature: Sendable {
 
   /// - Parameters:
   ///   - trace: the crashing thread's.
-  ///   - finding: the cause, by which a stack overflow is known.
-  ///   - thrown: the throw of an error that nobody caught, for a stack that has only `main` left.
-  ///   - hang: of a hang, whose stack it is.
+  ///   - finding: the cause, which shows whether it is a stack overflow.
+  ///   - thrown: the throw of an uncaught error, for a stack that has only `main`.
+  ///   - hang: the hang, if the stack is that of a hanging thread.
   static func text(
     of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?,
     thrown: [StackFrame] = [], hang: HangSubject? = nil, ownCode: OwnCode
@@ -53,19 +53,19 @@ package struct Signature: Sendable {
     return ([kind] + (cause.map { [$0] } ?? []) + names).joined(separator: " | ")
   }
 
-  /// The name of a function, as it was demangled, in a signature; nil for one that compilers make, which
-  /// comes into none.
+  /// A demangled function name in the form used by signatures; nil for a compiler-generated function, which
+  /// signatures leave out.
   package static func name(of function: String) -> String? {
     CompilerMade.isFunction(function) ? nil : SignatureName(function).text
   }
 
-  /// The signal; "hang" or "dump" where there was none; nil where it was lost.
+  /// The signal; "hang" or "dump" if there was none; nil if a torn dump lacks it.
   private static func kind(of snapshot: ProcessSnapshot) -> String? {
     if let request = snapshot.request { return request.kind == .hang ? "hang" : "dump" }
     return snapshot.exception?.signal.map(SignalNames.text)
   }
 
-  /// The names of a stack, and whether they tell one crash from another of the program.
+  /// The names of a stack, and whether they distinguish one crash of the program from another.
   private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
     // Inferred ones are missing where the files are.
     let frames = frames.filter { $0.trust != .tailCall }
@@ -90,7 +90,7 @@ package struct Signature: Sendable {
     return (frames.first.flatMap { modules.module(of: $0) }.map { [$0.name] } ?? [], false)
   }
 
-  /// The first few, of the same in a row one.
+  /// The first few names; equal names in a row count once.
   private static func innermost(_ names: [String]) -> [String] {
     var parts: [String] = []
     for name in names where name != parts.last {
@@ -102,7 +102,7 @@ package struct Signature: Sendable {
 
   /// The functions that took turns until the stack was full.
   ///
-  /// Chance decides which of them hit its end, and what it called then.
+  /// Which function of a recursion overflows the stack, and what it called then, varies by chance.
   private func names(of recursion: Recursion, in frames: [StackFrame]) -> [String]? {
     var depth = 0
     var names: Set<String> = []

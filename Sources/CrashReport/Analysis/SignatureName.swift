@@ -2,8 +2,7 @@
 struct SignatureName: Sendable, Equatable {
   let text: String
 
-  /// Takes a demangled name, in which everything that a reader does not need is left out already
-  /// by `FunctionName`.
+  /// Takes a demangled name that `FunctionName` has already shortened.
   init(_ function: String) {
     var name = FunctionName.short(function)
     // A closure counts as the function around it: its number changes with every closure that is

@@ -1,6 +1,6 @@
 internal import Stackwalk
 
-/// A failed check of Swift, by what is said of it.
+/// A failed check of Swift, recognized by its message.
 ///
 /// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors; compilers
 /// name a trap by the same words (lib/IRGen, `Swift runtime failure: ...`).
@@ -48,15 +48,15 @@ package enum SwiftFailure: String, Sendable {
     ("failed to allocate", .outOfMemory),
   ]
 
-  /// Sorts a message, of which only the beginning counts: a program may say any words.
+  /// Classifies a message by its beginning only, because a program may add any words.
   ///
-  /// In front of the text stand file and line, and "Fatal error: ".
+  /// Before the text are file and line, and "Fatal error: ".
   init(message: String) {
     let words = Self.text(of: message).words.prefix(64).lowercased()
     self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
   }
 
-  /// The words of a message, and the file in front of them; nil for a message without.
+  /// The words of a message, and the file before them; the file is nil if there is none.
   static func text(of message: String) -> (file: Substring?, words: Substring) {
     var words = Substring(message)
     var file: Substring?
@@ -77,7 +77,7 @@ package enum SwiftFailure: String, Sendable {
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
   static let trapPrefix = "Swift runtime failure: "
 
-  /// The words of such a check, where the innermost frame is one.
+  /// The words of such a check, if the innermost frame is one.
   static func trapMessage(of frames: [StackFrame]) -> String? {
     guard let frame = frames.first, frame.isInlined, let function = frame.function,
       function.hasPrefix(trapPrefix)

@@ -9,9 +9,9 @@ package enum TrapInstruction: Sendable, Equatable {
   case undefined
   /// int3 of x86_64, brk #0xf000 of arm64.
   case breakpoint
-  /// That of a check of UndefinedBehaviorSanitizer.
+  /// The trap of a check of UndefinedBehaviorSanitizer.
   case sanitizer(SanitizerCheck)
-  /// None that compilers emit for a trap.
+  /// An instruction that compilers do not emit for a trap.
   case other
 }
 
@@ -49,7 +49,7 @@ struct TrapFinding {
     }
   }
 
-  /// A trap of libdispatch, which leaves no message on Linux; its functions tell.
+  /// A trap of libdispatch, which leaves no message on Linux; its functions show which check failed.
   ///
   /// Source: swift-corelibs-libdispatch src/queue.c, _dispatch_assert_queue_fail,
   /// __DISPATCH_WAIT_FOR_QUEUE__; swift
@@ -76,7 +76,7 @@ struct TrapFinding {
       evidence: snapshot.signalEvidence + [.trapIn(first)] + (isIsolation ? [.isolationCheck] : []))
   }
 
-  /// libdispatch's function that waits for a queue, which traps where the thread runs it itself.
+  /// libdispatch's function that waits for a queue, which traps if the calling thread runs that queue.
   private static let waiting = "__DISPATCH_WAIT_FOR_QUEUE__"
   private static let checks = ["_dispatch_assert_queue", waiting]
 
@@ -86,7 +86,7 @@ struct TrapFinding {
     return symbol.hasPrefix("$s") || symbol.hasPrefix("$S")
   }
 
-  /// Nil where the instruction's bytes are not in the dump.
+  /// Nil if the instruction's bytes are not in the dump.
   private func instruction(
     at address: Address, _ exception: ExceptionSnapshot
   ) -> TrapInstruction? {

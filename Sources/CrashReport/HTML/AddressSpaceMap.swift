@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 
-/// The address space from its lowest to its highest mapping, as it is drawn: regions, the gaps
-/// between them, and where the fault lies.
+/// The address space from its lowest to its highest mapping, as the page draws it: regions, the gaps between them,
+/// and the place of the fault.
 struct AddressSpaceMap {
   /// An address that is marked.
   struct Mark: Sendable, Equatable {
@@ -38,12 +38,12 @@ struct AddressSpaceMap {
     }
   }
 
-  /// Rows next to a mark are always shown, so many on each side.
+  /// The number of rows on each side of a mark that are always shown.
   private static let neighbours = 4
 
   private(set) var rows: [Row] = []
 
-  /// Empty where the mappings are not known.
+  /// Empty if the mappings are not known.
   init(_ report: CrashReport) {
     let mappings = report.snapshot.listedMappings.mappings.filter { !$0.range.isEmpty }
     guard !mappings.isEmpty else { return }
@@ -98,8 +98,8 @@ struct AddressSpaceMap {
     return marks
   }
 
-  /// Mappings of one file that touch become one; what holds a mark stays by itself, because its
-  /// rights matter.
+  /// Adjacent mappings of one file become one; a mapping with a mark stays separate, because its permissions are
+  /// important.
   private static func joined(_ regions: [Region]) -> [Region] {
     var result: [Region] = []
     for region in regions {
@@ -125,7 +125,7 @@ struct AddressSpaceMap {
     let isNear: Bool
   }
 
-  /// The rows in order, those far from the marks in parts of their own, which can be folded.
+  /// The rows in order; rows far from the marks form parts that can be folded.
   var parts: [Part] {
     var near = Set<Int>()
     for index in rows.indices where rows[index].isMarked {

@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 
 extension HTMLReport {
-  /// The address space, lowest address first, with the fault marked; what is far from it folded.
+  /// The address space, lowest address first, with the fault marked and distant parts folded.
   func addAddressSpace(to html: inout HTMLWriter) {
     let map = AddressSpaceMap(report)
     guard !map.rows.isEmpty else { return }
@@ -73,7 +73,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// The word of the style sheet for what one can do there.
+  /// The style sheet's class for the permissions of a region.
   private static func kind(of region: AddressSpaceMap.Region) -> String {
     func has(_ letter: Character) -> Bool { region.protections.contains { $0.contains(letter) } }
     return has("x") ? "x" : has("w") ? "w" : has("r") ? "r" : "n"

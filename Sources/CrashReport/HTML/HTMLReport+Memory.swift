@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension HTMLReport {
-  /// The registers, each with what it points to.
+  /// The registers, each with the place that it points to.
   func addRegisters(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }
@@ -28,7 +28,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// The memory around the fault, as a hexadecimal dump; all but the first folded.
+  /// The memory around the fault as hexadecimal dumps; all except the first are folded.
   func addMemory(to html: inout HTMLWriter) {
     let excerpts = report.snapshot.memoryExcerpts
     guard !excerpts.isEmpty else { return }

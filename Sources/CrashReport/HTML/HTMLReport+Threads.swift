@@ -110,7 +110,7 @@ extension HTMLReport {
     }
   }
 
-  /// The innermost function of a folded thread, which mostly tells what it does.
+  /// The innermost function of a folded thread, which usually shows what the thread does.
   private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
     thread.frames.first { $0.function != nil }?.shortName
   }

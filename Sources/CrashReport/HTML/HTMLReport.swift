@@ -3,13 +3,13 @@ internal import ProcessSnapshot
 
 /// A report as one HTML page that needs nothing else: no network, no script, no font.
 ///
-/// The most important comes first, on a narrow screen too: a sentence on the event, the signal with
-/// its code and sender, the crashing thread. Everything from the dump is escaped, and the page forbids itself
-/// scripts and every request, so that an escape that is missing could not do much.
+/// The most important facts come first, also on a narrow screen: a sentence about the event, the signal with its code
+/// and sender, and the crashing thread. Everything from the dump is escaped, and the page forbids itself scripts and
+/// every request, so that an escape that is missing could not do much.
 package struct HTMLReport: Sendable {
-  /// Bytes of the other threads after which they are listed without frames.
+  /// The number of bytes of the other threads after which they are listed without frames.
   private let threadsSize: Int
-  /// Bytes after which the modules and all sections are cut off.
+  /// The number of bytes after which the modules and all sections are cut off.
   private let sectionsSize = 2 << 20
 
   let report: CrashReport
@@ -49,7 +49,7 @@ package struct HTMLReport: Sendable {
     html.element("style") { html in html.addVerbatim(HTMLStyle.text) }
   }
 
-  /// The place, what happened and the program, which tell one tab from another.
+  /// The title: place, event and program, which distinguish one browser tab from another.
   private var title: String {
     let place = report.place?.replacing(" at ", with: " ")
     let end = report.snapshot.end?.kind?.word
@@ -239,7 +239,7 @@ package struct HTMLReport: Sendable {
     addRest(indices.count - shown, "modules", to: &html)
   }
 
-  /// Says what the page has no room for.
+  /// Says what the page leaves out.
   func addRest(_ count: Int, _ what: String, to html: inout HTMLWriter) {
     guard count > 0 else { return }
     html.element("p", ["class": "faint"], text: "\(count) more \(what) are only in the JSON.")

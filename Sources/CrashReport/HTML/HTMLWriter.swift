@@ -42,7 +42,7 @@ package struct HTMLWriter {
     }
   }
 
-  /// Adds what another writer has put together.
+  /// Adds the output of another writer.
   mutating func add(_ other: HTMLWriter) { text += other.text }
 
   /// Adds text.
@@ -54,7 +54,7 @@ package struct HTMLWriter {
   /// Adds text of this program's own, never any of a dump.
   package mutating func addVerbatim(_ content: StaticString) { text += "\(content)" }
 
-  /// Adds the elements by which a page forbids itself scripts and every request.
+  /// Adds the elements with which the page forbids scripts and requests.
   package mutating func addPolicy() {
     open("meta", ["charset": "utf-8"])
     open("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
@@ -86,11 +86,11 @@ package struct HTMLWriter {
     }
   }
 
-  /// A text can become longer than this only by being escaped; the rest is cut off, and said to be.
+  /// The most bytes of a text before escaping; the rest is cut off and marked as cut.
   private static let maximumLength = 1 << 16
 
-  /// Fit for content and for attributes in quotes; controls and marks of text direction are written
-  /// out, as on a terminal.
+  /// Escapes text for content and for quoted attributes; control characters and marks of text direction are written
+  /// as escapes, as on a terminal.
   static func escaped(_ text: String) -> String {
     if text.utf8.count <= maximumLength, text.utf8.allSatisfy(isPlain) { return text }
     let isLong = text.utf8.count > maximumLength

@@ -129,7 +129,7 @@ extension CrashReport {
     }
   }
 
-  /// Nil where the program told nothing.
+  /// Nil if the program provided nothing.
   private var clientJSON: JSONObject? {
     let client = snapshot.client
     guard !client.isEmpty else { return nil }

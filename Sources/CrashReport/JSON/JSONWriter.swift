@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// JSON that is built byte by byte: a report of a hundred threads has two megabytes of it.
+/// Builds JSON byte by byte, because a report of a hundred threads has two megabytes of it.
 ///
 /// Writes no character that steers a terminal.
 ///

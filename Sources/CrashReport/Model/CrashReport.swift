@@ -2,7 +2,7 @@ package import IntermediateDump
 package import ProcessSnapshot
 package import Stackwalk
 
-/// A crash as it is shown: the snapshot, and what was found out from it.
+/// A crash report: the snapshot and the results of its analysis.
 ///
 /// Text, HTML and JSON are three forms of this one tree. The dump's facts are in `snapshot` and
 /// nowhere else; the other properties hold what walking the stacks and the analysis add.
@@ -17,12 +17,12 @@ package struct CrashReport: Sendable {
   package var message: String?
   /// Messages of the runtimes that another thread wrote, or this one before.
   package var otherMessages: [String]
-  /// Nil where the dump shows no cause, and where nothing crashed.
+  /// Nil if the dump shows no cause or nothing crashed.
   package var cause: Finding?
-  /// The same for crashes of the same cause; the rules are in `Docs/Reference/Signatures.md`.
+  /// Crashes with the same cause have the same signature; the rules are in `Docs/Reference/Signatures.md`.
   package var signature: String?
-  /// The innermost call of the program's own code on the crashing thread, with file and line as far as
-  /// they are known; nil where none has a name.
+  /// The innermost call of the program's own code on the crashing thread, with file and line if they are known; nil
+  /// if none has a name.
   package var place: String?
   /// The thread that hangs; nil for a report that is not of a hang.
   package var hang: HangSubject?
@@ -30,14 +30,14 @@ package struct CrashReport: Sendable {
   package var waits: Waits
   /// The throw of the uncaught Swift error; nil for another cause, and where throws are not recorded.
   package var thrown: Thrown?
-  /// The words of the crashed thread that say something: pointers to objects, and what allocators leave.
+  /// The meaningful words of the crashed thread: pointers to objects, and patterns of allocators.
   package var words: [NotedWord] = []
-  /// What they say of the cause.
+  /// The evidence that the objects give for the cause.
   package var objectSentences: [String] = []
   /// Lines of source around places of the crashing thread, if they were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
-  /// The log's line on the dump, of a crash that only a log tells of; nil for the report of a dump.
+  /// The line about the dump, if the report was made from a log; nil for the report of a dump.
   package var log: LoggedDump?
 
   /// The throw of an error, with its callers then.
@@ -50,11 +50,12 @@ package struct CrashReport: Sendable {
       (self.record, self.frames) = (record, frames)
     }
 
-    /// The runtime's functions that end a process by an error; a private dump has no message to tell it.
+    /// The runtime's functions that end a process because of an error; they are needed for a private dump, which has
+    /// no message.
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
     /// - Parameter trace: the crashing thread's.
-    /// - Returns: nil where the error is not what ended the process, or no throw is known.
+    /// - Returns: nil if the error did not end the process, or no throw is known.
     init?(
       in snapshot: ProcessSnapshot, _ finding: Finding?, trace: StackTrace, walker: Stackwalker
     ) {
@@ -71,9 +72,9 @@ package struct CrashReport: Sendable {
 
   /// The line on the dump in a crash's summary.
   package struct LoggedDump: Sendable {
-    /// "complete", "torn" or "none"; nil where the line is missing.
+    /// "complete", "torn" or "none"; nil if the line is missing.
     package var state: String?
-    /// The errno's name or number; nil where nothing failed.
+    /// The errno's name or number; nil if nothing failed.
     package var failure: String?
     package var path: String?
     /// The name of the signal that had asked the process to end.
@@ -93,12 +94,11 @@ package struct CrashReport: Sendable {
   /// - Parameters:
   ///   - snapshot: the process, from an intermediate dump or a minidump.
   ///   - privacy: leaves out more than the snapshot does.
-  ///   - symbolicating: takes functions and lines from the modules' files on this machine. Without,
-  ///     names are those stored at conversion, and frames that can be found only by reading code are
-  ///     missing.
+  ///   - symbolicating: takes functions and lines from the modules' files on this machine. Without it, names are
+  ///     those stored at conversion, and frames that can only be found by reading code are missing.
   ///   - prefersStored: asks files only for frames that were not named at conversion.
   ///   - symbolDirectories: searched for more files of the same builds, by build ID and by name.
-  ///   - symbolStore: keeps the names that are found, for later processes; nil for none.
+  ///   - symbolStore: stores the names that are found, for later processes; nil to store none.
   package init(
     snapshot: ProcessSnapshot, privacy: ReportPrivacy = .full, symbolicating: Bool,
     prefersStored: Bool = false, symbolDirectories: [String] = [],
@@ -125,12 +125,12 @@ package struct CrashReport: Sendable {
     self.init(snapshot: snapshot, threads: threads, symbols: symbols, walker: walker)
   }
 
-  /// Makes the report of a crash that only a log tells of.
+  /// Makes the report of a crash from its summary in a log.
   ///
   /// - Parameters:
-  ///   - snapshot: the facts of the log; addresses are in the modules, which lie anywhere.
+  ///   - snapshot: the facts in the log. Addresses are relative to modules, whose load addresses are not known.
   ///   - trace: the stack of its one thread.
-  ///   - symbols: that named the stack.
+  ///   - symbols: the symbols that named the stack.
   ///   - log: the line on the dump.
   package init(
     snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump
@@ -192,7 +192,7 @@ extension CrashReport {
     breadcrumb.uptime.flatMap(age(since:))
   }
 
-  /// Nanoseconds from a throw to the crash, likewise.
+  /// Nanoseconds from a throw to the crash.
   package func age(of thrown: Thrown) -> UInt64? { age(since: thrown.record.uptime) }
 
   private func age(since uptime: UInt64) -> UInt64? {

@@ -1,5 +1,4 @@
-/// The origin of a line of a log: a process ID, and what stands in front that does not change from line to
-/// line.
+/// The origin of a line in a log: a process ID, and the part of the text before it that is the same in every line.
 struct LogOrigin: Equatable {
   let processID: Int32
   private let source: String

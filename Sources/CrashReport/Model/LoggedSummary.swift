@@ -8,7 +8,7 @@ package import Stackwalk
 /// Source: Docs/Internals/CrashSummary.md, which describes the lines.
 package struct LoggedSummary: Equatable {
   package struct Module: Equatable {
-    /// Lower case; empty where the image has none.
+    /// The build ID in lower case; empty if the image has none.
     package var buildID: [UInt8]
     package var path: String
   }
@@ -17,14 +17,15 @@ package struct LoggedSummary: Equatable {
     package var number: Int
     /// An index into `modules`; nil for an address outside all of them.
     package var module: Int?
-    /// From the module's start, or the address itself where there is no module.
+    /// The offset from the module's start, or the address itself if there is no module.
     package var offset: UInt64
     package var evidence: CandidateFrames.Entry.Evidence
     package var place: CandidateFrames.Entry.Place
     package var savedPointer: UInt64?
-    /// The module's file name, as the frame's line says it.
+    /// The module's file name in the frame's line.
     package var moduleName: String
-    /// Frames that the block folds after this one; they repeat the last `foldedPeriod` of the list.
+    /// The number of frames that the block folds after this one; they repeat the last `foldedPeriod` frames of the
+    /// list.
     package var foldedCount = 0
     package var foldedPeriod = 0
   }
@@ -38,7 +39,7 @@ package struct LoggedSummary: Equatable {
   package var architecture = ""
   package var product: String?
   package var version: String?
-  /// As in its line: number, name, code and address.
+  /// The signal as its line has it: number, name, code and address.
   package var signal: [String] = []
   /// Messages of Swift's runtime.
   package var messages: [String] = []
@@ -53,10 +54,10 @@ package struct LoggedSummary: Equatable {
   package var reportID: String?
   /// "complete", "torn" or "none".
   package var dump: String?
-  /// The errno's name or number; nil where nothing failed.
+  /// The errno's name or number; nil if nothing failed.
   package var dumpFailure: String?
   package var dumpPath: String?
-  /// By number; a number that was never named is missing.
+  /// The modules by number; a number without a name is missing.
   package var modules: [Int: Module] = [:]
   package var frames: [Frame] = []
   package var hasMoreFrames = false
@@ -64,8 +65,8 @@ package struct LoggedSummary: Equatable {
   package var isWhole = false
   /// True for the single line that is printed in its place where Swift's backtracer is on.
   package var isLine = false
-  /// The lines that say again, or otherwise, what another one had said, or out of its order: then lines of
-  /// two processes stand under one process ID, as of two containers.
+  /// The lines that repeat or contradict another line, or are out of order: then lines of two processes have the same
+  /// process ID, for example from two containers.
   package private(set) var contradictions: [String] = []
   package var isContradictory: Bool { !contradictions.isEmpty }
 }
@@ -147,11 +148,11 @@ extension LoggedSummary {
     }
   }
 
-  /// Notes a line that says a second time what each summary says once.
+  /// Notes a line that occurs a second time, although each summary has it once.
   ///
   /// - Parameters:
-  ///   - known: what the first one said; nil where this is the first.
-  ///   - text: as it stands in the line.
+  ///   - known: the content of the first such line; nil if this is the first.
+  ///   - text: the text in the line.
   private mutating func note(_ word: String, _ known: String?, _ text: String) {
     guard let known else { return }
     let text = Self.unescaped(text)
@@ -198,7 +199,7 @@ extension LoggedSummary {
     return text.utf8.count <= 128 ? [UInt8](hexadecimal: text.utf8) : nil
   }
 
-  /// Reverts the handler's escaping; what is no escape stays as it is.
+  /// Reverts the handler's escaping; other text stays unchanged.
   package static func unescaped(_ text: String) -> String {
     var result: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -1,5 +1,6 @@
-/// Finds summaries among the lines of a log, each of which may begin with anything: a time, a host, a
-/// container's name.
+/// Finds summaries among the lines of a log.
+///
+/// A line may begin with any text: a time, a host, a container's name.
 ///
 /// Lines belong together that have the same process ID and, except for times, the same text in front: of two
 /// containers each first process is process 1. Skips every other line; lines and open summaries of a
@@ -17,7 +18,7 @@ package struct LoggedSummaryReader {
     let origin: LogOrigin
     /// True once a second line had the same origin: then lines of other origins are of others.
     var isSteady = false
-    /// True once a line of another origin was taken for one of this process.
+    /// True once a line of another origin was treated as a line of this process.
     var isChanging = false
     /// True if it began before the last one of its origin had ended.
     let hasInterrupted: Bool
@@ -29,8 +30,9 @@ package struct LoggedSummaryReader {
   }
 
   private var open: [Open] = []
-  /// Summaries that have ended and had interrupted another: what comes next tells whether that one was cut
-  /// off, or the lines of two processes are mixed.
+  /// Ended summaries that had interrupted another.
+  ///
+  /// The next lines show whether the other one was cut off, or the lines of two processes are mixed.
   private var doubtful: [Open] = []
   private var finished: [LoggedSummary] = []
 
@@ -38,7 +40,7 @@ package struct LoggedSummaryReader {
 
   /// Takes one line, without its line feed.
   ///
-  /// - Parameter source: tells lines of several processes apart beside the text in front.
+  /// - Parameter source: distinguishes lines of several processes, in addition to the text before the line.
   package mutating func take(_ line: [UInt8], from source: String = "") {
     let line = Self.withoutColors(line)
     guard let (front, processID, words) = Self.content(of: line) else { return }
@@ -77,8 +79,9 @@ package struct LoggedSummaryReader {
     doubtful.append(ended)
   }
 
-  /// Takes a line without an open summary: it belongs to one that a doubtful one has interrupted, so that
-  /// lines of that one may stand in it.
+  /// Handles a line without an open summary.
+  ///
+  /// It belongs to a summary that an uncertain one has interrupted, which may therefore contain lines of the other.
   private mutating func noteStray(_ word: String, of origin: LogOrigin) {
     guard let index = doubtful.firstIndex(where: { $0.isReplaced(by: origin) }) else { return }
     var mixed = doubtful.remove(at: index).summary
@@ -88,8 +91,8 @@ package struct LoggedSummaryReader {
 
   /// The open summary that a line of an origin belongs to.
   ///
-  /// Without one of the same origin it is one whose text in front changes from line to line, as the
-  /// numbers that grep(1) adds do.
+  /// If there is none of the same origin, it is a summary whose leading text changes from line to line, like the line
+  /// numbers that grep(1) adds.
   private mutating func index(of origin: LogOrigin) -> Int? {
     if let index = open.firstIndex(where: { $0.origin == origin }) {
       open[index].isSteady = true
@@ -116,9 +119,9 @@ package struct LoggedSummaryReader {
     return takeFinished()
   }
 
-  /// Ends the summaries of an origin, of which another one begins.
+  /// Ends the summaries of an origin, because another summary of that origin begins.
   ///
-  /// - Returns: true if one of them had not come to its end.
+  /// - Returns: true if one of them was incomplete.
   private mutating func close(_ origin: LogOrigin) -> Bool {
     if let index = doubtful.firstIndex(where: { $0.isReplaced(by: origin) }) {
       finished.append(doubtful.remove(at: index).summary)

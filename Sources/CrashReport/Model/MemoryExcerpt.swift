@@ -48,10 +48,10 @@ extension ProcessSnapshot {
     return found
   }
 
-  /// Says in a few words where an address lies.
+  /// Describes in a few words what an address belongs to.
   ///
-  /// Such as "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" or "[heap] rw-"; nil where it is not mapped
-  /// or not known, as for small numbers.
+  /// For example "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" or "[heap] rw-"; nil if it is not mapped or not
+  /// known, as for small numbers.
   func place(of address: Address) -> String? {
     let mapping = mapping(containing: address)
     let rights = mapping.map { " " + $0.protection.letters } ?? ""
@@ -89,7 +89,7 @@ extension ProcessSnapshot {
 }
 
 extension MemoryMapping.Protection {
-  /// Such as "r-x".
+  /// For example "r-x".
   var letters: String {
     (contains(.read) ? "r" : "-") + (contains(.write) ? "w" : "-")
       + (contains(.execute) ? "x" : "-")

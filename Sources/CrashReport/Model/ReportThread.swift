@@ -9,7 +9,7 @@ extension CrashReport {
     package var crashed: Bool
     package var trace: StackTrace
     package var task: Task?
-    /// The contexts around what it did, outermost first.
+    /// The contexts of the thread's work, outermost first.
     package var contexts: [ClientInformation.Context] = []
 
     package var id: UInt32 { snapshot.id }
@@ -20,7 +20,7 @@ extension CrashReport {
 
   /// A task of Swift concurrency, and the asynchronous functions that wait in it.
   package struct Task: Sendable {
-    /// Nil where the task's memory is not in the dump.
+    /// Nil if the task's memory is not in the dump.
     package var fields: TaskSnapshot.Fields?
     /// The callers that wait, without those that the compiler and the runtime add.
     package var calls: AsyncCalls
@@ -42,8 +42,8 @@ extension CrashReport.Task {
     }
   }
 
-  /// True for the runtime's end of a task and the compiler's adapters, which stand between a task
-  /// and its first function.
+  /// True for the runtime's last function of a task and the compiler's adapters, which come between a task and its
+  /// first function.
   private static func isCompilersOwn(_ frame: StackFrame) -> Bool {
     guard let function = frame.function else { return false }
     return function.contains("reabstraction thunk helper")
@@ -61,7 +61,7 @@ extension StackFrame {
 }
 
 extension [ModuleSnapshot] {
-  /// The module that a frame lies in.
+  /// The module of a frame.
   package func module(of frame: StackFrame) -> ModuleSnapshot? {
     frame.moduleIndex.flatMap { indices.contains($0) ? self[$0] : nil }
   }

@@ -2,8 +2,7 @@ package import ProcessSnapshot
 
 /// The resources of the process: used, and allowed.
 package struct Resources: Sendable, Equatable {
-  /// A count or a size, and its limit; nil for what is not known, the limit also where there is
-  /// none.
+  /// A count or a size, and its limit; nil if it is not known, or if there is no limit.
   package struct Usage: Sendable, Equatable {
     package var used: UInt64?
     package var limit: UInt64?
@@ -13,12 +12,12 @@ package struct Resources: Sendable, Equatable {
   package var openFiles: Usage
   /// Memory mappings; the limit is `vm.max_map_count`.
   package var mappings: Usage
-  /// Bytes of address space; the limit is the soft one of RLIMIT_AS.
+  /// The number of bytes of address space; the limit is the soft one of RLIMIT_AS.
   package var addressSpace: Usage
   /// Threads of the process; the limit is the soft one of RLIMIT_NPROC, which counts all processes
   /// of the user.
   package var threads: Usage
-  /// Bytes of memory of the cgroup.
+  /// The number of bytes of memory of the cgroup.
   package var cgroupMemory: Usage
   /// Threads and processes of the cgroup.
   package var cgroupTasks: Usage

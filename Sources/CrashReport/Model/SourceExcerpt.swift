@@ -3,12 +3,12 @@ package import Stackwalk
 
 /// The lines of source around a place, with a mark under its column.
 package struct SourceExcerpt: Sendable, Equatable {
-  /// Lines before the place, and after it.
+  /// The number of lines before the place, and after it.
   private static let context = 2
   /// A longer line is cut: generated code has lines of megabytes.
   private static let maximumWidth = 200
 
-  /// A line as it is shown, and whether it is the one of the place or its mark.
+  /// A line of source, and whether it is the line of the place or the line with its mark.
   package struct Line: Sendable, Equatable {
     package let text: String
     package let isMarked: Bool
@@ -16,7 +16,7 @@ package struct SourceExcerpt: Sendable, Equatable {
 
   package let lines: [Line]
 
-  /// Takes the lines out of a file; nil where it has no such line.
+  /// Reads the lines from a file; nil if the file has no such line.
   ///
   /// - Parameter text: the whole file.
   package init?(of location: SourceLocation, in text: [UInt8]) {
@@ -41,7 +41,7 @@ package struct SourceExcerpt: Sendable, Equatable {
     self.lines = lines
   }
 
-  /// Four spaces for a tab, so that the mark stands where it should.
+  /// Replaces a tab by four spaces, so that the mark is in the right column.
   private static func shown(_ bytes: ArraySlice<UInt8>) -> String {
     String(
       decoding: bytes.flatMap { $0 == 0x09 ? [0x20, 0x20, 0x20, 0x20] : [$0] }, as: UTF8.self)
@@ -49,7 +49,7 @@ package struct SourceExcerpt: Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// Places of which source is shown.
+  /// The places whose source is shown.
   private static var placeCount: Int { 12 }
 
   /// The places of the program's own calls on the crashing thread, innermost first.

@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// The names of Linux' system calls on x86_64.
 ///
-/// Written out, because a dump may come from another machine. Source: Linux
-/// arch/x86/entry/syscalls/syscall_64.tbl; numbers are never given anew.
+/// The numbers are written out, because a dump may come from another machine. Source: Linux
+/// arch/x86/entry/syscalls/syscall_64.tbl; numbers are never reused.
 package enum SystemCallNames {
   /// `AUDIT_ARCH_X86_64` of include/uapi/linux/audit.h.
   fileprivate static let auditArchitecture: UInt32 = 0xC000_003E

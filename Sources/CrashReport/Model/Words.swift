@@ -17,6 +17,6 @@ extension TaskSnapshot.Fields {
 
   package var priorityWord: String { Self.word(priority) }
 
-  /// The priority that the task was made with; nil where it is still that.
+  /// The priority that the task was created with; nil if it has not changed.
   var basePriorityWord: String? { basePriority.flatMap { $0 == priority ? nil : Self.word($0) } }
 }

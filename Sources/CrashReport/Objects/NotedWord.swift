@@ -2,10 +2,10 @@ internal import IntermediateDump
 package import ProcessSnapshot
 internal import Stackwalk
 
-/// A word of the crashed thread that one can say something about.
+/// A word of the crashed thread with a known meaning.
 package struct NotedWord: Sendable, Equatable {
   package enum Meaning: Sendable, Equatable {
-    /// It points to the start of an object.
+    /// The word points to the start of an object.
     case object(SwiftObject)
     case pattern(WordPattern)
   }
@@ -31,7 +31,7 @@ package struct NotedWord: Sendable, Equatable {
     }
   }
 
-  /// Such as "rdi" or "sp+0x18".
+  /// For example "rdi" or "sp+0x18".
   package var placeText: String {
     switch place {
     case .register(let name): name
@@ -41,7 +41,7 @@ package struct NotedWord: Sendable, Equatable {
 }
 
 extension NotedWord {
-  /// Bytes above the stack pointer that are searched.
+  /// The number of bytes above the stack pointer that are searched.
   package static let stackSize: UInt64 = 4096
 
   /// Finds the words of registers that say something, and on the stack the pointers to objects.
@@ -102,12 +102,12 @@ extension ObjectReader {
 }
 
 extension CrashReport {
-  /// What is known of a register of the crashed thread.
+  /// The object or pattern that a register of the crashed thread contains.
   func word(inRegister name: String) -> NotedWord? {
     words.first { $0.place == .register(name) }
   }
 
-  /// Objects on the stack that are shown where not everything is.
+  /// The most objects on the stack that a short report shows.
   private static let fewObjects = 12
 
   /// Objects that the innermost part of the crashed thread's stack points to, each once.

@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension CrashReport {
-  /// Notes the words of the crashed thread, and what they say of the cause.
+  /// Collects the objects and patterns in the crashed thread's words, and their evidence for the cause.
   mutating func noteWords(_ symbols: SymbolSource) {
     // The registers of a dump without a crash are the caller's, of a hang's thread its own.
     guard

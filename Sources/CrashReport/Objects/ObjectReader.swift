@@ -9,13 +9,13 @@ package struct SwiftObject: Sendable, Equatable {
     case error
     /// The captured variables of a closure, or one variable that lives longer than its function.
     case closure
-    /// A value in memory of its own, such as one of a protocol's type that is large.
+    /// A value in separately allocated memory, such as a large value of a protocol type.
     case box
     case task
   }
 
   package var kind: Kind
-  /// Of the object, or of the value in the box; nil where only the kind is known.
+  /// The type of the object, or of the value in the box; nil if only the kind is known.
   package var type: TypeName?
   package var count: ReferenceCount
   /// Elements of a collection's storage, or bytes of a string's.
@@ -23,7 +23,7 @@ package struct SwiftObject: Sendable, Equatable {
   /// The first bytes of a string's storage.
   package var text: String?
 
-  /// Such as "Basket (strong 2)".
+  /// For example "Basket (strong 2)".
   package var words: String {
     let name = type?.short
     let what =
@@ -42,7 +42,7 @@ package struct SwiftObject: Sendable, Equatable {
 
 /// Tells the objects of a process, by its memory and its modules' constants.
 ///
-/// Total: any bytes give an answer or none. Source: swift stdlib/public/SwiftShims/swift/shims/HeapObject.h,
+/// It never traps: any bytes give a result or nil. Source: swift stdlib/public/SwiftShims/swift/shims/HeapObject.h,
 /// include/swift/ABI/Metadata.h, stdlib/public/runtime/ErrorObject.h.
 struct ObjectReader {
   private let reader: ProcessReader
@@ -63,7 +63,7 @@ struct ObjectReader {
     static let task: UInt64 = 0x502
   }
 
-  /// The object that begins at an address; nil where none does, as far as memory tells.
+  /// The object that begins at an address; nil if memory does not show one.
   func object(at address: Address) -> SwiftObject? {
     guard address.value & 7 == 0, address.value >= 0x1_0000, address.value < 1 << 48,
       let metadata = reader.word(address), metadata & 7 == 0, metadata >= 0x1_0000,
@@ -97,7 +97,7 @@ struct ObjectReader {
   /// A string of more bytes is cut.
   private static let textLimit: UInt64 = 48
 
-  /// Adds what the storage of a standard collection or string says of its contents.
+  /// Adds facts about the contents from the storage of a standard collection or string.
   ///
   /// Source: swift stdlib/public/core/StringStorage.swift, ContiguousArrayBuffer.swift, HashTable.swift.
   private func addContents(of address: Address, to object: inout SwiftObject) {

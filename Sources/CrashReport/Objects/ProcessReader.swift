@@ -14,7 +14,7 @@ final class ProcessReader {
 
   /// - Parameters:
   ///   - memory: the process's memory at the crash.
-  ///   - constants: what its modules' files have that the program does not change.
+  ///   - constants: reads constant data from the modules' files.
   ///   - reads: the most that are made.
   init(memory: @escaping Bytes, constants: @escaping Bytes, reads: Int = 1 << 16) {
     self.memory = memory
@@ -45,14 +45,15 @@ final class ProcessReader {
     return address &+ UInt64(bitPattern: Int64(Int32(bitPattern: distance)))
   }
 
-  /// The same through a pointer, where the lowest bit says so: to what lies in another module.
+  /// A relative address, or an address read through a pointer if the lowest bit is set, which is used for other
+  /// modules.
   func indirect(_ address: Address) -> Address? {
     guard let place = relative(address) else { return nil }
     guard place.value & 1 == 1 else { return place }
     return word(place &- 1).map { Address($0) }
   }
 
-  /// A name of at most 255 bytes, up to its end or to what no name has.
+  /// A name of at most 255 bytes, up to its end or to a byte that no name contains.
   func name(_ address: Address) -> String? {
     var name: [UInt8] = []
     // Fewer where the memory or the segment ends.

@@ -7,23 +7,23 @@ package import ProcessSnapshot
 package struct ReferenceCount: Sendable, Equatable {
   package enum State: String, Sendable {
     case alive
-    /// It is never freed: a literal, or an object that the compiler allocated.
+    /// The object is never freed: a literal, or an object that the compiler allocated.
     case immortal
-    /// Its deinitializer runs, or has run and unowned references keep the memory.
+    /// The object's deinitializer runs, or has run and unowned references keep the memory.
     case deinitializing
   }
 
   package var state: State
   /// Strong references; 0 of one that is immortal or being deinitialized.
   package var strong: UInt64 = 0
-  /// Unowned references besides the one that all strong ones hold together.
+  /// The count of unowned references, without the one that all strong references share.
   package var unowned: UInt64 = 0
   /// True if the counts are in another place, which weak references and very many others need.
   package var hasSideTable = false
 
   private static let sideTableMark: UInt64 = 0b11 << 62
 
-  /// Decodes the word; nil for one that is no count of an object.
+  /// Decodes the word; nil if it is not the reference count of an object.
   ///
   /// - Parameters:
   ///   - word: the second word of an object.
@@ -65,7 +65,7 @@ package struct ReferenceCount: Sendable, Equatable {
     self.unowned = unowned &- 1
   }
 
-  /// Such as "strong 2, unowned 1".
+  /// For example "strong 2, unowned 1".
   package var text: String {
     switch state {
     case .immortal: return "immortal"

@@ -1,8 +1,8 @@
 /// The name of a type, with and without modules.
 package struct TypeName: Sendable, Equatable {
-  /// Such as "Shop.Basket<Swift.Int>".
+  /// For example "Shop.Basket<Swift.Int>".
   package var qualified: String
-  /// Such as "Basket<Int>".
+  /// For example "Basket<Int>".
   package var short: String
 
   package init(qualified: String, short: String) {
@@ -11,7 +11,7 @@ package struct TypeName: Sendable, Equatable {
 
   init(_ name: String) { self.init(qualified: name, short: name) }
 
-  /// For what cannot be read.
+  /// The text for a part that cannot be read.
   static var unknown: TypeName { TypeName("_") }
 
   /// Puts names between two texts, separated.

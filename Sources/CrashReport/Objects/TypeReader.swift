@@ -25,7 +25,7 @@ struct TypeReader {
     static let existentialMetatype: UInt64 = 0x306
   }
 
-  /// The name of a type; nil where it cannot be told.
+  /// The name of a type; nil if it cannot be read.
   func name(ofMetadata metadata: Address, depth: Int = 0) -> TypeName? {
     guard depth < Self.maximumDepth, metadata.value & 7 == 0, let kind = reader.word(metadata)
     else { return nil }
@@ -63,7 +63,7 @@ struct TypeReader {
       arguments: classArguments(metadata, descriptor: place), depth: depth)
   }
 
-  /// The place of a class's generic arguments, which lie after the members of its superclasses.
+  /// The address of a class's generic arguments, which come after the members of its superclasses.
   private func classArguments(_ metadata: Address, descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil
@@ -102,7 +102,7 @@ struct TypeReader {
   }
 
   /// - Parameters:
-  ///   - arguments: the place of the generic arguments; nil where it is not known.
+  ///   - arguments: the address of the generic arguments; nil if it is not known.
   private func name(
     ofDescriptor descriptor: Address, isClass: Bool, arguments: Address?, depth: Int
   ) -> TypeName? {

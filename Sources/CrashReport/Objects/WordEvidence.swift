@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension MemoryFault {
-  /// What the words say that the fault is about: the faulting address, or the registers that hold no possible
-  /// address, and the object that a function of the Swift runtime was given.
+  /// The evidence of the words that are involved in the fault: the faulting address, registers with impossible
+  /// addresses, and the object that was passed to a function of the Swift runtime.
   func wordEvidence(of cause: Cause) -> [Evidence] {
     var evidence: [Evidence] = []
     if let (function, address) = countedObject {
@@ -61,7 +61,7 @@ extension MemoryFault {
 }
 
 extension Evidence {
-  /// The sentences on a word that is no pointer; empty for other evidence.
+  /// The sentences about a word that is not a pointer; empty for other evidence.
   var wordSentences: [String] {
     switch self {
     case .pattern(let pattern, let register, let offset):

@@ -1,14 +1,14 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// A word that is no pointer, or of which one cannot tell: the values that allocators, the Swift
-/// runtime and debuggers leave in memory that is not in use.
+/// A word that is not a pointer, or may not be: the values that allocators, the Swift runtime and debuggers leave in
+/// unused memory.
 ///
-/// A program may have any of them for a reason of its own, so none is a proof.
+/// A program may use any of these values itself, so none is proof.
 package enum WordPattern: Sendable, Equatable {
-  /// In place of what a sanitized report leaves out.
+  /// The word that replaces data that a private report leaves out.
   case leftOut
-  /// What a runtime that is built for debugging writes over freed objects.
+  /// The value that a debug build of the runtime writes over freed objects.
   case swiftFreedObject
   /// jemalloc's `opt.junk`: freed, or allocated and never written.
   case jemallocFreed, jemallocNew
@@ -17,9 +17,9 @@ package enum WordPattern: Sendable, Equatable {
   /// A number that spells a word, such as 0xdeadbeef.
   case spelledNumber(UInt32)
   case text(String)
-  /// The second word of a Swift string whose bytes lie in the words themselves.
+  /// The second word of a Swift string whose bytes are in the words themselves.
   case smallString(count: Int)
-  /// The second word of a Swift string whose bytes lie elsewhere and need no reference count: a literal's, mostly.
+  /// The second word of a Swift string whose bytes are elsewhere and have no reference count, usually a literal.
   case literalString(Address)
   case negative(Int64)
   /// No address of a user process.
@@ -46,10 +46,9 @@ package enum WordPattern: Sendable, Equatable {
     }
   }
 
-  /// Names the word that an address was computed of: the address itself, or one a little below.
+  /// Finds the word from which an address was computed: the address itself, or one slightly below.
   ///
-  /// - Returns: the pattern and the distance in bytes; nil where the address is none of a fill or of
-  ///   text.
+  /// - Returns: the pattern and the distance in bytes; nil if the address is neither a fill pattern nor text.
   package static func below(_ address: Address) -> (pattern: WordPattern, offset: UInt64)? {
     let word = address.value
     let top = UInt8(truncatingIfNeeded: word >> 56)
@@ -135,7 +134,7 @@ extension WordPattern {
     }
   }
 
-  /// A few words beside the register that holds it.
+  /// A few words shown next to the register that contains it.
   package var words: String {
     switch self {
     case .leftOut: "left out of this report"
@@ -152,7 +151,7 @@ extension WordPattern {
     }
   }
 
-  /// True for one that tells of memory which was freed, or never written.
+  /// True for a pattern of memory that was freed or never written.
   package var isFill: Bool {
     switch self {
     case .swiftFreedObject, .jemallocFreed, .jemallocNew, .repeatedByte, .spelledNumber: true
@@ -160,7 +159,7 @@ extension WordPattern {
     }
   }
 
-  /// What a pointer with this value says of the program, as a sentence; nil where it says nothing.
+  /// A sentence about the meaning of a pointer with this value; nil if it has none.
   ///
   /// - Parameter subject: the value's name, such as "The address".
   func sentence(_ subject: String) -> String? {

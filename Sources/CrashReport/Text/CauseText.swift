@@ -3,14 +3,14 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension CrashReport {
-  /// The report in a sentence or more: why the dump was taken, how the run ended, or the cause with
-  /// what had been used up; nil where the dump shows nothing.
+  /// The report in a sentence or more: why the dump was taken, how the run ended, or the cause and used-up resources;
+  /// nil if the dump shows nothing.
   package var explanation: String? {
     let sentences = explanationSentences + waitSentences
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
 
-  /// The same, what happened first; empty where the dump shows nothing.
+  /// The sentences, with the event first; empty if the dump shows nothing.
   var explanationSentences: [String] {
     if let request = snapshot.request {
       let place =
@@ -40,7 +40,7 @@ extension Finding {
     return causeSentences + [allocator].compactMap(\.self) + evidence.flatMap(\.wordSentences)
   }
 
-  /// True where the program's own message says all that the sentences say.
+  /// True if the program's own message says everything that the sentences say.
   var isToldByMessage: Bool {
     switch cause {
     case .swiftFailure(let failure, .abort), .swiftFailure(let failure, .trap):

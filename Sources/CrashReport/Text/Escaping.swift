@@ -1,8 +1,8 @@
 internal import IntermediateDump
 
 extension String {
-  /// With control characters and what could steer a terminal written as escapes, for text that a
-  /// dump or a file name brings along.
+  /// Text from a dump or a file name, with control characters and sequences that could control a terminal written as
+  /// escapes.
   ///
   /// - Parameter keepingLines: leaves line feeds and tabs as they are.
   package func escapedForTerminal(keepingLines: Bool = false) -> String {
@@ -23,7 +23,8 @@ extension String {
 
   /// JSON with the same characters written as JSON's own escapes; line feeds between values stay.
   ///
-  /// An encoder escapes C0 alone. Others can be in strings only, where the escape has the same meaning.
+  /// An encoder escapes C0 alone. Other such characters can only be in strings, where the escape has the same
+  /// meaning.
   ///
   /// Source: RFC 8259, 7.
   package func escapedForJSON() -> String {

@@ -35,7 +35,7 @@ extension TrapInstruction {
 }
 
 extension Cause.Sender {
-  /// Such as "process 12 (bash) of user 0".
+  /// For example "process 12 (bash) of user 0".
   var text: String {
     "process \(processID)\(name.map { " (\($0))" } ?? "") of user \(userID)"
   }
@@ -46,7 +46,7 @@ extension Cause.Register {
 }
 
 extension MemoryMapping {
-  /// Such as "/bin/app (0x1000-0x2000 r-x)".
+  /// For example "/bin/app (0x1000-0x2000 r-x)".
   var text: String {
     "\(path.isEmpty ? "anonymous memory" : path) (\(range) \(protection.letters))"
   }

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension ForeignException {
-  /// Such as "EXCEPTION_ACCESS_VIOLATION (0xc0000005) of Windows".
+  /// For example "EXCEPTION_ACCESS_VIOLATION (0xc0000005) of Windows".
   var text: String {
     let number = Address(UInt64(code)).description
     let detail = detail.map { ", \($0)" } ?? (flags == 0 ? "" : ", flags \(Address(UInt64(flags)))")
@@ -12,7 +12,7 @@ extension ForeignException {
 
   /// The report in a sentence: no more than the exception says.
   ///
-  /// - Parameter address: that the exception is about.
+  /// - Parameter address: the address of the exception.
   func sentence(at address: Address?) -> String {
     let place = address.map { " \($0)" } ?? ""
     let what =

@@ -59,7 +59,7 @@ extension RunEnd {
   /// The verdict in one or two sentences.
   package var text: String { sentences.joined(separator: " ") }
 
-  /// The same, how it ended first.
+  /// The sentences, with the end first.
   var sentences: [String] {
     let name = signal.map(SignalNames.text) ?? "a signal"
     let sentence =
@@ -95,9 +95,9 @@ extension RunEnd {
 }
 
 extension Survival {
-  /// Tells what followed the dump; nil where the crash ended the process.
+  /// Describes what followed the dump; nil if the crash ended the process.
   ///
-  /// - Parameter module: the file name of the module that the previous handler lies in.
+  /// - Parameter module: the file name of the module that contains the previous handler.
   func outcomeText(handlerIn module: String?) -> String? {
     // A handler that ran before the process ended is known to be Swift's: it returns. In a
     // program with Swift's libraries inside it lies in the program.

@@ -3,8 +3,7 @@ internal import ProcessSnapshot
 
 /// Amounts as people read them.
 package enum Quantity {
-  /// Bytes in the largest unit that leaves at least one, with a digit behind the point where that
-  /// is less than ten.
+  /// A size in the largest unit that gives at least one, with one decimal if it is less than ten.
   static func size(_ bytes: UInt64) -> String {
     var unit = 0
     while unit < 4, bytes >> (10 * (unit + 1)) > 0 { unit += 1 }
@@ -16,7 +15,7 @@ package enum Quantity {
     return whole < 10 && tenth > 0 ? "\(whole).\(tenth) \(name)" : "\(whole) \(name)"
   }
 
-  /// Bytes between two addresses, exact where they are few.
+  /// The distance between two addresses in bytes, exact if it is small.
   static func distance(_ bytes: UInt64) -> String {
     switch bytes {
     case ..<10_240: "\(bytes) bytes"
@@ -36,17 +35,17 @@ package enum Quantity {
     }
   }
 
-  /// Such as "0.23" of 23.
+  /// For example "0.23" of 23.
   private static func hundredths(_ count: Int64) -> String {
     "0." + (count < 10 ? "0" : "") + "\(count)"
   }
 
-  /// Such as "1 thread" and "2 threads".
+  /// For example "1 thread" and "2 threads".
   static func counted(_ count: UInt64, _ noun: String) -> String {
     "\(count) \(noun)" + (count == 1 ? "" : "s")
   }
 
-  /// With a comma after every three digits.
+  /// A number with a comma after every three digits.
   package static func grouped(_ number: Int) -> String {
     let digits = Array(String(number))
     var result = ""
@@ -72,12 +71,12 @@ extension Address {
 }
 
 extension String {
-  /// With blanks after it up to so many columns.
+  /// The text with blanks after it, to fill a number of columns.
   func padded(to columns: Int) -> String {
     self + String(repeating: " ", count: max(0, columns - count))
   }
 
-  /// With blanks in front of it up to so many columns.
+  /// The text with blanks before it, to fill a number of columns.
   func indented(to columns: Int) -> String {
     String(repeating: " ", count: max(0, columns - count)) + self
   }
@@ -85,6 +84,6 @@ extension String {
   /// A mapping's name: of a path the end, else such as "[heap]".
   var shortMappingName: String { hasPrefix("/") ? shortPath : self }
 
-  /// A path's file and its directory, which mostly tell it from others of its name.
+  /// The file and directory of a path, which usually distinguish it from other files with that name.
   var shortPath: String { split(separator: "/").suffix(2).joined(separator: "/") }
 }

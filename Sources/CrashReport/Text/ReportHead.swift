@@ -7,20 +7,20 @@ extension CrashReport {
   /// The first part of text and page: a sentence on the event, the cause as far as it is known, and
   /// the facts.
   ///
-  /// Its words are raw, as those of a section.
+  /// Its words are not escaped, like those of a section.
   struct Head: Sendable, Equatable {
-    /// The message, else what happened.
+    /// The message, otherwise the event.
     var sentence: String
     /// The place of the crash, such as "in App.run() at main.swift:28".
     ///
-    /// For a run that left no dump: the program, and how long it ran. Nil where nothing is known, and for a
-    /// hang without a place.
+    /// The title for a run without a dump: the program, and how long it ran. Nil if nothing is known, and for a hang
+    /// without a place.
     var place: String?
     /// The contexts around what crashed, such as the request's ID.
     var contexts: [ReportField]
     /// Paragraphs that must not be missed.
     var paragraphs: [String]
-    /// The signal, the cause, and what became of the process.
+    /// The signal, the cause, and how the process continued.
     var signs: [ReportField]
     /// Process, time and system.
     var facts: [ReportField]
@@ -42,7 +42,7 @@ extension CrashReport {
       signs: signs(isFull: isFull), facts: facts(isFull: isFull))
   }
 
-  /// What must not be missed beside the cause.
+  /// Warnings that the reader must not miss besides the cause.
   private var notes: [String] {
     var paragraphs: [String] = []
     if log != nil {
@@ -96,7 +96,7 @@ extension CrashReport {
     fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
   }
 
-  /// True for a trap, whose address is that of its instruction.
+  /// True for a trap, whose address is the address of its instruction.
   private var isAddressOfTrap: Bool {
     guard let exception = snapshot.exception, let signal = exception.signal else { return false }
     return [SIGILL, SIGTRAP, SIGFPE].contains(signal)
@@ -131,7 +131,7 @@ extension CrashReport {
     return Self.list([request.errorType, request.errorText], separator: ": ")
   }
 
-  /// Such as "SIGSEGV (11), SEGV_MAPERR".
+  /// For example "SIGSEGV (11), SEGV_MAPERR".
   var signalText: String? {
     guard snapshot.request == nil, let exception = snapshot.exception else { return nil }
     if let foreign = exception.foreign { return foreign.text }
@@ -142,7 +142,7 @@ extension CrashReport {
     return "\(SignalNames.name(signal) ?? "signal") (\(signal))\(code ?? "")"
   }
 
-  /// The file name of the module that the handler before ours lies in.
+  /// The file name of the module that contains the previous handler.
   var previousHandlerModule: String? {
     snapshot.survival?.previousHandler.flatMap(snapshot.module(containing:))?.name
   }
@@ -177,7 +177,7 @@ extension CrashReport {
     return Self.list([text, age, sinceStartText])
   }
 
-  /// Such as "231 ms after startHandler"; of a run that left no dump, to the last that is known of it.
+  /// The age of the process, such as "231 ms after startHandler"; for a run without a dump, at its last sign of life.
   private var sinceStartText: String? {
     let process = snapshot.process
     let sinceStart =
@@ -201,13 +201,13 @@ extension CrashReport {
     return Self.list([system.processorModel, system.processorCount.map { "\($0) online" }])
   }
 
-  /// The parts that are known; nil where none is.
+  /// The known parts; nil if none is known.
   static func list(_ parts: [String?], separator: String = ", ") -> String? {
     let text = parts.compactMap { $0 }.joined(separator: separator)
     return text.isEmpty ? nil : text
   }
 
-  /// The arguments without the program's name, quoted where a blank or a quote would mislead.
+  /// The arguments without the program's name, quoted if they contain a blank or a quote.
   private var argumentsText: String? {
     guard let arguments = snapshot.process.arguments, arguments.count > 1 else { return nil }
     return arguments.dropFirst().map { argument in

@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 
 /// A part of a report that text and page show alike.
 ///
-/// Its words are raw: each form escapes them in its own way.
+/// Its words are not escaped: each form escapes them in its own way.
 struct ReportSection: Sendable, Equatable {
   /// A line of it.
   enum Row: Sendable, Equatable {
@@ -12,23 +12,23 @@ struct ReportSection: Sendable, Equatable {
     case field(ReportField)
     /// A value under a name that the program gave it.
     case assignment(ReportField)
-    /// Words on a line of their own.
+    /// Words on a separate line.
     case text(String)
   }
 
-  /// Such as "Resources".
+  /// For example "Resources".
   let title: String
   var rows: [Row]
   /// First rows that the page folds.
   var foldedCount = 0
 
-  /// The title's words for a link, without what stands in brackets.
+  /// The title's words for a link, without text in brackets.
   var anchor: String {
     let words = title.prefix { $0 != "(" }.split(separator: " ")
     return words.joined(separator: "-").lowercased()
   }
 
-  /// Nil where there is nothing to show.
+  /// Nil if there is nothing to show.
   init?(_ title: String, rows: [Row]) {
     guard !rows.isEmpty else { return nil }
     self.title = title
@@ -43,7 +43,7 @@ struct ReportField: Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The sections before the threads: what the program said of itself.
+  /// The sections before the threads: the data that the program provided.
   ///
   /// A new section is one more element, and shows up in the text and on the page.
   ///
@@ -53,7 +53,7 @@ extension CrashReport {
       .compactMap { $0 }
   }
 
-  /// The sections after the threads and registers, in order; each is left out where there is nothing to show.
+  /// The sections after the threads and registers, in order; a section with nothing to show is left out.
   ///
   /// - Parameter isFull: true for the evidence that the head shows already.
   func sections(isFull: Bool) -> [ReportSection] {
@@ -95,15 +95,15 @@ extension CrashReport {
     return ReportSection("Resources", rows: rows)
   }
 
-  /// Such as "19 MiB, at most 25 MiB": of the process itself, beside that of its group.
+  /// The memory of the process, such as "19 MiB, at most 25 MiB", shown next to its cgroup's.
   private var memoryText: String? {
     let peak = snapshot.process.peakResidentMemory.map { "at most \(Quantity.size($0))" }
     return Self.list([snapshot.process.residentMemory.map(Quantity.size), peak])
   }
 
-  /// Characters of an annotation's value that are shown where not everything is.
+  /// The most characters of an annotation's value that a short report shows.
   private static let shortValue = 300
-  /// Breadcrumbs that are shown where not everything is.
+  /// The most breadcrumbs that a short report shows.
   private static let fewBreadcrumbs = 10
 
   private func annotationSection(isFull: Bool) -> ReportSection? {
@@ -125,7 +125,7 @@ extension CrashReport {
     return rest <= 0 ? value : "\(value.prefix(shortValue))... (\(rest) more characters: --full)"
   }
 
-  /// Those of what crashed, unless they are the last of all.
+  /// The breadcrumbs of the crashed work, unless they are the last ones of the process.
   private var workBreadcrumbSection: ReportSection? {
     let client = snapshot.client
     let breadcrumbs = client.workBreadcrumbs
@@ -183,7 +183,7 @@ extension CrashReport {
     return ReportSection("Extra memory", rows: rows)
   }
 
-  /// Everything that found no room or could not be added.
+  /// Everything that had no room or could not be added.
   private var omissionSection: ReportSection? {
     let client = snapshot.client
     let counts = [

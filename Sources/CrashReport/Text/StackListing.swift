@@ -1,13 +1,14 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A thread's stack as text and page show it: numbered frames, a recursion folded, and in words
-/// what is missing; raw, as the words of a section.
+/// A thread's stack for text and page: numbered frames, a folded recursion, and words for missing parts.
+///
+/// The words are not escaped.
 struct StackListing {
   enum Item {
-    /// The number is nil where a gap further in leaves it unknown.
+    /// The number is nil if a gap farther in makes it unknown.
     case frame(StackFrame, number: Int?)
-    /// A line in place of frames.
+    /// A line that replaces frames.
     case elision(String)
     /// A line after the frames.
     case note(String)
@@ -87,7 +88,7 @@ struct StackListing {
 }
 
 extension CrashReport.Task {
-  /// Such as "task 7 "import", priority low, cancelled".
+  /// For example "task 7 "import", priority low, cancelled".
   fileprivate var title: String {
     let name = fields?.name.map { " \"\($0)\"" } ?? ""
     let words = [
@@ -102,7 +103,7 @@ extension CrashReport.Task {
 }
 
 extension [StackFrame] {
-  /// The C library's functions that begin a thread, and ours, which say nothing of a crash.
+  /// Functions of the C library and of this package that begin a thread, which do not help to explain a crash.
   ///
   /// Source: glibc sysdeps/nptl/libc_start_call_main.h, csu/libc-start.c, nptl/pthread_create.c.
   private static let beginnings: Set = [
@@ -110,7 +111,7 @@ extension [StackFrame] {
     "__clone", "__clone3", "pm_start_thread",
   ]
 
-  /// The index after the last frame that is none of these; of a stack that has no other, its end.
+  /// The index after the last frame that is not one of these; the end of a stack that has only these.
   fileprivate var endOfCalls: Int {
     let last = lastIndex { frame in
       let name = frame.function?.prefix { $0 != "@" } ?? ""
@@ -131,7 +132,7 @@ struct FoldedRecursion {
   let range: Range<Int>
   let text: String
 
-  /// Nil where nothing is to be folded.
+  /// Nil if nothing is folded.
   init?(_ trace: StackTrace) {
     guard let recursion = trace.recursion, recursion.period > 0, recursion.period <= 64 else {
       return nil
@@ -191,11 +192,11 @@ extension CrashReport {
   }
 }
 
-/// Threads that stand at the same place: the same frames at the same addresses.
+/// Threads with the same stack: the same frames at the same addresses.
 struct ThreadGroup {
   var threads: [CrashReport.Thread]
 
-  /// The groups in the order of their first threads; a thread without frames is alone.
+  /// The groups in the order of their first threads; a thread without frames is a separate group.
   static func groups(of threads: [CrashReport.Thread]) -> [ThreadGroup] {
     var groups: [ThreadGroup] = []
     var known: [[Address]: Int] = [:]

@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 // The process's place on its machine, in words.
 
 extension CrashReport {
-  /// Such as "web-3, container 4b5e7f0a1c2d, time zone Europe/Berlin".
+  /// For example "web-3, container 4b5e7f0a1c2d, time zone Europe/Berlin".
   var hostText: String? {
     let system = snapshot.system
     // As many digits as container tools print; JSON has all.
@@ -13,7 +13,7 @@ extension CrashReport {
       [system.hostName, container, system.timeZoneName.map { "time zone \($0)" }])
   }
 
-  /// Such as "1000, group 1000"; "root (0)" for root with root's group.
+  /// For example "1000, group 1000"; "root (0)" for root with root's group.
   var userText: String? {
     let root = UserIDs(real: 0, effective: 0)
     if snapshot.process.userIDs == root, snapshot.process.groupIDs == root { return "root (0)" }
@@ -25,7 +25,7 @@ extension CrashReport {
     ])
   }
 
-  /// Such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil where none is listed.
+  /// The descriptors by kind, such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil if none is listed.
   var descriptorCounts: String? {
     let descriptors = snapshot.process.descriptors
     guard !descriptors.isEmpty else { return nil }
@@ -47,7 +47,7 @@ extension CrashReport {
     return (more > 0 ? "\(text), and \(more) open while they were counted" : text) + handlersShare
   }
 
-  /// Such as "; 6 of them are the crash handler's"; empty for none.
+  /// A phrase such as "; 6 of them are the crash handler's"; empty if there are none.
   private var handlersShare: String {
     let count = snapshot.process.descriptors.count(where: \.isHandlers)
     guard count > 0 else { return "" }
@@ -79,7 +79,7 @@ extension CrashReport {
     return ReportSection("Open descriptors", rows: rows)
   }
 
-  /// Descriptors that were open and found no room in the list.
+  /// The number of open descriptors that had no room in the list.
   private var descriptorsOmitted: Int {
     let listed = snapshot.process.descriptors.count
     guard listed >= 256, let count = snapshot.process.descriptorCount.map(Int.init),

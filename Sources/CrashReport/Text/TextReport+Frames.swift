@@ -32,8 +32,7 @@ extension TextReport {
     report.snapshot.modules.module(of: frame)
   }
 
-  /// The place of a frame: file and line or the offset in its function, and after it what lies in its
-  /// module.
+  /// The place of a frame: file and line or the offset in its function, then the offset in its module.
   private func parts(of frame: StackFrame) -> (line: String?, places: [String]) {
     let module = module(of: frame)
     let place = module?.text(of: frame.address)

@@ -1,14 +1,14 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A report as text for a terminal: what happened and where, what the program said of itself, the crashing
-/// thread, the other threads, and then what few need.
+/// A report as text for a terminal: the event and its place, the program's own data, the crashing thread, the other
+/// threads, and then details that few readers need.
 ///
 /// Text from the dump is escaped, so that a thread's name cannot steer the terminal.
 package struct TextReport: Sendable {
   let report: CrashReport
   let width: Int
-  /// True for all that is known, false for what one person in need reads.
+  /// True to show everything that is known, false for the short report.
   let isFull: Bool
   private let usesColor: Bool
   /// Tells the program's own calls from others.
@@ -19,8 +19,8 @@ package struct TextReport: Sendable {
   ///
   /// - Parameters:
   ///   - report: the report to print.
-  ///   - isFull: true for what is left out else: absolute addresses, bytes at registers, evidence that the
-  ///     head shows, build IDs of system libraries, older breadcrumbs.
+  ///   - isFull: true to include data that the short report leaves out: absolute addresses, bytes at registers,
+  ///     evidence that the head shows, build IDs of system libraries, older breadcrumbs.
   ///   - width: columns of the terminal; at least 40 are used. Names are not cut, prose is wrapped.
   ///   - color: true to use SGR escape sequences.
   /// - Returns: lines that each end in a line feed.
@@ -39,7 +39,7 @@ package struct TextReport: Sendable {
     return text.whole
   }
 
-  /// The report of a crash that only a log tells of: its head, and its stack by places in modules.
+  /// The report of a crash from its summary in a log: its head, and its stack as offsets in modules.
   ///
   /// - Parameters:
   ///   - report: the report to print.

@@ -6,7 +6,7 @@ internal import Stackwalk
 // Words of text and page for threads, frames, modules and the capture; raw, as those of a section.
 
 extension CrashReport {
-  /// Such as "Thread 12 "worker" crashed" and "Thread 13 [Dispatch worker, default] (in futex)".
+  /// For example "Thread 12 "worker" crashed" and "Thread 13 [Dispatch worker, default] (in futex)".
   ///
   /// - Parameter isFull: true for how each was captured, and its state.
   func title(of thread: Thread, isFull: Bool = false) -> String {
@@ -41,7 +41,7 @@ extension CrashReport {
     return [known.captureMethod?.remark, state, call, policy, nice].compactMap(\.self)
   }
 
-  /// By the letters of proc(5).
+  /// The state of a thread, from the letters of proc(5).
   private static func word(forState letter: Character) -> String {
     switch letter {
     case "R": "running"
@@ -84,7 +84,7 @@ extension CrashReport {
     }
   }
 
-  /// The files that name the frames of a thread; nil where none would.
+  /// The files that name the frames of a thread; nil if there are none.
   func symbolHint(on thread: Thread) -> String? {
     let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
     // The program's own modules are what one has the files of.
@@ -98,7 +98,7 @@ extension CrashReport {
       + "postmortem symbols \(module.name) -o DIR before strip."
   }
 
-  /// The modules that frames lie in, as indices.
+  /// The indices of the modules of frames.
   var modulesOnStacks: Set<Int> {
     Set(threads.flatMap { $0.frames.compactMap(\.moduleIndex) })
       .intersection(snapshot.modules.indices)
@@ -117,7 +117,7 @@ extension CrashReport {
     ].compactMap(\.self)
   }
 
-  /// A sentence on how much of the process was captured; nil where nothing is known.
+  /// A sentence on how much of the process was captured; nil if that is not known.
   var captureText: String? {
     let capture = snapshot.capture
     let threads = capture.threadsFound.flatMap { found in
@@ -137,7 +137,7 @@ extension CrashReport {
 }
 
 extension ThreadSnapshot.CaptureMethod {
-  /// What is to be said of a thread that was not simply stopped.
+  /// A note about a thread that was not simply stopped.
   fileprivate var remark: String? {
     switch self {
     case .crashed, .stopped: nil
@@ -148,7 +148,7 @@ extension ThreadSnapshot.CaptureMethod {
   }
 }
 
-/// Knows the threads of libdispatch by the names that it gives them.
+/// Recognizes the threads of libdispatch by their names.
 ///
 /// Linux keeps 15 bytes of a thread's name; libdispatch takes the last ones of the queue's label.
 /// Source: swift-corelibs-libdispatch src/queue.c, `_dispatch_worker_thread`, and src/init.c, the labels.
@@ -170,12 +170,12 @@ enum DispatchThread {
     return known
   }()
 
-  /// Such as "Dispatch worker, default" for "oot.default-qos"; nil for another thread.
+  /// For example "Dispatch worker, default" for "oot.default-qos"; nil for another thread.
   static func words(for name: String) -> String? { known[name] }
 }
 
 extension CaptureQuality {
-  /// A sentence on parts that the handler could not finish; nil if there are none.
+  /// A sentence about parts that the handler could not finish; nil if there are none.
   var failedPartsText: String? {
     guard let abandoned = sectionsAbandoned.nonzero else { return nil }
     let failed = DumpSection.allCases.filter { abandoned & $0.bit != 0 && $0 != .capture }
@@ -197,12 +197,12 @@ extension CaptureQuality {
     NotShown.allCases.filter { (notShown ?? 0) & $0.bit != 0 }
   }
 
-  /// Such as "mappings, threads".
+  /// For example "mappings, threads".
   var unknownText: String { partsNotShown.map(\.name).joined(separator: ", ") }
 }
 
 extension CrashReport {
-  /// Such as "The error was thrown 2 ms before, by thread 12".
+  /// For example "The error was thrown 2 ms before, by thread 12".
   func title(of thrown: Thrown) -> String {
     let age = age(of: thrown).map { Quantity.duration(Int64(clamping: $0)) + " before, " } ?? ""
     return "The error was thrown \(age)by thread \(thrown.record.threadID)"
@@ -230,8 +230,8 @@ extension CrashReport.Thread {
     }
   }
 
-  /// In the order in which people look for them: rax before r8 before r10, names without a number
-  /// first, then by number.
+  /// Registers in the usual order: names without a number first, then by number, so that rax comes before r8 and r8
+  /// before r10.
   var sortedRegisters: [(name: String, value: Address)] {
     func key(_ name: String) -> (Int, String) {
       (Int(name.drop { !$0.isNumber }) ?? -1, name)
@@ -249,7 +249,7 @@ extension StackFrame {
     function.map { FunctionName.readable($0, file: sourceLocation?.file) } ?? "??"
   }
 
-  /// Such as "App/main.swift:12:3"; "near" says that no line stands for the code itself.
+  /// A place such as "App/main.swift:12:3"; "near" means that debug information has no line for the code itself.
   var lineText: String? {
     guard let sourceLocation, let line = sourceLocation.line else { return nil }
     let column = sourceLocation.column.map { ":\($0)" } ?? ""
@@ -257,7 +257,7 @@ extension StackFrame {
       + "\(sourceLocation.file.shortPath):\(line)\(column)"
   }
 
-  /// The word for a frame that is no ordinary call, or may be wrong.
+  /// The word for a frame that is not an ordinary call, or may be wrong.
   var doubt: String? {
     switch trust {
     case .scan: "scan"
@@ -268,17 +268,17 @@ extension StackFrame {
 }
 
 extension ModuleSnapshot {
-  /// Such as "libc.so.6+0x1234".
+  /// For example "libc.so.6+0x1234".
   func text(of address: Address) -> String {
     "\(name)+\(Address(address.wrappedDistance(above: self.address)))"
   }
 
-  /// In hexadecimal; nil for an image without one.
+  /// The build ID in hexadecimal; nil for an image without one.
   var buildIDText: String? { buildID.isEmpty ? nil : buildID.hexadecimal }
 }
 
 extension ModuleSnapshot {
-  /// The path and what is to be said of it.
+  /// The path, and notes about the file.
   var title: String {
     (path.isEmpty ? "memory without a file" : path) + (isDeleted ? " (deleted)" : "")
       + (source == .headers ? " (not in the linker's list)" : "")

@@ -5,8 +5,8 @@ internal import Stackwalk
 // Words for who waits for whom; raw, as those of a section.
 
 extension CrashReport {
-  /// What the thread of the report waits for in the end: a circle of threads, a line for each, or the
-  /// thread that holds it; empty where nothing is known.
+  /// What the report's thread finally waits for: a circle of threads, with a line for each, or the thread that holds
+  /// the lock; empty if nothing is known.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {
@@ -32,9 +32,9 @@ extension CrashReport {
     return threads.first { $0.crashed }.flatMap { waits.deadlock(with: $0.id) }
   }
 
-  /// Such as "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by thread 7".
+  /// For example "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by thread 7".
   ///
-  /// - Parameter tellsOwner: whether it says what the owner does.
+  /// - Parameter tellsOwner: true to describe what the owner does.
   func sentence(on wait: Wait, tellsOwner: Bool = false) -> String {
     let name = ownName(of: wait.threadID).map { " \"\($0)\"" } ?? ""
     let place = wait.place.map { " in \($0)" } ?? ""
@@ -59,7 +59,7 @@ extension CrashReport {
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name
   }
 
-  /// What the owner of a lock does, as the end of a sentence; nil where it waits for another one.
+  /// What the owner of a lock does, as the end of a sentence; nil if it waits for another lock.
   func state(of owner: UInt32) -> String? {
     guard let thread = threads.first(where: { $0.id == owner }) else {
       let isWhole =
@@ -87,12 +87,12 @@ extension CrashReport {
       rows: rows + (rest > 0 ? [.text("\(rest) more threads wait for a lock.")] : []))
   }
 
-  /// Threads that the section lists.
+  /// The most threads that the section lists.
   private static let waitCount = 64
 }
 
 extension Deadlock {
-  /// Such as "Deadlock: 2 threads wait for each other".
+  /// For example "Deadlock: 2 threads wait for each other".
   var sentence: String {
     let doubt =
       isCertain ? "" : " This is likely: not every word and every function on a stack tells it."
@@ -105,7 +105,7 @@ extension Deadlock {
 }
 
 extension Wait {
-  /// What it waits for, such as "the mutex at 0x7f01".
+  /// The object that a thread waits for, such as "the mutex at 0x7f01".
   var noun: String {
     switch subject {
     case .mutex: "the mutex at \(address)"

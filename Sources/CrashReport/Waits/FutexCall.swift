@@ -6,7 +6,7 @@ struct FutexCall: Sendable, Equatable {
   /// FUTEX_LOCK_PI or FUTEX_LOCK_PI2: the word holds its owner, by a rule of the kernel's.
   let isOwnedWord: Bool
 
-  /// Nil for a thread that is in no such call, and where its arguments are not known.
+  /// Nil for a thread that is not in such a call, and if its arguments are not known.
   init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
     let arguments: (word: UInt64, operation: UInt64)?
     if let text = thread.systemCall {
@@ -47,7 +47,7 @@ extension ProcessSnapshot.Architecture {
 extension CPUContext {
   /// The first two arguments of a system call.
   ///
-  /// On arm64 the first one is lost in a core file, where its register has the result.
+  /// On arm64 a core file lacks the first argument, because its register has the result.
   fileprivate var firstArguments: (word: UInt64, operation: UInt64)? {
     switch self {
     case .x86_64(let context): (context.rdi, context.rsi)

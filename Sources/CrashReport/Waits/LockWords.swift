@@ -10,13 +10,13 @@ struct LockWords {
   /// The word that a thread waits at.
   let word: Address
 
-  /// The owner that a word tells, and whether it says that a thread waits.
+  /// The owner that a word contains, and whether a thread waits.
   struct Owner: Equatable {
     var id: UInt32?
     var hasWaiter: Bool
   }
 
-  /// The word at an offset; nil where it is not known.
+  /// The word at an offset; nil if it is not known.
   func value(_ offset: Int64) -> UInt32? {
     memory.bytes(at: place(offset), count: 4)?.littleEndian(at: 0, as: UInt32.self)
   }
@@ -33,7 +33,7 @@ struct LockWords {
     return Owner(id: (value & 0x3FFF_FFFF).nonzero, hasWaiter: value >> 31 == 1)
   }
 
-  /// A `pthread_mutex_t` that begins with the word; nil where the bytes are none.
+  /// A `pthread_mutex_t` that begins with the word; nil if the bytes are not a mutex.
   var mutex: Owner? {
     guard let lock = value(0), let owner = value(8), let kind = value(16),
       // Type, robust, priority inheritance and protection, shared, elision.
@@ -49,11 +49,11 @@ struct LockWords {
     return Owner(id: owner.nonzero, hasWaiter: lock & 3 == 2)
   }
 
-  /// A `pthread_rwlock_t` around the word; nil where the bytes are none.
+  /// A `pthread_rwlock_t` around the word; nil if the bytes are not such a lock.
   ///
-  /// Readers are counted, not named. The word is the one of phases, of writers, or that of readers.
+  /// Readers are counted, not named. The word is that of the phases, of the writers, or of the readers.
   func readWriteLock(reads: Bool) -> (start: Address, owner: Owner, readers: Int)? {
-    /// By the word's offset in the lock.
+    /// The words of the lock, by their offset.
     func lock(_ offset: Int64) -> (start: Address, owner: Owner, readers: Int)? {
       guard let readers = value(0 &- offset), let writer = value(24 &- offset) else { return nil }
       let isWriting = readers & 3 == 3

@@ -9,10 +9,11 @@ struct RecursiveMutex {
   private static let function = "$s15Synchronization12_MutexHandleV9_lockSlow"
 
   let snapshot: ProcessSnapshot
-  /// What the other threads wait for.
+  /// The waits of the other threads.
   let waits: Waits
 
-  /// The wait of the crashed thread, without a place; nil for another crash, and where the dump has not the lock.
+  /// The wait of the crashed thread, without a place; nil for another crash, and if the dump does not contain the
+  /// lock.
   ///
   /// The lock's address is in a register, or on the stack above the call.
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {

@@ -1,8 +1,8 @@
 package import ProcessSnapshot
 
-/// What a thread that is blocked in futex(2) waits for, as far as frames and memory tell.
+/// What a thread in futex(2) waits for, found from frames and memory.
 package struct Wait: Sendable, Equatable {
-  /// The kind of what it waits for.
+  /// The kind of object that the thread waits for.
   package enum Subject: String, Sendable {
     /// A `pthread_mutex_t`, which most locks of Swift packages are.
     case mutex
@@ -16,7 +16,7 @@ package struct Wait: Sendable, Equatable {
     case thread
     /// An initialization that another thread does.
     case once
-    /// A lock within libdispatch or of a program's own, whose word has its owner.
+    /// A lock of libdispatch or of the program, whose word contains its owner.
     case ownedLock = "owned-lock"
     /// The C library's heap.
     case allocator
@@ -33,9 +33,9 @@ package struct Wait: Sendable, Equatable {
   package var subject: Subject
   /// The address of the lock, the queue or the word.
   package var address: Address
-  /// The label of a queue; nil for another subject, and where it has none.
+  /// The label of a queue; nil for another subject, and for a queue without a label.
   package var label: String?
-  /// The thread that holds it, or that has to end; nil where nothing tells.
+  /// The thread that holds the lock, or that must end; nil if it is not known.
   package var owner: UInt32?
   /// Readers that hold it, which it does not name.
   package var readers = 0

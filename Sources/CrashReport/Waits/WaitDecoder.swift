@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Decides what a thread waits for: by the functions that wait, and the words of what they wait at.
+/// Decides what a thread waits for, from the waiting functions and the words that they wait on.
 ///
-/// A rule that does not fit names nothing: a wrong owner costs more than none.
+/// A rule that does not match exactly names no owner: a wrong owner costs the reader more than none.
 struct WaitDecoder {
   let snapshot: ProcessSnapshot
   let ownCode: OwnCode
@@ -19,7 +19,7 @@ struct WaitDecoder {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// Frames of which the first that a rule knows counts.
+  /// The most frames that are examined; the first one that matches a rule counts.
   private static let frameCount = 16
 
   /// - Parameter frames: the thread's, innermost first.
@@ -37,7 +37,7 @@ struct WaitDecoder {
     return wait
   }
 
-  /// The innermost own call that is no method of a lock's: it says which lock it is.
+  /// The innermost own call that is not a method of a lock, which shows which lock it is.
   func place(in frames: [StackFrame]) -> String? {
     let rest = frames.drop { !ownCode.contains($0) || Self.isLock($0) }
     return ownCode.place(in: Array(rest)) ?? ownCode.place(in: frames)
@@ -118,7 +118,7 @@ struct WaitDecoder {
     return .unknown
   }
 
-  /// By the names of functions that wait, without the underscores in front.
+  /// The rules by the name of the waiting function, without leading underscores.
   ///
   /// Source: the exports of glibc 2.36, and libdispatch's functions of Swift 6.3.
   private static let functions: [String: Wait.Subject] = {

@@ -3,9 +3,9 @@ internal import Stackwalk
 
 /// Who waits for whom.
 package struct Waits: Sendable, Equatable {
-  /// One for each thread at most, in the order of the threads.
+  /// At most one for each thread, in the order of the threads.
   package private(set) var all: [Wait] = []
-  /// The circles that close, each in the order of its owners; the same of every dump of one deadlock.
+  /// The deadlocks, each in the order of its owners; every dump of the same deadlock gives the same result.
   package private(set) var deadlocks: [Deadlock] = []
   private var places: [UInt32: Int] = [:]
 
@@ -52,8 +52,7 @@ package struct Waits: Sendable, Equatable {
     return hang?.threadID.flatMap { deadlock(with: $0) } ?? deadlocks.first
   }
 
-  /// Threads that hold what others wait for, from a thread on: it, the owner of what it waits for, and so
-  /// on; each once.
+  /// The chain of waits from a thread: the thread, the owner of the lock that it waits for, and so on; each once.
   func chain(from thread: UInt32) -> [UInt32] {
     var chain = [thread]
     var seen: Set = [thread]
@@ -84,11 +83,11 @@ package struct Waits: Sendable, Equatable {
   }
 }
 
-/// A circle of threads, each of which waits for what the next one holds.
+/// A deadlock: a circle of threads, each of which waits for a lock that the next one holds.
 package struct Deadlock: Sendable, Equatable {
   package let waits: [Wait]
 
-  /// Begins at the same place whichever thread was looked at first.
+  /// It begins at the same place whichever thread was examined first.
   fileprivate init(_ waits: [Wait]) {
     let first = waits.indices.min { Self.order(of: waits[$0]) < Self.order(of: waits[$1]) } ?? 0
     self.waits = Array(waits[first...] + waits[..<first])
@@ -101,7 +100,7 @@ package struct Deadlock: Sendable, Equatable {
     waits.first.map(Self.order) ?? ("", 0)
   }
 
-  /// By the place, which stays the same from run to run.
+  /// Ordered by the place, which is the same in every run.
   private static func order(of wait: Wait) -> (String, UInt32) {
     (wait.place ?? "\u{10FFFF}", wait.threadID)
   }

@@ -2,13 +2,13 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// The owner of a database, where this process is root and the owner is another user.
+/// The owner of a database, if this process is root and the owner is another user.
 ///
-/// Files of root in a user's database lock the user out of it, and files that a user's dump names
-/// (attachments, modules) must not be opened with root's rights.
+/// Files of root in a user's database lock the user out, and files that a user's dump names (attachments, modules)
+/// must not be opened with root's permissions.
 package struct DatabaseOwner: Sendable, Equatable {
   package let user: UInt32
-  /// The primary group; the directory's where the system does not know the user.
+  /// The primary group; the directory's group if the system does not know the user.
   package let group: UInt32
   /// Supplementary ones.
   package let groups: [UInt32]
@@ -18,10 +18,10 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// Stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534
 
-  /// The owner of a directory; nil where this process has its rights already, or is not root, or
-  /// there is no directory.
+  /// The owner of a directory; nil if this process already has its permissions, is not root, or there is no
+  /// directory.
   ///
-  /// - Throws: where the system does not say.
+  /// - Throws: if the system does not show the owner.
   package init?(of path: String) throws(CrashReportDatabaseError) {
     var status = stat()
     guard geteuid() == 0, pm_file_user() == 0 else { return nil }
@@ -44,10 +44,10 @@ package struct DatabaseOwner: Sendable, Equatable {
     self.groups = Array(groups.prefix(count))
   }
 
-  /// Runs a closure on a thread of its own with this user's rights to files, and waits for it.
+  /// Runs a closure on a separate thread with this user's file permissions, and waits for it.
   ///
-  /// Not in a child process, where a process with threads may call almost nothing. The thread takes
-  /// none of the program's signals, whose handlers would run with the wrong rights.
+  /// A child process would not do: the child of a process with threads may call almost nothing. The thread blocks the
+  /// program's signals, whose handlers would run with the wrong permissions.
   ///
   /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without
   ///   CAP_SETUID, or a thread cannot be made. Then nothing was run.
@@ -101,7 +101,7 @@ private final class Work {
     pthread_join(thread, nil)
   }
 
-  /// All but those of a fault, and those by which a crash handler stops threads.
+  /// All signals except faults and those that a crash handler stops threads with.
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

@@ -8,13 +8,13 @@ enum DatabasePath {
     DatabaseDirectory.place(try DatabaseDirectory.absolute(path))
   }
 
-  /// True if there is a file of any kind, or the system does not say.
+  /// True if there is a file of any kind, or if that cannot be found out.
   static func exists(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0 || errno != ENOENT
   }
 
-  /// Opens the directory if no other user but root can plant or exchange files in it.
+  /// Opens the directory if no user other than root can add or replace files in it.
   static func open(
     _ path: String, creating: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {

@@ -16,7 +16,7 @@ package struct ReportDetails: Sendable, Equatable {
     /// The end of a run that left no dump: killed, out of memory, rebooted and others.
     case end = 4
 
-    /// As an export has it.
+    /// The value as an export has it.
     package var word: String {
       switch self {
       case .crash: "crash"
@@ -36,7 +36,7 @@ package struct ReportDetails: Sendable, Equatable {
     case errorType
     case host
     case containerID
-    /// Such as "production".
+    /// For example "production".
     case environment
     case executable
     /// The executable's build ID, in hexadecimal.
@@ -60,7 +60,7 @@ package struct ReportDetails: Sendable, Equatable {
     /// In bytes.
     case residentMemory
     case peakMemory
-    /// Bytes of all processes of the control group.
+    /// The number of bytes of all processes of the control group.
     case groupMemory
     case groupMemoryLimit
     case threads
@@ -121,16 +121,16 @@ extension ReportDetails {
     static let tag: UInt8 = 66
   }
 
-  /// Bytes of one text.
+  /// The number of bytes of one text.
   private static let maximumTextSize = 256
-  /// Bytes of an annotation's value.
+  /// The number of bytes of an annotation's value.
   private static let maximumValueSize = 1 << 10
-  /// Bytes of all fields: with the facts of a list they stay below the size of a record.
+  /// The number of bytes of all fields: with the facts of a list they stay below the size of a record.
   private static let maximumSize = 6 << 10
   private static let headSize = 3
   private static let numberSize = 8
 
-  /// The fields; the last ones are left out where they would be too long.
+  /// The fields; the last ones are left out if they would be too long.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     var isCut = isCut
@@ -181,7 +181,7 @@ extension ReportDetails {
     return bytes
   }
 
-  /// Reads what `bytes` wrote; nil if it is not wholly there.
+  /// Reads the output of `bytes`; nil if it is incomplete.
   package init?(reading bytes: ArraySlice<UInt8>) {
     var rest = bytes
     while let key = rest.first {

@@ -12,20 +12,20 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var cause: String?
   /// The message of the runtime or the C library that ended the process.
   package var message: String?
-  /// Nil where the dump has lost the signal.
+  /// Nil if a torn dump lacks the signal.
   package var signature: String?
   /// The innermost call of the program's own code.
   package var place: String?
-  /// A word for the way in which a run ended that left no dump; nil for the report of a dump.
+  /// A word for how a run without a dump ended; nil for the report of a dump.
   package var end: String?
-  /// The time of the crash; nil where the dump does not say.
+  /// The time of the crash; nil if the dump lacks it.
   package var time: Timestamp?
   /// True if names were looked for without a bound on time: then signature and place are final.
   package var isNamed = false
   /// The bytes of `ReportDetails`, which lists need not read; nil in records of versions that had none.
   package private(set) var detailBytes: [UInt8]?
 
-  /// For exports; nil where they are to be read from the minidump.
+  /// The details for exports; nil if they must be read from the minidump.
   package var details: ReportDetails? {
     get { detailBytes.flatMap { ReportDetails(reading: $0[...]) } }
     set { detailBytes = newValue?.bytes }
@@ -45,7 +45,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   private static let noText = UInt16.max
   private static let noTime = Int64.min
 
-  /// True if a record does not hold all texts whole.
+  /// True if a text in a record was cut.
   package var isTooLong: Bool {
     Self.texts.contains { self[keyPath: $0].map { $0.utf8.count > Self.maximumTextSize } ?? false }
   }
@@ -65,7 +65,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
     bytes += detailBytes ?? []
   }
 
-  /// Reads what `append` wrote; nil if it is not wholly there.
+  /// Reads the output of `append`; nil if it is incomplete.
   package init?(reading bytes: ArraySlice<UInt8>, withDetails: Bool = true) {
     guard let time = bytes.littleEndian(at: 0, as: Int64.self),
       let flags = bytes.littleEndian(at: 8, as: UInt8.self)

@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// A report as a walk through a database finds it: without what its metadata tells.
+/// A report in a walk through a database, without its metadata.
 package struct ReportFile: Sendable {
   package let id: ReportID
   package let state: StoredReport.State
@@ -11,12 +11,12 @@ package struct ReportFile: Sendable {
 }
 
 extension CrashReportDatabase {
-  /// Goes through the pending and completed reports, in no order, with one of them in memory.
+  /// Visits the pending and completed reports, in no order, with one of them in memory at a time.
   ///
-  /// One that changes its state meanwhile may come twice.
+  /// A report that changes its state meanwhile may be visited twice.
   ///
   /// - Parameters:
-  ///   - passedOver: takes the error of each minidump that the system does not give.
+  ///   - passedOver: receives the error of each minidump that cannot be read.
   ///   - visit: returns false to end it.
   package func forEachReport(
     passedOver: (CrashReportDatabaseError) -> Void = { _ in }, _ visit: (ReportFile) -> Bool

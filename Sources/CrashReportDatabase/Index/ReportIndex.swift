@@ -2,24 +2,23 @@ package import IntermediateDump
 
 /// The facts of a database's reports, kept in its file `reports.index`.
 ///
-/// A cache, never the truth: each record can be had again from its minidump, counts only for a
-/// minidump of the size and time of last change that it was made of, and no error of the file is one of
-/// a caller. Each record is appended by one write, so that converters need no lock. A record that does
-/// not fit its digest does not count; where no record begins the reading ends, and `isWorn` then says
-/// that the file is to be written anew.
+/// It is only a cache: each record can be made again from its minidump. A record is used only if the minidump's size
+/// and time of last change are those that it was made from. Errors of the file are never reported to a caller. Each
+/// record is appended by one write, so that converters need no lock. A record that does not match its digest is
+/// ignored. Reading ends where no record begins, and `isWorn` then says that the file must be written again.
 ///
-/// Layout of a record, little-endian: magic (4 bytes), size (4) and digest (8) of the rest: the
-/// report's ID (16), the minidump's size (8) and last change (8, in nanoseconds), the facts, and their
-/// details. In memory are 24 bytes of each record; the rest is read when it is asked for.
+/// Layout of a record, little-endian: magic (4 bytes), size (4) and digest (8) of the rest: the report's ID (16), the
+/// minidump's size (8) and last change (8, in nanoseconds), the facts, and their details. 24 bytes of each record are
+/// in memory; the rest is read when it is used.
 package final class ReportIndex: Sendable {
   package static let fileName = "reports.index"
 
-  /// "PMI3"; another one where the rules of signatures change, of which a record keeps one.
+  /// "PMI3"; it changes if the rules of signatures change, because records contain signatures.
   private static let magic: UInt32 = 0x3349_4D50
   private static let headSize = 16
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10
-  /// A longer file is written anew: it is mostly of reports that no longer exist.
+  /// A longer file is written again, because most of its records are of reports that no longer exist.
   private static let maximumFileSize = 1 << 34
 
   /// The place of a record, after its head.
@@ -36,13 +35,13 @@ package final class ReportIndex: Sendable {
     }
   }
 
-  /// Nil where there is none that can be read.
+  /// Nil if there is none that can be read.
   private let file: OpenFile?
   /// Sorted; of one report the last record is the last.
   private let places: [Place]
   private let isDamaged: Bool
 
-  /// Reads the file, as far as it is whole; an index without records where there is none.
+  /// Reads the undamaged part of the file; returns an index without records if there is no file.
   ///
   /// - Parameter database: the database's directory.
   package init(in database: borrowing Directory) {
@@ -69,14 +68,14 @@ package final class ReportIndex: Sendable {
     isDamaged = offset != size
   }
 
-  /// The facts of a report; nil where they are to be read from its minidump.
+  /// The facts of a report; nil if they must be read from its minidump.
   ///
   /// - Parameter withDetails: false leaves `details` out, which are most of a record.
   package func facts(of report: StoredReport, withDetails: Bool = true) -> ReportFacts? {
     facts(of: Key(of: report), withDetails: withDetails)
   }
 
-  /// The same by a minidump's ID and status.
+  /// The facts of a minidump with an ID and status.
   package func facts(of key: Key, withDetails: Bool = true) -> ReportFacts? {
     guard let place = place(of: key.id), let bytes = bytes(at: place),
       bytes.littleEndian(at: 16, as: Int64.self) == key.size,
@@ -171,14 +170,14 @@ extension ReportIndex {
     }
   }
 
-  /// Appends records; a failure is no error, since missing records are read again.
+  /// Appends records; a failure is not an error, because missing records are read again.
   package static func append(
     _ reports: [(key: Key, facts: ReportFacts)], in database: borrowing Directory
   ) {
     try? database.append(reports.flatMap { record(of: $0.key, $0.facts) }, to: fileName)
   }
 
-  /// Replaces the file by one of these records; a failure is no error.
+  /// Replaces the file by one with these records; a failure is not an error.
   package static func rewrite(
     _ reports: [(key: Key, facts: ReportFacts)], in database: borrowing Directory
   ) {

@@ -6,12 +6,12 @@ internal import Stackwalk
 
 /// The contents of a stored report that are sent, with secrets left out as the options say.
 struct ReportContents: Sendable {
-  /// The largest minidump that is written again with less in it, in bytes.
+  /// The largest minidump, in bytes, that is written again with parts left out.
   static let largestRewritten = 4 << 30
 
   let reportID: ReportID
   let minidump: UploadFile
-  /// By name; none where secrets are left out.
+  /// The attachments by name; none if secrets are left out.
   let attachments: [(name: String, file: UploadFile)]
   /// The annotations, with `prod`, `ver` and `guid` among them, and the fields of the options.
   let fields: [String: String]
@@ -56,7 +56,7 @@ struct ReportContents: Sendable {
     self.attachments = attachments
   }
 
-  /// A report's minidump with less in it, in a file without a name.
+  /// A report's minidump with parts left out, in a file without a name.
   private static func rewritten(
     _ report: StoredReport, in database: CrashReportDatabase, _ privacy: ReportPrivacy,
     _ leavesOutMemory: Bool

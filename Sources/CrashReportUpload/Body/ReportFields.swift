@@ -5,10 +5,10 @@ internal import Minidump
 internal import ProcessSnapshot
 
 extension ReportContents {
-  /// What a server of forms sorts reports by, which would else be in the minidump alone: cause, place and
-  /// signature of the crash, and the contexts around it.
+  /// Fields by which a server of forms can sort reports, and which otherwise only the minidump has: cause, place and
+  /// signature of the crash, and its contexts.
   ///
-  /// Taken from the minidump that is sent, so nothing is in it that was left out of that; empty where that
+  /// The fields are read from the minidump that is sent, so they contain nothing that was left out of it; empty if it
   /// cannot be read.
   var factFields: [String: String] {
     let bytes = DumpBytes(

@@ -6,16 +6,16 @@ internal import IntermediateDump
 /// The next uploader removes the file of a killed one, or else the first `prune` after three days.
 struct UploadBody: ~Copyable, Sendable {
   let path: String
-  /// In bytes, as they are sent.
+  /// The size in bytes, as sent.
   let size: Int64
-  /// The headers that tell what it is, by name.
+  /// The headers that describe the body, by name.
   let headers: [String: String]
   private let directory: Directory
   private let name: String
 
   static let suffix = ".upload.tmp"
 
-  /// Writes the body, with less in it where it would be larger than any server takes.
+  /// Writes the body; leaves out parts if it would be larger than any server accepts.
   ///
   /// - Parameter now: seconds since 1970.
   init(

@@ -5,24 +5,25 @@ internal import IntermediateDump
 protocol UploadContent: Sendable {
   var fields: [String: String] { get set }
 
-  /// Says for how many reports the upload stands, and leaves out the files of one that is not sent whole.
+  /// Adds the number of reports that the upload counts for, and leaves out the files of a report that is only
+  /// counted.
   mutating func stand(for group: UploadGroup?)
 
   /// The headers that belong to this form, by name.
   var headers: [String: String] { get }
   var isCompressed: Bool { get }
-  /// The most bytes of a request; a larger one is made again with less in it.
+  /// The most bytes of a request; a larger one is made again with parts left out.
   var largestRequest: Int64? { get }
-  /// The same without its largest file; nil where nothing more can be left out.
+  /// The content without its largest file; nil if nothing more can be left out.
   var smaller: Self? { get }
 
   /// Gives the body's bytes in order.
   ///
   /// - Parameters:
   ///   - now: seconds since 1970.
-  ///   - write: takes a piece of at most 256 KiB, one field, or one event.
+  ///   - write: receives a piece of at most 256 KiB, one field, or one event.
   ///   - contents: gives a text in place of a file; nil for the file's bytes.
-  /// - Throws: errors of `write`, and an error where a file became shorter than it was.
+  /// - Throws: errors of `write`, and an error if a file became shorter.
   func write(
     at now: Int64, to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,
     contents: ((UploadFile) -> String)?
@@ -30,11 +31,11 @@ protocol UploadContent: Sendable {
 }
 
 extension UploadTarget {
-  /// Opens a report's files, and takes from them what the server's form needs.
+  /// Opens a report's files, and reads the data that the server's form needs.
   ///
   /// - Parameters:
-  ///   - reduction: leaves out what the server finds too large.
-  ///   - withoutAttachments: true while the server takes the event alone.
+  ///   - reduction: the parts to leave out because the server found them too large.
+  ///   - withoutAttachments: true while the server accepts only the event.
   func content(
     of report: StoredReport, in database: CrashReportDatabase, _ reduction: UploadReduction = .none,
     withoutAttachments: Bool = false

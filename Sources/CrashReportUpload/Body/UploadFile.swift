@@ -14,8 +14,8 @@ final class UploadFile: Sendable {
 
   /// Gives the file's bytes in order.
   ///
-  /// - Parameter write: takes a piece of at most 256 KiB.
-  /// - Throws: errors of `write`, and an error where the file became shorter than it was.
+  /// - Parameter write: receives a piece of at most 256 KiB.
+  /// - Throws: errors of `write`, and an error if the file became shorter.
   func copy(
     to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void
   ) throws(CrashReportDatabaseError) {

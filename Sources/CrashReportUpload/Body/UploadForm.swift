@@ -20,9 +20,9 @@ struct UploadForm: UploadContent {
   private let boundary = "---postmortem-\(ReportID())"
   private var parts: [(header: String, content: Content)] = []
   private let reportID: ReportID
-  /// By name, without `report_id`, by which a server can tell a report that it has already.
+  /// The fields by name, without `report_id`, by which a server recognizes a report that it already has.
   var fields: [String: String] = [:]
-  /// The reports that the upload stands for; nil for the report alone.
+  /// The reports that the upload counts for; nil for the report alone.
   private var group: UploadGroup?
 
   /// The fields' parts, then those of the files.

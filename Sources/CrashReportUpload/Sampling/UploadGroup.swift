@@ -1,15 +1,15 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The reports that one upload stands for.
+/// The reports that one upload counts for.
 ///
-/// Decided, and written down with each of them, before the upload begins: what is sent again after a lost
-/// answer has the same ID and the same count, and a killed uploader loses none.
+/// They are chosen, and recorded with each report, before the upload begins. So an upload that is repeated after a
+/// lost answer has the same ID and count, and a killed uploader loses no report.
 struct UploadGroup: Sendable, Equatable {
   /// More wait for the next upload of the signature.
   static let maximumCount = 10_000
 
-  /// Nil where the index of facts has lost it.
+  /// Nil if the index has lost it.
   let signature: String?
   /// At least 1.
   let count: Int
@@ -32,7 +32,7 @@ struct UploadGroup: Sendable, Equatable {
 }
 
 extension UploadEngine {
-  /// Decides what the upload of a report stands for; nil for itself alone, without a count.
+  /// Decides which reports an upload counts for; nil for the report alone, without a count.
   func group(of report: StoredReport) throws(CrashReportDatabaseError) -> UploadGroup? {
     let sampling = target.options.sampling
     // A request clears what a report was counted with, not what is counted with it.
@@ -82,9 +82,9 @@ extension UploadEngine {
       signature: signature, count: 1 + members.count, omission: UploadGroup.omission(sampling))
   }
 
-  /// Completes reports that were counted with the upload of another, by the outcome of that upload.
+  /// Completes reports that were counted with the upload of another, according to the outcome of that upload.
   ///
-  /// For the holder of the claim only.
+  /// Only the holder of the claim may call it.
   func settleCountedReports() throws(CrashReportDatabaseError) {
     let listing = try database.listing()
     let reports = listing.knownReports
@@ -108,7 +108,7 @@ extension UploadEngine {
 
   /// The earliest time of a report's first upload, in seconds since 1970.
   ///
-  /// - Parameter now: a report from later has a wrong time, and waits for none.
+  /// - Parameter now: the current time. A report with a later time has a wrong time, and does not wait.
   func spreadTime(of report: StoredReport, _ now: Int64) -> Int64 {
     let spread = target.options.spread.wholeSeconds
     let creation = report.creationTime.seconds

@@ -79,8 +79,7 @@ struct SentryContexts {
     ]
   }
 
-  /// The contexts around what the crashing thread did, outermost first; a name that comes again is its
-  /// innermost.
+  /// The contexts of the crashing thread's work, outermost first; if a name occurs twice, the innermost one.
   private var work: SentryValue? {
     let contexts = report.threads.first { $0.crashed }?.contexts ?? []
     var names: [String] = []

@@ -11,7 +11,7 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
   package let secretKey: String?
   package let host: String
   package let port: Int?
-  /// Before the project's ID, with a slash at its beginning; empty for none.
+  /// The path before the project's ID, with a slash at its beginning; empty if there is none.
   package let path: String
   package let projectID: String
 
@@ -70,7 +70,7 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
     "\(scheme)://\(authority)\(path)/api/\(projectID)/envelope/"
   }
 
-  /// Without the secret key, as an envelope's header has it.
+  /// The DSN without the secret key, for an envelope's header.
   package var description: String {
     "\(scheme)://\(publicKey)@\(authority)\(path)/\(projectID)"
   }

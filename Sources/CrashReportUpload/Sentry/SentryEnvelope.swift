@@ -7,7 +7,7 @@ internal import Minidump
 ///
 /// Source: develop.sentry.dev, "Envelopes", "Envelope Items".
 struct SentryEnvelope: UploadContent {
-  /// A file that goes along, in the order of its weight: the minidump before what the program attached.
+  /// A file of the envelope; the minidump is more important than the program's attachments.
   private struct Attachment: Sendable {
     let name: String
     let type: String
@@ -21,7 +21,7 @@ struct SentryEnvelope: UploadContent {
 
   /// Makes the event of a report.
   ///
-  /// - Parameter withoutAttachments: true while the server takes none.
+  /// - Parameter withoutAttachments: true while the server accepts none.
   init(
     _ contents: ReportContents, to dsn: SentryDSN, _ options: UploadOptions,
     withoutAttachments: Bool
@@ -49,7 +49,8 @@ struct SentryEnvelope: UploadContent {
     }
   }
 
-  /// Read from the very file that is sent: what the options leave out of it is not in the event either.
+  /// It is read from the same file that is sent, so the event does not contain data that the options leave out of
+  /// that file.
   private static func report(
     of contents: ReportContents
   ) throws(CrashReportDatabaseError) -> CrashReport {
@@ -74,7 +75,7 @@ struct SentryEnvelope: UploadContent {
     if group?.omission != nil { attachments = [] }
   }
 
-  /// Without the largest of the program's own files, and without the minidump after those.
+  /// The envelope without the largest of the program's files, or without the minidump if it has no others.
   var smaller: SentryEnvelope? {
     guard !attachments.isEmpty else { return nil }
     var envelope = self

@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 
 /// A report as an event of Sentry's protocol.
 ///
-/// Made of the tree that text, page and JSON of a report show too, so that it tells the same.
+/// It is made from the same tree as the text, page and JSON of a report.
 ///
 /// Source: develop.sentry.dev, "Event Payloads".
 struct SentryEvent: Sendable {
@@ -17,7 +17,7 @@ struct SentryEvent: Sendable {
   let reportID: ReportID
   /// The fields of a form, which are tags here.
   var fields: [String: String]
-  /// The reports that the event stands for; nil for the report alone.
+  /// The reports that the event counts for; nil for the report alone.
   var group: UploadGroup?
 
   /// The report's ID in the protocol's form; the same each time the report is sent, so that a server keeps
@@ -65,12 +65,13 @@ struct SentryEvent: Sendable {
     ]
   }
 
-  /// To the microsecond: servers keep no more.
+  /// The time to the microsecond, which is as much as servers store.
   static func time(_ nanoseconds: Int64) -> String {
     TimeText.utc(nanoseconds: nanoseconds).dropLast(4) + "Z"
   }
 
-  /// Such as "shop@1.2"; without a product the program's name, without a version none.
+  /// The release, such as "shop@1.2"; without a product the program's name is used, and without a version there is no
+  /// release.
   private var release: String? {
     guard let version = fields["ver"] ?? report.snapshot.process.version, !version.isEmpty else {
       return nil
@@ -87,7 +88,7 @@ struct SentryEvent: Sendable {
     }
   }
 
-  /// The build ID of the program, which tells builds of one version apart.
+  /// The build ID of the program, which distinguishes builds of one version.
   private var dist: String? {
     guard let address = report.snapshot.mainModuleAddress(in: report.snapshot.modules),
       let module = report.snapshot.modules.first(where: { $0.address == address }),

@@ -3,7 +3,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The stacks of a report and the images that they lie in.
+/// The stacks of a report, and the images of their frames.
 ///
 /// Source: develop.sentry.dev, "Stack Trace Interface", "Threads Interface", "Debug Meta Interface".
 struct SentryFrames {
@@ -88,7 +88,7 @@ struct SentryFrames {
     ]
   }
 
-  /// Stands in a stack for calls that are left out: the protocol has no member for it that servers keep.
+  /// The frame that represents left-out calls: servers keep no other member of the protocol for this.
   private static func gap(_ count: Int) -> SentryValue {
     ["function": .text("(\(count) calls are left out)"), "in_app": false]
   }
@@ -135,7 +135,7 @@ struct SentryFrames {
 
   // MARK: - Images
 
-  /// The images in the order of their addresses; only those that a kept frame lies in where the event would be too large.
+  /// The images in the order of their addresses; only those with a kept frame if the event would be too large.
   var images: [SentryValue] {
     var used: Set<Int> = []
     for thread in report.threads.prefix(cuts.threads) {

@@ -36,7 +36,7 @@ struct SentryKind {
 
   private var text: String? { report.message ?? report.explanation }
 
-  /// The exceptions, of which servers show the last as the event's own.
+  /// The exceptions; servers show the last one as the event's.
   func exceptions(_ frames: SentryFrames) -> [SentryValue] {
     var values: [SentryValue] = []
     if let thrown = report.thrown {

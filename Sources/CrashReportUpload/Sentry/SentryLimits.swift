@@ -1,15 +1,15 @@
 internal import IntermediateDump
 
-/// The bounds of the protocol on texts and sizes; what is longer, servers cut or refuse.
+/// The protocol's limits on texts and sizes; servers cut or refuse longer ones.
 ///
 /// Source: develop.sentry.dev, "Envelopes", Size Limits; Relay `relay-event-schema`, whose fields have
 /// `max_chars`.
 enum SentryLimits {
   // Bytes.
   static let eventSize = 1_000_000
-  /// Bytes of a request as it is sent, compressed or not.
+  /// The number of bytes of a request as it is sent, compressed or not.
   static let requestSize: Int64 = 20_000_000
-  /// Bytes of all attachments together, before compression.
+  /// The number of bytes of all attachments together, before compression.
   static let attachmentSize: Int64 = 100_000_000
 
   // Characters.
@@ -24,12 +24,12 @@ enum SentryLimits {
   static let environment = 64
   static let dist = 64
   static let tag = 200
-  /// Bytes of other texts; small enough to keep a whole context within its bound.
+  /// The number of bytes of other texts; small enough to keep a whole context within its bound.
   static let text = 1024
 
   static let contextCount = 32
 
-  /// The text's first so many scalars, with an ellipsis where it was cut; without NUL, which databases refuse.
+  /// The first scalars of a text, with an ellipsis if it was cut, and without NUL, which databases refuse.
   static func cut(_ text: String, _ limit: Int) -> String {
     let scalars = text.unicodeScalars
     // No further than the limit: a text may have megabytes.
@@ -74,7 +74,7 @@ enum SentryLimits {
 
 /// The contents of an event that may be left out, so that it is small enough.
 struct SentryCuts: Sendable, Equatable {
-  /// With the one that stands for those left out, 250: servers cut longer stacks in their middle.
+  /// With the frame for left-out calls these are 250 frames: servers cut longer stacks in the middle.
   var ownFrames = 249
   var otherFrames = 249
   var threads = 1000
@@ -87,10 +87,12 @@ struct SentryCuts: Sendable, Equatable {
   var tags = 200
   var explanations = true
 
-  /// From all to the least, each with all that is missing in the one before; the first that is small enough is sent.
+  /// The reductions, from nothing left out to the smallest event; each includes the one before.
   ///
-  /// The least that matters goes first: images that no call lies in, other threads, then what surrounds the crash; the message
-  /// and the innermost calls of the crashing thread stay.
+  /// The first that is small enough is sent.
+  ///
+  /// The least important parts are left out first: images without frames, other threads, then contexts and
+  /// breadcrumbs. The message and the innermost calls of the crashing thread stay.
   static let ladder: [SentryCuts] = {
     var cuts = SentryCuts()
     var ladder = [cuts]

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Source: develop.sentry.dev, "Rate Limiting".
 final class SentryRateLimits: Sendable {
-  /// A kind of data with a limit of its own, as far as we send it.
+  /// A kind of data that has its own limit and that this package sends.
   enum Category: String, Sendable, CaseIterable {
     case error
     case attachment
@@ -38,8 +38,8 @@ final class SentryRateLimits: Sendable {
 
   /// The longest limit of each category in a header, in seconds.
   ///
-  /// Each is `SECONDS:CATEGORY;CATEGORY:SCOPE:...`; without a category it holds for all. Others than
-  /// ours, and what cannot be read, are passed over.
+  /// Each is `SECONDS:CATEGORY;CATEGORY:SCOPE:...`; without a category it holds for all. Other kinds, and entries
+  /// that cannot be read, are ignored.
   static func limits(in header: String) -> [Category: Int64] {
     var limits: [Category: Int64] = [:]
     for limit in header.prefix(4096).split(separator: ",") {

@@ -2,11 +2,11 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The tags of an event: the fields of a form, and our words for the crash.
+/// The tags of an event: the fields of a form, and this package's words for the crash.
 struct SentryTags {
   let event: SentryEvent
 
-  /// Ours before the program's; those of the program in the order of their names, since it decides what is cut.
+  /// This package's tags come before the program's, which are sorted by name, because the last ones may be cut.
   func members(_ cuts: SentryCuts) -> [SentryValue.Member] {
     let report = event.report
     let snapshot = report.snapshot
@@ -47,7 +47,7 @@ struct SentryTags {
 struct SentryBreadcrumbs {
   let report: CrashReport
 
-  /// The newest, oldest first, those of the crashing work marked; nil for none.
+  /// The newest breadcrumbs, oldest first, with those of the crashing work marked; nil if there are none.
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =

@@ -23,7 +23,7 @@ enum SentryValue: JSONValue, Sendable, Equatable, ExpressibleByStringLiteral,
   init(integerLiteral value: Int64) { self = .signed(value) }
   init(arrayLiteral elements: SentryValue...) { self = .array(elements) }
 
-  /// Leaves out what is nil: Sentry takes a missing member and one that is null for the same.
+  /// Leaves out members that are nil: Sentry treats a missing member like a null one.
   init(dictionaryLiteral elements: (String, SentryValue?)...) {
     self = .object(
       elements.compactMap { name, value in value.map { Member(name: name, value: $0) } })

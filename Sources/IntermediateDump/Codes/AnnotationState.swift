@@ -1,6 +1,6 @@
 /// The state of an annotation's value that is not simply the last one; the values of the key `annotationState`.
 public enum AnnotationState: UInt8, DumpCode {
-  /// A newer one was being written when the process crashed; this is the one before.
+  /// A newer value was being written when the process crashed; this is the previous one.
   case beingReplaced = 1
   /// A newer one was given up, because several threads were in the middle of writing.
   case stale = 2

@@ -2,12 +2,12 @@
 public enum CaptureMethod: UInt8, DumpCode {
   /// The thread that took the signal: from the signal's own context.
   case crashed = 1
-  /// Stopped by a signal of ours and read while it stood still.
+  /// The thread was stopped by a signal of the handler and read while it was stopped.
   case stopped = 2
   /// Crashed too, at the same time, and was waiting in the handler: from its own signal's context.
   case alsoCrashed = 3
-  /// Did not stop; stack and instruction pointer from `/proc/self/task/<tid>/syscall`, true while it
-  /// stays blocked.
+  /// The thread did not stop; its stack and instruction pointers are from `/proc/self/task/<tid>/syscall`, which are
+  /// valid while it stays blocked.
   case kernel = 4
   /// Did not stop and could not be read: name and state only.
   case none = 5

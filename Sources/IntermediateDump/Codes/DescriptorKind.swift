@@ -1,6 +1,6 @@
 /// The kind of an open file, by its link in `/proc/self/fd`; the values of the key `descriptorKind`.
 public enum DescriptorKind: UInt8, DumpCode {
-  /// Opened by a path, and none of the others; a file or a named pipe.
+  /// A file or a named pipe: opened by a path, and none of the other kinds.
   case file = 1
   /// Opened as a directory.
   case directory = 2
@@ -9,7 +9,7 @@ public enum DescriptorKind: UInt8, DumpCode {
   case socket = 4
   /// Without a name.
   case pipe = 5
-  /// Such as `eventfd` and `eventpoll`.
+  /// For example `eventfd` and `eventpoll`.
   case anonymous = 6
   /// Made by memfd_create(2).
   case memory = 7

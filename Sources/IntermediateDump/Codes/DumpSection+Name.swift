@@ -1,5 +1,5 @@
 extension DumpSection {
-  /// In words, as documents and reports have it.
+  /// The section's name in documents and reports.
   package var name: StaticString {
     get {
       switch self {

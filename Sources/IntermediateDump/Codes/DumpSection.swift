@@ -12,7 +12,7 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
   case modules = 7
   case systemAndAnnotations = 8
   case threads = 9
-  /// The part that says which others failed. The handler never sets its bit; a reader does if the part is empty.
+  /// The section that says which others failed. The handler never sets its bit; a reader does if the part is empty.
   case capture = 10
   case resources = 11
   case linkMap = 12

@@ -1,10 +1,10 @@
 /// The evidence that the first thread is the one that hung; the values of the key `hangThreadEvidence`.
 public enum HangThreadEvidence: UInt8, DumpCode {
-  /// It is the only one that can answer, or was at it when it hung.
+  /// The thread is the only one that can answer, or was about to answer when it hung.
   case known = 1
-  /// It answered last; another one may have hung.
+  /// The thread answered last; another thread may have hung.
   case lastSeen = 2
-  /// It is not known; the first thread is the monitor's own.
+  /// The thread is not known; the first thread is the monitor's own.
   case none = 3
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

@@ -1,4 +1,4 @@
-/// The way in which an image is known; the values of the key `moduleSource`.
+/// How an image was found; the values of the key `moduleSource`.
 public enum ModuleSource: UInt8, DumpCode {
   /// The kernel's auxiliary vector: it is the program.
   case program = 1

@@ -1,4 +1,4 @@
-/// The way in which a process ended by its own will, as it notes in its run record (`ownerNotes`).
+/// How a process ended itself, as noted in its run record (`ownerNotes`).
 package enum NotedEnd: UInt32, DumpCode {
   /// exit(3), or the return from main.
   case exit = 1

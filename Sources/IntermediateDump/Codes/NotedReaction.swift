@@ -1,8 +1,8 @@
 /// The reaction to a signal that asks the process to end, as it notes in its run record (`ownerNotes`).
 package enum NotedReaction: UInt32, DumpCode {
-  /// The default action, at once.
+  /// The default action follows at once.
   case defaultAction = 1
-  /// Nothing: the process was the first of its PID namespace.
+  /// Nothing followed, because the process was the first of its PID namespace.
   case discarded = 2
   /// The program's own: it called `noteTermination`.
   case program = 3

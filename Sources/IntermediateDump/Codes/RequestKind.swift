@@ -2,7 +2,7 @@
 public enum RequestKind: UInt8, DumpCode {
   /// The program itself, by `dumpWithoutCrash`.
   case program = 1
-  /// A hang monitor; the process ended before what it watches answered again.
+  /// A hang monitor requested the dump; the process ended before the watched part answered again.
   case hang = 2
   /// `postmortem capture`, which sent the process a signal.
   case tool = 3

@@ -1,4 +1,4 @@
-/// The end of a run that left no dump of it; the values of the key `runEndKind`.
+/// How a run without a dump ended; the values of the key `runEndKind`.
 public enum RunEndKind: UInt8, DumpCode {
   /// The kernel killed it because memory ran out.
   case outOfMemory = 1
@@ -8,11 +8,11 @@ public enum RunEndKind: UInt8, DumpCode {
   case killed = 3
   /// The machine was started again, or lost power.
   case rebooted = 4
-  /// It became another program by exec.
+  /// The process became another program by exec.
   case replaced = 5
-  /// It hung, and was then killed.
+  /// The process hung, and was then killed.
   case hungThenKilled = 6
-  /// It did not exit; nothing tells more.
+  /// The process did not exit; nothing more is known.
   case unexplained = 7
 
   public var word: String {

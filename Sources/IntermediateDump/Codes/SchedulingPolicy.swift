@@ -1,6 +1,6 @@
 /// The policies of sched(7), by the kernel's numbers; the values of the key `schedulingPolicy`.
 ///
-/// The handler writes what the kernel says, so that a dump can hold others.
+/// The handler writes the kernel's value, so a dump can contain others.
 ///
 /// Source: Linux include/uapi/linux/sched.h.
 public enum SchedulingPolicy: UInt8, DumpCode {

@@ -4,9 +4,9 @@
 public enum SystemCallSource: UInt8, DumpCode {
   /// `/proc/self/task/<tid>/syscall`.
   case kernel = 1
-  /// The registers of a thread that was stopped in it, and was about to make it again.
+  /// Read from the registers of a thread that was stopped in the call and was about to repeat it.
   case registers = 2
-  /// Inferred: the code in front of the place where a thread was stopped makes this call.
+  /// Inferred: the code before the instruction pointer of a stopped thread makes this call.
   case code = 3
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

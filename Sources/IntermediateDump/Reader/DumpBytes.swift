@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// The bytes of a dump: in memory, or in a file of which a megabyte is kept at most.
+/// The bytes of a dump: in memory, or in a file of which at most a megabyte is cached.
 ///
 /// Dumps can be larger than the memory that their reader may take.
 package struct DumpBytes: Sendable {
@@ -35,10 +35,9 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// The error number of the first read that failed, EIO where the file was shorter than its size; 0 while
-  /// none has.
+  /// The error number of the first failed read; EIO if the file was shorter than its size, 0 if none has failed.
   ///
-  /// A result that was made of the bytes until then may lack some: an error is no end of a dump.
+  /// After an error, results may be incomplete: an unreadable part is not the end of the dump.
   package var readError: Int32 {
     switch storage {
     case .memory: 0
@@ -46,13 +45,12 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// True if slices are parts of memory that is there anyhow.
+  /// True if slices share memory that exists anyway.
   package var isInMemory: Bool {
     if case .memory = storage { true } else { false }
   }
 
-  /// Reads a range, which a slice of memory is without a copy; nil outside the dump, and where the
-  /// file cannot be read.
+  /// Reads a range, without a copy if the dump is in memory; nil outside the dump, and if the file cannot be read.
   package func slice(_ range: Range<Int>) -> ArraySlice<UInt8>? {
     guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
     switch storage {

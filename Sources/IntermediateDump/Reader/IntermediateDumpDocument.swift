@@ -1,8 +1,8 @@
 /// A parsed intermediate dump: all that was written before the first damage.
 public struct IntermediateDumpDocument: Sendable {
-  /// The place and the reason where a dump stopped being readable.
+  /// The offset at which a dump stopped being readable, and the reason.
   public struct Damage: Sendable, Equatable, CustomStringConvertible {
-    /// Bytes from the start of the file to the token that could not be read.
+    /// The number of bytes from the start of the file to the token that could not be read.
     public let offset: Int
     public let reason: String
 
@@ -11,7 +11,7 @@ public struct IntermediateDumpDocument: Sendable {
 
   /// The header's architecture byte: 1 for x86_64, 2 for arm64.
   public let architecture: UInt8
-  /// The header's identifier of the writer, trailing NULs and blanks removed.
+  /// The writer's identifier in the header, without trailing NULs and blanks.
   public let writer: String
   public let root: IntermediateDumpMap
   /// Nil for a dump that ends in EndDocument with every map closed; a torn dump has damage and is
@@ -24,9 +24,9 @@ public struct IntermediateDumpDocument: Sendable {
   /// Parses a dump; linear in its size, never traps, keeps maps that were still open at the damage.
   ///
   /// - Parameter bytes: the whole file.
-  /// - Throws: `IntermediateDumpError` only where there is nothing to keep: the file is shorter
-  ///   than a header, is not an intermediate dump, or is of a version or word size this code does
-  ///   not read. Damage after the header is not an error; it is in `damage`.
+  /// - Throws: `IntermediateDumpError` only if nothing can be used: the file is shorter than a header, is not an
+  ///   intermediate dump, or has a version or word size that this code does not read. Damage after the header is not
+  ///   an error; it is in `damage`.
   public init(parsing bytes: [UInt8]) throws(IntermediateDumpError) {
     try self.init(parsing: DumpBytes(bytes))
   }
@@ -81,7 +81,7 @@ public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringCon
   }
 
   public let code: Code
-  /// Bytes from the start of the file.
+  /// The number of bytes from the start of the file.
   public let offset: Int
 
   init(_ code: Code, offset: Int) {

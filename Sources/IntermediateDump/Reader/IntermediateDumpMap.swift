@@ -1,5 +1,5 @@
-/// One map of a parsed dump: its entries in file order, values left in the file's bytes until asked
-/// for.
+/// One map of a parsed dump: its entries in file order, whose values are read from the file's bytes when they are
+/// used.
 ///
 /// Getters never trap: a key that is missing, or whose value has another shape, is nil.
 public struct IntermediateDumpMap: Sendable {
@@ -12,7 +12,7 @@ public struct IntermediateDumpMap: Sendable {
     case array([Entry])
   }
 
-  /// A key, where its token starts in the file, and its value.
+  /// A key, the offset of its token in the file, and its value.
   public struct Entry: Sendable {
     public let key: UInt16
     public let offset: Int
@@ -54,8 +54,7 @@ public struct IntermediateDumpMap: Sendable {
     return Int64(bitPattern: value << UInt64(unused)) >> Int64(unused)
   }
 
-  /// Text as UTF-8, with what is not UTF-8 replaced by U+FFFD and everything from the first NUL on
-  /// cut.
+  /// Text as UTF-8, cut at the first NUL, with invalid UTF-8 replaced by U+FFFD.
   public func text(_ key: IntermediateDumpKey) -> String? {
     guard let data = data(key) else { return nil }
     return String(decoding: data.prefix { $0 != 0 }, as: UTF8.self)
@@ -66,7 +65,7 @@ public struct IntermediateDumpMap: Sendable {
     return map
   }
 
-  /// The maps of an array; empty where there is none.
+  /// The maps of an array; empty if there is none.
   public func array(_ key: IntermediateDumpKey) -> [IntermediateDumpMap] {
     guard case .array(let elements)? = value(key) else { return [] }
     return elements.compactMap {
@@ -77,7 +76,7 @@ public struct IntermediateDumpMap: Sendable {
 }
 
 extension IntermediateDumpMap {
-  /// One map with the entries of several of one file, in their order; nil for none.
+  /// One map with the entries of several maps of one file, in their order; nil if there are no maps.
   public init?(joining maps: [IntermediateDumpMap]) {
     guard let first = maps.first else { return nil }
     self.init(bytes: first.bytes, entries: maps.flatMap(\.entries))

@@ -53,7 +53,7 @@ struct IntermediateDumpParser {
     self.cursor = cursor
   }
 
-  /// Parses to the end mark or the first damage; what is still open then is closed, not dropped.
+  /// Parses to the end mark or the first damage; maps and arrays that are still open are closed, not dropped.
   mutating func parseRoot() -> IntermediateDumpMap {
     open = [OpenContainer(key: 0, offset: cursor.offset, isArray: false)]
     var tokenCount = 0

@@ -1,13 +1,12 @@
 internal import Glibc
 internal import Synchronization
 
-/// Counts the reads that the system refused for a reason that passes: want of descriptors or memory, a fault
-/// of a disk.
+/// Counts the reads that the system refused for a temporary reason: descriptors or memory used up, or a disk error.
 ///
-/// Files that may be missing are read by functions that give nil for every failure. Code that decides by
-/// their answers, once and for all, asks here whether they were answers. Ordinary code.
+/// Files that may be missing are read by functions that return nil for every failure. Code that makes a permanent
+/// decision from such reads checks here whether one of them was refused. Ordinary code.
 package enum SystemRefusals {
-  /// Their count, on any thread, and in the lower 32 bits the last error number.
+  /// The count on all threads, with the last error number in the lower 32 bits.
   private static let state = Atomic<UInt64>(0)
 
   /// A point in the course of refusals.
@@ -16,7 +15,7 @@ package enum SystemRefusals {
 
     /// The error number of a refusal since this point; nil if there was none.
     ///
-    /// One of another thread only has a decision wait for nothing.
+    /// A refusal on another thread only delays a decision unnecessarily.
     package var refusalSince: Int32? {
       let now = SystemRefusals.state.load(ordering: .relaxed)
       return now >> 32 == count ? nil : Int32(truncatingIfNeeded: now)

@@ -24,13 +24,13 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     return remainder < 0 ? quotient &- 1 : quotient
   }
 
-  /// The release of Swift 6.0, which this package needs: no program of it ran before.
+  /// The release of Swift 6.0, which this package needs: no program with this package can have run before.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
   /// Nanoseconds that the clocks of machines may differ by, or that a clock may be set back by.
   private static let tolerance: Int64 = 86_400_000_000_000
 
-  /// False for the date of a clock that was not set, or set wrong, and for all dates while the clock is
-  /// not set now: no age can be made of these.
+  /// False for the date of a clock that was not set or set wrong, and for all dates while the clock is not set now:
+  /// such dates have no age.
   ///
   /// A machine whose clock has no battery begins in 1970 until the network tells it the time.
   ///

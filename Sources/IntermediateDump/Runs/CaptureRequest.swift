@@ -12,7 +12,7 @@ package struct CaptureRequest: Sendable, Equatable {
     value = (Self.magic << 1 | (stopsThreads ? 1 : 0)) << 32 | UInt64(number)
   }
 
-  /// Takes the value of a signal; nil if it is none of ours.
+  /// Reads a request from the value of a signal; nil if it is not a request.
   @_noLocks
   package init?(value: UInt64) {
     guard value &>> 33 == CaptureRequest.magic else { return nil }
@@ -20,7 +20,7 @@ package struct CaptureRequest: Sendable, Equatable {
   }
 
   package var number: UInt32 { @_noLocks get { UInt32(truncatingIfNeeded: value) } }
-  /// Whether other threads are stopped meanwhile.
+  /// True to stop other threads meanwhile.
   package var stopsThreads: Bool { @_noLocks get { value &>> 32 & 1 == 1 } }
 
   /// The end of the text of the report ID.

@@ -1,4 +1,4 @@
-/// The place of a process's notes about its own end, in its run record.
+/// Where the run record has the notes of a process about its own end.
 ///
 /// RUNS-DURING-CRASH. `RunNotes` reads them.
 package enum RunNotePlace {

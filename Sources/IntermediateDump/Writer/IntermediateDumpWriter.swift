@@ -9,7 +9,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
 @safe
 public struct IntermediateDumpWriter: ~Copyable {
-  /// Bytes of a property that is written past the limit too: the general registers of arm64 have 272.
+  /// The number of bytes of a property that is written past the limit too: the general registers of arm64 have 272.
   private static var smallSize: Int { 272 }
 
   private let buffer: UnsafeMutableRawPointer
@@ -26,17 +26,16 @@ public struct IntermediateDumpWriter: ~Copyable {
   private var wholeUsed = 0
   private var wholeArrays: UInt64 = 0
   private var wholeDepth = 0
-  /// True while the kernel has a write of ours, whose end is not known when it is broken off.
+  /// True during a write call, whose result is not known if the call is interrupted by a recovery.
   private var isWriting = false
-  /// Whether the file may be asked where it stands; without it, nothing follows a write that was
-  /// broken off.
+  /// True if the file's offset may be read; without that, the dump ends after an interrupted write.
   public var asksFile = true
 
   /// Maps and arrays that are open.
   public private(set) var depth = 0
-  /// The errno of the first write that failed; 0 while none has.
+  /// The errno of the first failed write; 0 if none has failed.
   public private(set) var failure: Int32 = 0
-  /// Bytes of properties that were not written because the dump would have grown past its limit.
+  /// The number of bytes of properties that were not written because the dump would have grown past its limit.
   public private(set) var bytesOmitted: UInt64 = 0
 
   /// Wraps a buffer and an open file.
@@ -65,12 +64,12 @@ public struct IntermediateDumpWriter: ~Copyable {
     return writer
   }
 
-  /// Bytes of the dump so far, those still in the buffer included.
+  /// The number of bytes of the dump so far, those still in the buffer included.
   public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
   /// True if every byte so far was given to the kernel.
   public var isFlushed: Bool { @_noLocks get { used == 0 } }
 
-  /// The bytes in the buffer; the whole dump where there is no file.
+  /// The bytes in the buffer; the whole dump if there is no file.
   public var bufferedCount: Int { @_noLocks get { used } }
 
   // MARK: - Tokens
@@ -110,9 +109,9 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Gives the place for a property's bytes, to be filled and then finished.
   ///
-  /// Nothing is in the dump until `finishProperty`; a fault in between leaves nothing behind.
+  /// The property is added to the dump by `finishProperty`; a fault before that leaves no trace in the dump.
   ///
-  /// - Returns: room for `capacity` bytes, or nil if the property has to be left out.
+  /// - Returns: memory for `capacity` bytes, or nil if the property must be left out.
   @_noLocks
   public mutating func beginProperty(
     _ key: IntermediateDumpKey, capacity: Int
@@ -159,7 +158,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     start(key, token: IntermediateDumpToken.startArray, isArray: 1)
   }
 
-  /// Closes whatever is innermost; nothing where nothing is open.
+  /// Closes the innermost map or array; does nothing if none is open.
   @_noLocks
   public mutating func end() {
     guard depth > 0 else { return }
@@ -173,8 +172,8 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Goes back to the last whole token after a section was broken off anywhere, a write included.
   ///
-  /// Asks the file itself for the part of the buffer that a broken-off write had handed over; if it
-  /// does not answer, the dump ends there: bytes that come twice would damage what follows.
+  /// Reads the file's offset, to find how much of the buffer an interrupted write had written. If it cannot be read,
+  /// the dump ends there, because repeated bytes would damage what follows.
   @_noLocks
   public mutating func recover() {
     used = wholeUsed
@@ -201,13 +200,13 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Goes on in another file, for a dump of which nothing has been written yet.
+  /// Continues in another file, for a dump of which nothing has been written yet.
   @_noLocks
   public mutating func redirect(to descriptor: Int32) {
     self.descriptor = descriptor
   }
 
-  /// Begins another dump in another file, or in none (-1); what is in the buffer is dropped.
+  /// Begins another dump in another file, or in no file (-1); drops the bytes in the buffer.
   @_noLocks
   public mutating func restart(on descriptor: Int32) {
     self.descriptor = descriptor
@@ -235,7 +234,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Closes what is open, writes the end mark and flushes.
+  /// Closes open maps and arrays, writes the end mark and flushes.
   ///
   /// - Returns: true if every byte reached the file.
   @_noLocks
@@ -247,7 +246,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     return flush()
   }
 
-  /// Hands the buffer to the kernel, so that what is in it survives whatever comes next.
+  /// Writes the buffer to the file, so that its bytes survive a later fault.
   ///
   /// - Returns: false if this or an earlier write failed.
   @_noLocks @discardableResult

@@ -1,5 +1,6 @@
-/// What a run record says of its owner, after the course of the run: the one writer of these properties,
-/// for `startHandler` and for a record that is made in a crash.
+/// The properties of a run record that describe its owner, after the course of the run.
+///
+/// `startHandler` and records that are created in a crash both use this writer.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads them.
 package struct OwnerProperties {
@@ -8,7 +9,7 @@ package struct OwnerProperties {
   private let stackStart: UInt64
   private let processNamespace: UInt64
   private let timeNamespace: UInt64
-  /// Left out where it is nil.
+  /// Left out if it is nil.
   package var launchTime: Int64?
   package var toldStacks: UInt64?
   package var signals: OwnerSignals?
@@ -16,7 +17,7 @@ package struct OwnerProperties {
   private let takesRequests: Bool
 
   /// - Parameters:
-  ///   - startTime: 0, as the next three, where it is not known.
+  ///   - startTime: 0 if it is not known, like the next three.
   ///   - isMapped: as in `RunRecord`.
   @_noLocks
   package init(
@@ -34,7 +35,7 @@ package struct OwnerProperties {
 
   /// Writes them into the owner's map.
   ///
-  /// - Parameter bootID: the text; empty where it is not known.
+  /// - Parameter bootID: the text; empty if it is not known.
   @_noLocks
   package func write(
     to writer: inout IntermediateDumpWriter, bootID: UnsafeRawPointer, count: Int

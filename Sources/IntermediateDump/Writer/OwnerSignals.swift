@@ -1,6 +1,6 @@
 /// The handler's signals, which `postmortem doctor` compares with a process's.
 package struct OwnerSignals: Sendable, Equatable {
-  /// Bit n - 1 stands for signal n: those whose handler is ours.
+  /// The signals whose handler is this package's; bit n - 1 is signal n.
   package var crash: UInt64
   /// 0 for none.
   package var stop: UInt32

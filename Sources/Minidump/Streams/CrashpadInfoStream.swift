@@ -43,7 +43,7 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Crashpad's stream: its 64 bytes, or the shorter forms of earlier versions.
   ///
-  /// Call it when the modules are there, for some of their annotations are here.
+  /// Call it after the modules are read, because it adds some of their annotations.
   mutating func decodeCrashpadInfo() {
     guard let stream = file.streams[.crashpadInfo] else { return }
     let start = stream.lowerBound
@@ -79,7 +79,7 @@ extension MinidumpDecoder {
     return (0..<Int(clamping: min(count, UInt64(fitting)))).map { list.lowerBound + 4 + $0 * size }
   }
 
-  /// The text that an RVA in the file leads to; nil, and noted, where it is damaged.
+  /// The text at an RVA in the file; if it is damaged, nil, and the damage is noted.
   mutating func annotationText(at place: Int) -> String? {
     guard let rva = file.integer(at: place, width: 4), let text = file.utf8String(at: rva) else {
       file.note("an annotation is damaged")
@@ -95,7 +95,7 @@ extension ReportID {
   /// Source: Microsoft guiddef.h.
   var guidBytes: [UInt8] { Self.swapped(bytes) }
 
-  /// Reads a GUID structure; nil for all zeros, which stands for none.
+  /// Reads a GUID structure; nil for all zeros, which means none.
   init?(guidBytes: ArraySlice<UInt8>) {
     guard guidBytes.count == 16, guidBytes.contains(where: { $0 != 0 }) else { return nil }
     self.init(bytes: Self.swapped(Array(guidBytes)))

@@ -47,7 +47,7 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// MINIDUMP_EXCEPTION_STREAM.
   ///
-  /// A dump taken without a crash has no signal; an exception of another system is told by its own code.
+  /// A dump without a crash has no signal; an exception of another system has that system's code.
   mutating func decodeException() {
     guard let stream = file.streams[.exception] else { return }
     guard stream.count >= 168, let id = file.integer(at: stream.lowerBound, width: 4),
@@ -84,11 +84,10 @@ extension MinidumpDecoder {
     snapshot.exception = exception
   }
 
-  /// Takes number, code and address of a signal; leaves out a number that is none.
+  /// Reads number, code and address of a signal; leaves out a number that is not a signal.
   ///
-  /// Breakpad's older writers record no `si_code`, and 0 in its place, which would be that of kill(2): but
-  /// for Crashpad's dumps 0 says nothing, and the address is the kernel's if the signal is one that has
-  /// one.
+  /// Breakpad's older writers record 0 instead of `si_code`, which would mean kill(2). So 0 counts only in Crashpad's
+  /// dumps; in others the address is the kernel's if the signal has one.
   private func takeSignal(
     _ number: UInt64, code: UInt32, address: UInt64, to exception: inout ExceptionSnapshot
   ) {

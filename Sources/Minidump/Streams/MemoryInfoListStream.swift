@@ -26,7 +26,7 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// The PAGE_ constant; there is none for memory that can be written but not read.
+  /// The PAGE_ constant; there is none for memory that is writable but not readable.
   private static func pageProtection(_ protection: MemoryMapping.Protection) -> UInt32 {
     let isWritable = protection.contains(.write)
     if protection.contains(.execute) {

@@ -94,7 +94,7 @@ extension MinidumpDecoder {
       name: name, type: UInt16(truncatingIfNeeded: type), value: value)
   }
 
-  /// As many entries as may still be taken: many modules may name the same list.
+  /// The number of entries that may still be read, because many modules may refer to the same list.
   private mutating func limitedList(at location: Int, size: Int) -> ArraySlice<Int> {
     guard moduleAnnotationsLeft > 0 else { return [] }
     let taken = list(at: location, size: size).prefix(moduleAnnotationsLeft)
@@ -102,7 +102,7 @@ extension MinidumpDecoder {
     return taken
   }
 
-  /// Makes the modules' text annotations the process's too; its own come first.
+  /// Copies the modules' text annotations to the process, after its own.
   mutating func mergeModuleAnnotations() {
     for annotations in moduleAnnotations {
       snapshot.launchAnnotations.merge(annotations.simple) { first, _ in first }

@@ -95,8 +95,8 @@ extension MinidumpDecoder {
     for (index, module) in sorted.enumerated() { moduleIndices[module.offset] = index }
   }
 
-  /// The build ID of a CodeView record; of `RSDS`, whose GUID is made of the build ID's first 16
-  /// bytes, those.
+  /// The build ID of a CodeView record; for `RSDS`, whose GUID is made from the build ID's first 16 bytes, those
+  /// bytes.
   private mutating func buildID(at location: Int) -> [UInt8] {
     guard let range = file.location(at: location) else {
       file.note("a module's CodeView record reaches past the end of the file")

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 // Breakpad's streams that are copies of files of /proc and /etc.
 
 extension MinidumpEncoder {
-  /// Those that there are, with their contents.
+  /// The streams that exist, with their contents.
   var processFiles: [(type: MinidumpStreamType, contents: [UInt8])] {
     let contents: [(MinidumpStreamType, [UInt8]?)] = [
       (.linuxCpuInfo, snapshot.system.processorText),

@@ -49,7 +49,7 @@ extension MinidumpDecoder {
     platform.map { $0 == MinidumpFormat.linux || $0 == MinidumpFormat.android } ?? true
   }
 
-  /// `PlatformId`; nil where the stream is missing.
+  /// `PlatformId`; nil if the stream is missing.
   var platform: UInt32? {
     guard let stream = file.streams[.systemInfo], stream.count >= 24 else { return nil }
     return file.integer(at: stream.lowerBound + 20, width: 4).map {
@@ -57,8 +57,7 @@ extension MinidumpDecoder {
     }
   }
 
-  /// The processor of MINIDUMP_SYSTEM_INFO, or that of the contexts' size where the stream is
-  /// missing.
+  /// The processor in MINIDUMP_SYSTEM_INFO; if that is missing, the one that fits the contexts' size.
   func architecture() throws(MinidumpError) -> ProcessSnapshot.Architecture {
     guard let stream = file.streams[.systemInfo], stream.count >= 2,
       let number = file.integer(at: stream.lowerBound, width: 2)
@@ -82,7 +81,7 @@ extension MinidumpDecoder {
     return sizes.contains(Int(clamping: size)) ? .arm64 : .x86_64
   }
 
-  /// Reads MINIDUMP_SYSTEM_INFO, for a system whose description is not there.
+  /// Reads MINIDUMP_SYSTEM_INFO, if there is no other description of the system.
   mutating func decodeSystemInfo() {
     guard let stream = file.streams[.systemInfo], stream.count >= 28 else { return }
     let start = stream.lowerBound

@@ -40,10 +40,10 @@ extension MinidumpEncoder {
     }
   }
 
-  /// Appends a context, of which a thread that was not stopped has the two pointers only.
+  /// Appends a context; for a thread that was not stopped, it has only the instruction and stack pointers.
   ///
-  /// - Returns: where it is; nowhere for a thread of which not even those are known, or readers
-  ///   would show it at address 0.
+  /// - Returns: the place of the context; an empty place for a thread without known pointers, because readers would
+  ///   show it at address 0.
   mutating func encodeContext(
     _ context: CPUContext?, stackPointer: Address?, instructionPointer: Address?
   ) -> MinidumpLocation {
@@ -133,9 +133,8 @@ extension MinidumpDecoder {
 
 /// The priority field of MINIDUMP_THREAD, as Crashpad fills it on Linux.
 ///
-/// From the low byte up: 20 minus the nice value, the rank of the scheduling policy, the static
-/// priority of a real-time thread (not captured: 0), nothing. Source: Crashpad
-/// `snapshot/linux/thread_snapshot_linux.cc`.
+/// The bytes from the lowest up are 20 minus the nice value, the rank of the scheduling policy, the static priority
+/// of a real-time thread (not captured: 0), and 0. Source: Crashpad `snapshot/linux/thread_snapshot_linux.cc`.
 struct ThreadPriority {
   /// As sched_getscheduler(2).
   let policy: UInt8?

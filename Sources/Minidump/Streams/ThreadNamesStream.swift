@@ -18,7 +18,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// MINIDUMP_THREAD_NAME_LIST; an empty name is none.
+  /// MINIDUMP_THREAD_NAME_LIST; an empty name counts as no name.
   mutating func decodeThreadNames() {
     var names: [UInt32: String] = [:]
     for entry in file.entries(of: .threadNames, size: MinidumpFormat.threadNameSize) {

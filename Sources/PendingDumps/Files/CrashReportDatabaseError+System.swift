@@ -2,12 +2,12 @@ internal import CSignalSafe
 internal import Glibc
 
 extension CrashReportDatabaseError {
-  /// A system call that failed.
+  /// The error of a failed system call.
   package init(systemCall context: String, errno: Int32) {
     self.init(.fileSystemError, context + Self.advice(errno), errno: errno)
   }
 
-  /// False for an error that each other file would give as well: want of memory, descriptors or room.
+  /// False for an error that any other file would give as well: memory, descriptors or disk space used up.
   package var concernsOneFile: Bool {
     ![EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN, ENOSPC, EDQUOT].contains(errno)
   }

@@ -32,9 +32,9 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
   }
 
   public let code: Code
-  /// The operation that failed, its path, and a remedy where there is one.
+  /// The operation that failed, its path, and a remedy if there is one.
   public let context: String
-  /// The system's error number; 0 where the system had no part in it.
+  /// The system's error number; 0 if no system call failed.
   public let errno: Int32
 
   package init(_ code: Code, _ context: String, errno: Int32 = 0) {

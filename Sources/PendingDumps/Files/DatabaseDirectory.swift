@@ -2,12 +2,11 @@ internal import CSignalSafe
 internal import Glibc
 internal import Synchronization
 
-/// The directories of a database: finds, makes, opens and checks them.
+/// Finds, creates, opens and checks the directories of a database.
 ///
-/// Handler, converter and uploader use it, so that none writes where another does not look. Ordinary
-/// code.
+/// Handler, converter and uploader all use it, so that they agree on the directories. Ordinary code.
 package enum DatabaseDirectory {
-  /// The directory that is made in a mount point to which others may write.
+  /// The name of the directory that is created in a mount point to which others may write.
   package static let nameInMountPoint = "postmortem"
 
   private static func failure(_ action: String, _ path: String) -> CrashReportDatabaseError {
@@ -16,7 +15,7 @@ package enum DatabaseDirectory {
 
   // MARK: - Paths
 
-  /// The path from the root, without slashes at its end.
+  /// The absolute path, without slashes at its end.
   package static func absolute(_ path: String) throws(CrashReportDatabaseError) -> String {
     guard !path.isEmpty else {
       throw CrashReportDatabaseError(.invalidPath, "the database's path is empty")
@@ -38,8 +37,8 @@ package enum DatabaseDirectory {
     return result
   }
 
-  /// The database's own path: the one that was given, or a directory in it where that is a mount point
-  /// to which others may write, such as an `emptyDir` of Kubernetes.
+  /// The database's path: the given path, or a directory in it if it is a mount point to which others may write, such
+  /// as an `emptyDir` of Kubernetes.
   package static func place(_ path: String) -> String {
     var status = stat()
     guard unsafe stat(path, &status) == 0, isOpenToOthers(status) else { return path }
@@ -65,15 +64,15 @@ package enum DatabaseDirectory {
   /// Opens a database.
   ///
   /// - Parameters:
-  ///   - path: absolute, as of `place`.
-  ///   - creating: makes it and the directories above it where they are missing.
+  ///   - path: an absolute path, as `place` returns it.
+  ///   - creating: true to create the directory and missing ones above it.
   package static func open(
     _ path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
     try checked(try descriptor(of: path, creating: creating), path, creating: creating)
   }
 
-  /// Opens the database of a path that was given, as `place` and `open` do in turn, but looks at it once.
+  /// Opens the database of a given path, like `place` followed by `open`, but reads its status once.
   package static func openPlace(
     _ path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -100,10 +99,10 @@ package enum DatabaseDirectory {
     }
   }
 
-  /// Opens a directory of a database; a link is not followed.
+  /// Opens a directory of a database; does not follow a link.
   ///
   /// - Parameters:
-  ///   - parent: the database's, or another one below it.
+  ///   - parent: the descriptor of the database's directory, or of one below it.
   ///   - path: for messages.
   package static func open(
     _ name: String, in parent: Int32, path: String, creating: Bool
@@ -122,7 +121,7 @@ package enum DatabaseDirectory {
     return try checked(descriptor, path, database: parent, creating: creating)
   }
 
-  /// Bits of a mode: others may write, the group may, new files get the directory's group.
+  /// Bits of a mode: others may write, the group may write, and new files get the directory's group.
   ///
   /// Source: inode(7).
   private static let others: UInt32 = 0o2
@@ -134,7 +133,9 @@ package enum DatabaseDirectory {
 
   private static let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
 
-  /// Follows a link only once its owner is known, and never another one that was put in its place.
+  /// Opens a directory.
+  ///
+  /// Follows a link only after checking its owner, and never a link that replaced it meanwhile.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
     let descriptor = unsafe path.withCString { unsafe Glibc.open($0, flags | O_NOFOLLOW) }
     if descriptor >= 0 { return descriptor }
@@ -173,7 +174,7 @@ package enum DatabaseDirectory {
 
   // MARK: - Making
 
-  /// Makes the directory and missing ones above it, each for this user alone.
+  /// Creates the directory and missing ones above it, each accessible to this user only.
   private static func makeDirectories(_ path: String) throws(CrashReportDatabaseError) {
     let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     var status = stat()
@@ -189,12 +190,12 @@ package enum DatabaseDirectory {
     try make(name, in: parent, path: path)
   }
 
-  /// Makes a directory for this user alone, whatever the umask; one that is there stays as it is.
+  /// Creates a directory that only this user can access, whatever the umask is; an existing one stays unchanged.
   ///
-  /// Mode and owner are set on the directory that was made, not on its name: whoever owns the parent may
-  /// put a link or another directory there meanwhile.
+  /// Mode and owner are set through a descriptor of the new directory, not by its name: the owner of the parent may
+  /// replace it by a link or another directory meanwhile.
   ///
-  /// - Parameter owner: gets a directory that root makes.
+  /// - Parameter owner: the user that gets a directory created by root.
   private static func make(
     _ name: String, in parent: Int32, path: String, owner: DirectoryOwner? = nil
   ) throws(CrashReportDatabaseError) {
@@ -202,7 +203,7 @@ package enum DatabaseDirectory {
       if errno == EEXIST { return }
       throw failure("making the directory", path)
     }
-    // O_PATH needs no permission of the directory's, which the umask may have taken away.
+    // O_PATH needs no permission on the directory, which the umask may have removed.
     let made = unsafe openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard made >= 0 else { return }
     defer { close(made) }
@@ -214,13 +215,13 @@ package enum DatabaseDirectory {
     let descriptor = unsafe openat(made, ".", flags)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    // Root's own, moved here, has something in it.
+    // If it has files, it may be another directory of root's that was moved here.
     if DirectoryNames.of(descriptor)?.isEmpty != false { owner.give(descriptor) }
   }
 
   // MARK: - Checks
 
-  /// Returns a directory that may be used; closes it and throws for another one.
+  /// Returns the directory if it may be used; otherwise closes it and throws.
   private static func checked(
     _ descriptor: Int32, _ path: String, status known: stat? = nil, database: Int32? = nil,
     creating: Bool
@@ -239,8 +240,7 @@ package enum DatabaseDirectory {
     }
   }
 
-  /// Throws where another user than this one, root, and the database's owner could plant files in a
-  /// directory, or take them away.
+  /// Throws if a user other than this one, root and the database's owner could add or remove files in a directory.
   private static func check(
     _ status: stat, _ descriptor: Int32, _ path: String, database: Int32?
   ) throws(CrashReportDatabaseError) {
@@ -269,14 +269,14 @@ package enum DatabaseDirectory {
       option: type.flatMap { MountOptions.forOwner($0, user: pm_file_user()) })
   }
 
-  /// Nil where chmod(1) is the remedy.
+  /// The remedy for a wrong mode; nil if chmod(1) is the remedy.
   private static func modeRemedy(_ descriptor: Int32, _ path: String) -> String? {
     guard let type = LocalFileSystem.type(of: descriptor), let option = MountOptions.forMode(type)
     else { return nil }
     return "its file system (\(type)) keeps no modes: mount it with \(option)"
   }
 
-  /// - Parameter option: the mount option that gives the object to this user; nil where chown(1) does.
+  /// - Parameter option: the mount option that gives the object to this user; nil if chown(1) can.
   private static func foreign(
     _ status: stat, _ object: String, option: String? = nil
   ) -> CrashReportDatabaseError {
@@ -288,8 +288,8 @@ package enum DatabaseDirectory {
         + "another path")
   }
 
-  /// True for what belongs to this user or root, or to a user outside this user namespace: directories of
-  /// root and of the host's users are a container's usual volumes.
+  /// True for an object that belongs to this user, to root, or to a user outside this user namespace: the volumes of
+  /// a container usually belong to root or to users of the host.
   private static func isTrusted(_ status: stat) -> Bool {
     status.st_uid == 0 || status.st_uid == geteuid() || status.st_uid == pm_file_user()
       || UserNamespace.isOutside(status.st_uid)
@@ -297,14 +297,14 @@ package enum DatabaseDirectory {
 
   // MARK: - Groups
 
-  /// In the order in which they were named.
+  /// The groups in the order in which they were named.
   private static let groups = Mutex<[UInt32]>([])
-  /// Whether there are any: most processes name none, and never take the lock.
+  /// True if a group was named: most processes name none and never take the lock.
   private static let hasGroups = Atomic<Bool>(false)
 
   /// Lets this process use databases to which the members of a group may write.
   ///
-  /// Directories that it makes or owns there get that group and mode 02770, files 0660.
+  /// Directories that it creates or owns there get that group and mode 02770; files get 0660.
   package static func share(with group: UInt32) {
     groups.withLock { groups in
       groups.removeAll { $0 == group }
@@ -317,20 +317,20 @@ package enum DatabaseDirectory {
     hasGroups.load(ordering: .acquiring) ? groups.withLock { $0.last } : nil
   }
 
-  /// True for a directory to which a group may write that this process shares databases with.
+  /// True for a directory that is writable for a group with which this process shares databases.
   private static func isShared(_ status: stat) -> Bool {
     status.st_mode & (group | setsGroup) == group | setsGroup
       && hasGroups.load(ordering: .acquiring) && groups.withLock { $0.contains(status.st_gid) }
   }
 
-  /// Gives a directory to the group, if this process owns it and shares its databases.
+  /// Gives a directory to the group, if this process owns the directory and shares databases.
   ///
-  /// - Parameter status: of the directory, before and after.
+  /// - Parameter status: the status of the directory, updated by this call.
   private static func share(_ descriptor: Int32, _ status: inout stat) {
     guard let shared = lastGroup, !isShared(status), status.st_uid == pm_file_user(),
       status.st_mode & others == 0
     else { return }
-    // The group first: with the old mode, no other user may write. A change of it takes setgid away.
+    // The group first: with the old mode, no other user may write. Changing the group clears setgid.
     guard fchown(descriptor, .max, shared) == 0 else { return }
     _ = fchmod(descriptor, 0o2770)
     _ = unsafe fstat(descriptor, &status)

@@ -1,24 +1,23 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// A directory held open, through which all files in it are reached.
+/// An open directory, through which all its files are reached.
 ///
-/// Every operation uses the directory's descriptor and stays in the directory: no symbolic link is
-/// followed, no file that blocks or acts when it is opened is opened, and a path that is exchanged
-/// later changes nothing.
+/// Every operation uses the directory's descriptor and stays in the directory. It follows no symbolic link, and opens
+/// no file whose opening blocks or has effects. Replacing the path later changes nothing.
 package struct Directory: ~Copyable, Sendable {
   private var file: OpenFile
   /// Device and inode of this directory when it was opened.
   package let status: FileStatus
-  /// The mode of new files in it, which a group may share.
+  /// The mode of new files in it: 0600, or 0660 if a group shares the database.
   package let fileMode: UInt32
-  /// The user that files are given to, if this process is root and the directory another user's.
+  /// The user that gets new files, if this process is root and the directory belongs to another user.
   package let owner: DirectoryOwner?
 
   package var path: String { file.path }
   package var descriptor: Int32 { file.descriptor }
 
-  /// Opens a directory by its path, whose last component may be a link: the caller has checked it.
+  /// Opens a directory by its path, whose last component may be a link that the caller has checked.
   package init(path: String) throws(CrashReportDatabaseError) {
     let descriptor = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -34,8 +33,8 @@ package struct Directory: ~Copyable, Sendable {
   }
 
   /// - Parameters:
-  ///   - descriptor: open, and closed with this value.
-  ///   - status: of the directory.
+  ///   - descriptor: an open descriptor, which is closed when this value ends.
+  ///   - status: the status of the directory.
   init(descriptor: Int32, path: String, status: stat) {
     file = OpenFile(descriptor: descriptor, path: path)
     self.status = FileStatus(status)
@@ -45,23 +44,24 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Opens a subdirectory.
   ///
-  /// - Parameter create: makes it, for this user alone, where it is missing.
+  /// - Parameter create: true to create it, accessible to this user only, if it is missing.
   package func subdirectory(
     _ name: String, create: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {
     try DatabaseDirectory.open(name, in: descriptor, path: "\(path)/\(name)", creating: create)
   }
 
-  /// Leaves the descriptor open for the rest of the process's life.
+  /// Leaves the descriptor open until the process ends.
   package mutating func keep() { file.keep() }
 
-  /// Returns when changes of the directory's entries are on disk.
+  /// Waits until changes of the directory's entries are on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     try file.synchronize()
   }
 
-  /// The names in the directory, in no order; a name that is not UTF-8 has U+FFFD in it, and so is
-  /// never opened.
+  /// The names in the directory, in no order.
+  ///
+  /// A name that is not UTF-8 contains U+FFFD, so it is never opened.
   package func names() throws(CrashReportDatabaseError) -> [String] {
     var names: [String] = []
     try forEachName { name in
@@ -71,13 +71,13 @@ package struct Directory: ~Copyable, Sendable {
     return names
   }
 
-  /// Goes through the names that `names()` gives, with one of them in memory.
+  /// Visits the names that `names()` would return, with one of them in memory at a time.
   ///
-  /// - Parameter visit: returns false to end it.
+  /// - Parameter visit: returns false to stop.
   package func forEachName(
     _ visit: (String) throws(CrashReportDatabaseError) -> Bool
   ) throws(CrashReportDatabaseError) {
-    // A descriptor of its own: threads would share the directory's position.
+    // Opened again, because threads would share the position of one descriptor.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let stream = unsafe fdopendir(copy) else {
       let failure = errno
@@ -98,10 +98,10 @@ package struct Directory: ~Copyable, Sendable {
     }
   }
 
-  /// The status of a name, of a link itself and not its target.
+  /// The status of a file; for a link, of the link and not its target.
   ///
-  /// - Returns: nil only where there is no such name.
-  /// - Throws: where the system does not say: what cannot be seen may be there.
+  /// - Returns: nil only if there is no such name.
+  /// - Throws: if the system does not say whether the file exists.
   package func status(of name: String) throws(CrashReportDatabaseError) -> FileStatus? {
     var status = stat()
     while unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 {
@@ -115,7 +115,7 @@ package struct Directory: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// Opens a regular file; any other kind of file is an error.
+  /// Opens a regular file; throws for any other kind of file.
   package func open(
     _ name: String, forWriting: Bool = false
   ) throws(CrashReportDatabaseError) -> OpenFile {
@@ -149,12 +149,11 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Reads a small file with three system calls.
   ///
-  /// Does not ask what kind of file it is: one that is not regular gives no bytes, or others than those
-  /// that are looked for, without waiting.
+  /// Does not check the kind of file: a file that is not regular gives no bytes or unexpected bytes, without
+  /// blocking.
   ///
-  /// - Returns: nil for a file of more than `limit` bytes, one of another kind or user, and where there
-  ///   is none.
-  /// - Throws: for an error that says nothing of the file.
+  /// - Returns: nil for a missing file, a file of more than `limit` bytes, and one of another kind or user.
+  /// - Throws: for an error that is not about this file, such as used-up memory or descriptors.
   package func smallFile(
     _ name: String, limit: Int
   ) throws(CrashReportDatabaseError) -> [UInt8]? {
@@ -165,7 +164,7 @@ package struct Directory: ~Copyable, Sendable {
       throw CrashReportDatabaseError(systemCall: "opening \(path)/\(name)", errno: errno)
     }
     defer { _ = Glibc.close(file) }
-    // A read that fills the buffer may have left bytes.
+    // If a read fills the buffer, the file may have more bytes.
     for size in [512, limit + 1] {
       var result = -1
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -183,14 +182,13 @@ package struct Directory: ~Copyable, Sendable {
     return nil
   }
 
-  /// Appends bytes to a file; makes it, for this user alone, where it is missing.
+  /// Appends bytes to a file; creates it, accessible to this user only, if it is missing.
   package func append(_ bytes: [UInt8], to name: String) throws(CrashReportDatabaseError) {
     if try status(of: name) == nil { _ = try create(name) }
     try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
-  /// Makes a file, for this user alone or for the group that shares the database; nil if the name is
-  /// taken.
+  /// Creates a file, accessible to this user or the group that shares the database; nil if the name is taken.
   package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
     let path = "\(path)/\(name)"
     let result = unsafe name.withCString { name in
@@ -205,11 +203,11 @@ package struct Directory: ~Copyable, Sendable {
     return file
   }
 
-  /// Makes a FIFO and opens it for reading, without waiting for a writer.
+  /// Creates a FIFO and opens it for reading, without waiting for a writer.
   ///
-  /// SMB and FAT know no FIFOs, and may leave another file in its place.
+  /// SMB and FAT have no FIFOs, and may create a file of another kind.
   ///
-  /// - Returns: nil where there can be none; then the name is free again.
+  /// - Returns: nil if the file system has no FIFOs; the name is free then.
   package func createFIFO(_ name: String) -> OpenFile? {
     guard unsafe name.withCString({ unsafe mkfifoat(descriptor, $0, 0o600) }) == 0 else {
       if errno != EEXIST { try? remove(name) }
@@ -227,14 +225,14 @@ package struct Directory: ~Copyable, Sendable {
     return nil
   }
 
-  /// Gives a new file its mode, whatever the umask is, and its owner: a converter has to open it.
+  /// Sets the mode and owner of a new file, whatever the umask is, so that a converter can open it.
   private func settle(_ file: inout OpenFile) {
     file.firstStatus = try? file.status()
     if file.firstStatus?.mode != fileMode { _ = fchmod(file.descriptor, fileMode) }
     owner?.give(file.descriptor)
   }
 
-  /// Makes a file of a name that no other process uses: the stem, a random number and the suffix.
+  /// Creates a file with a name that no other process uses: the stem, a random number and the suffix.
   package func createTemporary(
     _ stem: String, suffix: String = ".tmp"
   ) throws(CrashReportDatabaseError) -> OpenFile {
@@ -245,7 +243,7 @@ package struct Directory: ~Copyable, Sendable {
     return file
   }
 
-  /// Removes a file; a missing one is not an error.
+  /// Removes a file; a missing file is not an error.
   package func remove(_ name: String) throws(CrashReportDatabaseError) {
     guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
       throw CrashReportDatabaseError(systemCall: "removing \(path)/\(name)", errno: errno)
@@ -259,15 +257,15 @@ extension Directory {
     case done
     /// The old name no longer exists: another process was first.
     case sourceMissing
-    /// The new name is taken, and was not to be replaced.
+    /// The new name is taken, and `replacing` is false.
     case targetExists
   }
 
   /// Renames a file, into another directory of the same file system if wanted.
   ///
-  /// - Parameter replacing: true if a file of the new name may be lost; then it is one atomic step. If
-  ///   not, the file has both names for a moment, and on a file system without hard links a file that
-  ///   is made in that moment is lost.
+  /// - Parameter replacing: true if an existing file with the new name may be replaced; then the rename is atomic. If
+  ///   false, the file has both names for a moment. On a file system without hard links, a file that is created in
+  ///   that moment is lost.
   package func rename(
     _ name: String, to directory: borrowing Directory, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {
@@ -299,13 +297,13 @@ extension Directory {
     }
   }
 
-  /// Puts a small file in place, whole or not at all, a power cut included.
+  /// Creates a small file atomically: after a failure or a power cut it is complete or does not exist.
   ///
   /// - Parameters:
-  ///   - workshop: the directory, on the same file system, in which it is written first.
-  ///   - replacing: true if a file of that name may be lost.
+  ///   - workshop: the directory on the same file system in which a temporary file is written first.
+  ///   - replacing: true if an existing file with that name may be replaced.
   ///   - synchronizing: false if the caller will synchronize this directory.
-  /// - Returns: false if there was one and it was not to be replaced.
+  /// - Returns: false if the file exists and `replacing` is false.
   package func put(
     _ bytes: [UInt8], as name: String, by workshop: borrowing Directory, replacing: Bool,
     synchronizing: Bool = true

@@ -4,22 +4,22 @@ internal import IntermediateDump
 
 /// Lists an open directory.
 package enum DirectoryNames {
-  /// Bytes of names, some hundred of them, that are asked for at once.
+  /// The bytes of names that one system call returns: about a hundred names.
   package static let window = 8 << 10
 
-  /// The names in it, in no order, without `.` and `..`; as far as they can be read.
+  /// The names in a directory that can be read, in no order, without `.` and `..`.
   ///
-  /// - Parameter limit: in bytes of names.
+  /// - Parameter limit: the most bytes of names.
   /// - Returns: nil if they take more than the limit, or the directory cannot be opened.
   package static func of(_ descriptor: Int32, limit: Int = .max) -> [String]? {
-    // A descriptor of its own: the position is shared otherwise.
+    // Opened again, because threads would share the position of one descriptor.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return nil }
     defer { close(copy) }
     return rest(of: copy, limit: limit)
   }
 
-  /// The names from a descriptor's position to the end, which then is its position.
+  /// The names from a descriptor's position to the end of the directory; moves the position there.
   ///
   /// - Parameter isShort: true to stop after a read that fills less than half of the window, without the last read,
   ///   which would return nothing.

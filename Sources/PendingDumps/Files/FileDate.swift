@@ -1,19 +1,19 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Ages of files by the wall clock, which may not have been set when a file was made, or is not set now.
+/// Ages of files by the wall clock, which may not have been set when a file was created, or may not be set now.
 ///
-/// Nothing is removed, and no process is taken for dead, by the date of such a clock. A file that has no
-/// possible date gets one, and its age counts from then on.
+/// No file is removed and no process is judged dead by a date from a clock that was not set. A file without a
+/// possible date gets the current one, and its age counts from then on.
 package enum FileDate {
-  /// The latest of some dates that can be, in nanoseconds since 1970; nil if none can.
+  /// The latest of some dates that is possible, in nanoseconds since 1970; nil if none is.
   package static func latest(of dates: [Int64], now: Int64 = SystemClock.now) -> Int64? {
     dates.filter { Timestamp(nanoseconds: $0).isPossible(at: Timestamp(nanoseconds: now)) }.max()
   }
 
-  /// Sets the time of a file's last change to now, and leaves that of its contents alone.
+  /// Sets the time of a file's last change to now, and keeps the modification time of its contents.
   ///
-  /// Nothing while the clock is not set. A file that cannot be changed keeps its dates.
+  /// Does nothing while the clock is not set. A file that cannot be changed keeps its dates.
   ///
   /// - Parameter directory: the descriptor of its directory.
   ///

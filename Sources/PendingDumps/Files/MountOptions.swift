@@ -1,7 +1,6 @@
-/// The mount options that give files their owner and mode, on file systems that keep none of their own.
+/// The mount options that set the owner and mode of files, on file systems that do not store them.
 enum MountOptions {
-  /// The remedy for a directory that others may write to, on the file system of that name; nil where
-  /// chmod(1) is one.
+  /// The remedy for a directory that others may write to, on a file system of that type; nil if chmod(1) works there.
   ///
   /// Source: mount.cifs(8), mount(8), ntfs-3g(8), mount.fuse3(8), Linux Documentation/filesystems/vboxsf.rst.
   static func forMode(_ type: String) -> String? {
@@ -13,7 +12,7 @@ enum MountOptions {
     }
   }
 
-  /// The same for one that belongs to another user; nil where chown(1) is one.
+  /// The remedy for a directory that belongs to another user; nil if chown(1) works there.
   static func forOwner(_ type: String, user: UInt32) -> String? {
     forMode(type).map { _ in "uid=\(user)" }
   }

@@ -1,12 +1,12 @@
 package import Glibc
 package import IntermediateDump
 
-/// A file descriptor that closes itself.
+/// A file descriptor that is closed when this value ends.
 package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
   /// For messages.
   package let path: String
-  /// For a file that a `Directory` just created or opened.
+  /// The first status of a file that a `Directory` created or opened.
   package internal(set) var firstStatus: FileStatus?
   private var isKept = false
 
@@ -22,7 +22,7 @@ package struct OpenFile: ~Copyable, Sendable {
     if !isKept { _ = Glibc.close(descriptor) }
   }
 
-  /// Leaves the descriptor open for the rest of the process's life.
+  /// Leaves the descriptor open until the process ends.
   package mutating func keep() { isKept = true }
 
   package func status() throws(CrashReportDatabaseError) -> FileStatus {
@@ -33,7 +33,7 @@ package struct OpenFile: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// Returns when the file's bytes, or the directory's entries, are on disk.
+  /// Waits until the file's bytes, or the directory's entries, are on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     while fsync(descriptor) != 0 {
       // EINVAL: the file system does not synchronize this kind of file.
@@ -44,7 +44,7 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// Appends bytes at the file's position, however many calls that takes.
+  /// Writes bytes at the file's position, with as many calls as that takes.
   package func write(_ bytes: [UInt8]) throws(CrashReportDatabaseError) {
     var offset = 0
     while offset < bytes.count {
@@ -61,7 +61,7 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// The size; a file of more bytes than `limit` is an error.
+  /// The size; throws for a file of more than `limit` bytes.
   private func size(limit: Int) throws(CrashReportDatabaseError) -> Int {
     let size = try status().size
     guard size <= limit else {
@@ -74,7 +74,7 @@ package struct OpenFile: ~Copyable, Sendable {
   ///
   /// - Parameter limit: the most bytes; a longer file is an error.
   package func read(limit: Int) throws(CrashReportDatabaseError) -> [UInt8] {
-    // The byte past the end shows whether the file grows.
+    // One byte more than the size shows whether the file grows.
     let expected = try size(limit: limit) + 1
     var bytes = try read(at: 0, count: expected, piece: expected)
     if bytes.count == expected {
@@ -86,7 +86,7 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// The bytes of a dump: of a small one in memory, of a larger one as they are asked for.
+  /// The bytes of a dump: those of a small dump are read into memory, those of a larger one when they are used.
   ///
   /// - Parameter limit: the most bytes; a longer file is an error.
   package func dumpBytes(limit: Int) throws(CrashReportDatabaseError) -> DumpBytes {
@@ -100,7 +100,7 @@ package struct OpenFile: ~Copyable, Sendable {
 
   /// Reads bytes at an offset, fewer where the file ends.
   ///
-  /// - Parameter size: the most bytes that a call asks for: `count` can be a number of a damaged file.
+  /// - Parameter size: the most bytes that one call requests, because `count` can come from a damaged file.
   package func read(
     at offset: Int64, count: Int, piece size: Int = 256 << 10
   ) throws(CrashReportDatabaseError) -> [UInt8] {
@@ -133,7 +133,7 @@ package struct OpenFile: ~Copyable, Sendable {
 }
 
 extension DumpBytes {
-  /// Throws if a part of the file could not be read: what was made of the rest is not the dump.
+  /// Throws if a part of the file could not be read, because the dump is then incomplete.
   package func checkReads(of path: String) throws(CrashReportDatabaseError) {
     guard readError == 0 else {
       throw CrashReportDatabaseError(systemCall: "reading \(path)", errno: readError)
@@ -188,13 +188,13 @@ package struct FileStatus: Sendable, Equatable {
     return sum.overflow ? .max : sum.partialValue
   }
 
-  /// True if the file was not written to between two looks.
+  /// True if the file was not written since another status was read.
   package func isUnchanged(since other: FileStatus) -> Bool {
     size == other.size && modificationTime == other.modificationTime
   }
 
-  /// True for a file on a file system that has a device of its own, and so is one of this machine, and no
-  /// other's files in disguise as those of overlayfs.
+  /// True for a file on a file system with its own block device: a local one, and not one that shows another file
+  /// system's files, as overlayfs does.
   ///
   /// Source: Linux include/uapi/linux/major.h, UNNAMED_MAJOR.
   package var isOnBlockDevice: Bool { device >> 8 & 0xFFF | device >> 32 & ~0xFFF != 0 }

@@ -3,25 +3,27 @@ internal import IntermediateDump
 
 /// Reads the files of the system (/proc, /sys, /etc) in ordinary code; crash code has `ProcReader`.
 ///
-/// This process's files are read by `/proc/thread-self`: once the first thread has ended, `/proc/self` shows neither
-/// memory nor descriptors nor namespaces. But its start time is that of `/proc/self/stat`.
+/// Files about this process are read from `/proc/thread-self`, because `/proc/self` shows neither memory nor
+/// descriptors nor namespaces once the first thread has ended. Only the start time is read from `/proc/self/stat`.
 ///
-/// Most have no size and are read to their end. Paths are given to the kernel by `withCString`: a conversion to a
-/// pointer copies them twice.
+/// Most of these files show no size and are read to their end. Paths are passed to the kernel by `withCString`,
+/// because a conversion to a pointer copies them twice.
 package enum SystemFile {
   private static let pieceSize = 16384
-  /// Bytes of the first read where one gives all, and those of the first readlink(2): a launch touches fewer pages.
+  /// The sizes of the first read and the first readlink(2).
+  ///
+  /// They are small so that a launch touches fewer pages.
   private static let recordSize = 4000
   private static let targetSize = 256
 
   /// Reads a file.
   ///
   /// - Parameters:
-  ///   - path: of the file.
-  ///   - limit: of the bytes that are returned.
-  ///   - isOneRecord: true where the first read gives all that is wanted, as with files of `/proc`
-  ///     that the kernel makes in one piece.
-  /// - Returns: its bytes; nil if it cannot be read.
+  ///   - path: the path of the file.
+  ///   - limit: the most bytes that are returned.
+  ///   - isOneRecord: true if the first read returns everything that is needed, as for files of `/proc` that the
+  ///     kernel writes in one piece.
+  /// - Returns: the bytes of the file; nil if it cannot be read.
   package static func bytes(
     _ path: String, limit: Int = 1 << 20, isOneRecord: Bool = false
   ) -> [UInt8]? {
@@ -36,7 +38,7 @@ package enum SystemFile {
         return nil
       }
       if contents.isEmpty { contents = next } else { contents += next }
-      // A piece that is not full was the last one.
+      // A read that does not fill the buffer was the last one.
       if next.count < size { break }
       size = pieceSize
     }
@@ -49,7 +51,7 @@ package enum SystemFile {
     return descriptor
   }
 
-  /// Reads until there are as many bytes as a piece has, or no more; nil where that fails.
+  /// Reads `size` bytes, or fewer at the end of the file; nil if a read fails.
   private static func piece(of descriptor: Int32, size: Int, isOneRecord: Bool) -> [UInt8]? {
     var failed = false
     let piece = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -66,17 +68,17 @@ package enum SystemFile {
     return failed ? nil : piece
   }
 
-  /// The same as text.
+  /// The text of a file; nil if it cannot be read.
   package static func text(_ path: String, isOneRecord: Bool = false) -> String? {
     bytes(path, isOneRecord: isOneRecord).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// The integer that is all of a file; nil for any other text.
+  /// The integer of a file that contains nothing else; nil for any other text.
   package static func integer(_ path: String) -> UInt64? {
     bytes(path, isOneRecord: true).flatMap { integer(of: $0) }
   }
 
-  /// The same of the bytes at the start of an open file, wherever its offset is.
+  /// The integer of an open file that contains nothing else, whatever the file offset is.
   package static func integer(_ descriptor: Int32) -> UInt64? {
     var digits: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     return unsafe withUnsafeMutableBytes(of: &digits) { buffer in
@@ -91,7 +93,9 @@ package enum SystemFile {
     numberOfDigits(text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...], radix: 10)
   }
 
-  /// The number after a name at the start of a line of a file that comes in pieces, which is read no further.
+  /// The number after a name at the start of a line.
+  ///
+  /// The file is read piece by piece and only up to that line.
   package static func number(_ name: String, inFile path: String) -> UInt64? {
     let descriptor = descriptor(of: path)
     guard descriptor >= 0 else { return nil }
@@ -101,7 +105,7 @@ package enum SystemFile {
       let piece = piece(of: descriptor, size: recordSize, isOneRecord: true), !piece.isEmpty
     {
       if text.isEmpty { text = piece } else { text += piece }
-      // A line that is not whole may end in the midst of its number.
+      // The last line may be cut in the middle of its number.
       let whole = text[...(text.lastIndex(of: UInt8(ascii: "\n")) ?? 0)]
       if let number = number(name, inBytes: whole) { return number }
     }
@@ -115,7 +119,7 @@ package enum SystemFile {
 
   private static func number(_ name: String, inBytes text: some Sequence<UInt8>) -> UInt64? {
     let name = Array(name.utf8)
-    // Bytes of the name that the line has had; nil in another line.
+    // The bytes of the name that this line has matched; nil if the line does not match.
     var matched: Int? = 0
     var value: UInt64?
     for byte in text {
@@ -155,15 +159,16 @@ package enum SystemFile {
         return max(0, count)
       }
       if count < 0 { SystemRefusals.note(errno) }
-      // One that fills the buffer may be cut.
+      // A target that fills the buffer may be cut.
       if count < size { return count > 0 ? target : nil }
     }
     return nil
   }
 
-  /// The inode of one of this process's namespaces; nil where the kernel has none of the kind.
+  /// The inode of one of this process's namespaces; nil if the kernel does not have that kind.
   ///
-  /// The link says it; following the link would make the inode first, ten times as long.
+  /// Reads it from the text of the link. Following the link takes ten times as long, because the kernel then creates
+  /// the inode first.
   ///
   /// Source: namespaces(7), "pid:[4026531836]".
   static func namespace(_ kind: String) -> UInt64? {
@@ -174,9 +179,10 @@ package enum SystemFile {
     return numberOfDigits(text[(start + 1)..<end], radix: 10)
   }
 
-  /// The path of an open file, without links; nil where `/proc` does not tell.
+  /// The path of an open file, without links; nil if `/proc` does not show it.
   package static func path(of descriptor: Int32) -> String? {
-    // By hand: the standard library's number in a text takes a launch three pages.
+    // Formatted by hand: the standard library's string interpolation of a number touches three more pages in a
+    // launch.
     var digits: [UInt8] = []
     var rest = UInt32(bitPattern: descriptor)
     repeat {

@@ -1,18 +1,18 @@
-/// Decides whether the converter that a claim names may still be at work.
+/// Decides whether the converter that a claim names may still work on the dump.
 package enum ClaimLiveness {
-  /// The time for which a claim is valid whose converter cannot be examined, in nanoseconds.
+  /// The time in nanoseconds for which a claim is valid if its converter cannot be examined.
   package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
   /// Gathers the evidence on a claim's converter, in the order of `LivenessEvidence`.
   ///
-  /// A wrong verdict of death loses no data: two converters then make one report. So one witness, the FIFO, is
-  /// enough.
+  /// If a living converter is judged dead, no data is lost: the database keeps one report of the dump that two
+  /// converters then process. So one witness, the FIFO, is enough.
   ///
   /// - Parameters:
   ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
   ///   - isLocalFileSystem: true if only this machine writes there.
-  ///   - probe: looks at a process of this PID namespace.
-  ///   - witnessProbe: looks at the claim's witness.
+  ///   - probe: examines a process of this PID namespace.
+  ///   - witnessProbe: examines the FIFO that the claim names.
   package static func verdict(
     processID: UInt32, startTime: UInt64, place: UInt32, witness: PendingDumpName.Witness? = nil,
     host: HostIdentity, age: Int64, isLocalFileSystem: Bool = false,
@@ -33,12 +33,12 @@ package enum ClaimLiveness {
     if let witness {
       let found = witnessProbe(witness.number)
       evidence.fifo = found == .missing ? .noReader : found
-      // A converter maps no record.
+      // A converter has no run record to map, so its FIFO decides alone.
       evidence.lease = .granted
     }
     let verdict = evidence.verdict
-    // An exception to the order: an earlier conversion of this process made the claim, and ended without giving
-    // the dump back. The process lives, but that conversion's FIFO is closed.
+    // This is an exception to the order: an earlier conversion of this process made the claim and ended without
+    // giving the dump back. The process lives, but that conversion has closed its FIFO.
     if !verdict.isDead, evidence.place == .here, processID == host.processID,
       evidence.fifo == .noReader
     {

@@ -2,17 +2,19 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// A FIFO whose read end a converter holds open while it has claims: without a reader, or removed, it
-/// shows in any PID namespace that the claims are void.
+/// A FIFO whose read end a converter holds open while it has claims.
 ///
-/// A program may close it while it converts (close_range). Then another converter takes the dump too,
-/// and both make one report of it; so it is enough here, but not for the owner of a locked file.
+/// If the FIFO has no reader or is removed, processes of any PID namespace know that the claims are void.
+///
+/// A program may close the FIFO while it converts, for example by close_range. Then another converter takes the dump
+/// too, and the database keeps one report of the two. So the FIFO is enough evidence for a claim, but not for the
+/// owner of a locked file.
 package final class ClaimWitness {
-  /// Before the `@` of its name.
+  /// The part of its name before the `@`.
   static let identifier = "converter"
 
   private var number: UInt64?
-  /// A copy of the directory's descriptor, and the read end of the FIFO; -1 until the FIFO is made.
+  /// A copy of the directory's descriptor, and the read end of the FIFO; -1 until the FIFO is created.
   private var directoryDescriptor: Int32 = -1
   private var descriptor: Int32 = -1
 
@@ -25,9 +27,9 @@ package final class ClaimWitness {
     close(descriptor)
   }
 
-  /// The FIFO and the calling thread for the names of claims; nil where none can be made.
+  /// The FIFO and the calling thread, for the names of claims; nil if no FIFO can be created.
   ///
-  /// The first call makes the FIFO.
+  /// The first call creates the FIFO.
   ///
   /// - Parameter directory: the descriptor of the pending directory.
   package func witness(in directory: Int32, host: HostIdentity) -> PendingDumpName.Witness? {
@@ -38,15 +40,15 @@ package final class ClaimWitness {
   }
 
   private func make(in directory: Int32) {
-    // Another converter that looks after mkfifoat and before openat sees no reader, and removes the FIFO.
-    // Then a new name is tried.
+    // Another converter may find no reader between mkfifoat and openat, and remove the FIFO. Then a new name is
+    // tried.
     for _ in 0..<8 {
       let candidate = UInt64.random(in: 1 ... .max)
       number = candidate
       let name = Self.name(candidate)
       guard unsafe mkfifoat(directory, name, 0o600) == 0 else {
         if errno == EEXIST { continue }
-        // A file system without FIFOs may leave another file in its place.
+        // A file system without FIFOs may create a file of another kind.
         unsafe unlinkat(directory, name, 0)
         return
       }
@@ -71,20 +73,22 @@ package final class ClaimWitness {
     }
   }
 
-  /// Looks at the witness of a claim.
+  /// Examines the FIFO that a claim names.
   package static func probe(_ number: UInt64, in directory: Int32) -> FIFOProbe {
     FIFOProbe.look(at: name(number), in: directory)
   }
 
-  /// True for the name of a converter's FIFO that has no reader, or is removed already.
-  package static func isLeft(_ name: PendingDumpName, in directory: Int32) -> Bool {
+  /// True for the name of a converter's FIFO that has no reader or has been removed.
+  package static func isAbandoned(_ name: PendingDumpName, in directory: Int32) -> Bool {
     guard name.role == .fifo, name.identifier == identifier,
       name.reportID.bytes.suffix(8) == Self.tail[...]
     else { return false }
     return [.noReader, .missing].contains(FIFOProbe.look(at: name.description, in: directory))
   }
 
-  /// The last eight bytes of the UUID in each witness's name; a random report ID has them once in 2^62.
+  /// The last eight bytes of the UUID in the name of each converter's FIFO.
+  ///
+  /// One random report ID in 2^62 ends with these bytes.
   private static let tail: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, 0]
 
   private static func name(_ number: UInt64) -> String {

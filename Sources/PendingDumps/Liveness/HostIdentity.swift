@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The boot and the namespaces of this process, and its identity there.
+/// The boot and the namespaces of this process, and its process ID and start time there.
 package struct HostIdentity: Sendable, Equatable {
   /// `/proc/sys/kernel/random/boot_id`.
   package var bootID: String?
@@ -9,11 +9,12 @@ package struct HostIdentity: Sendable, Equatable {
   /// The inode of `/proc/self/ns/time`, which shifts the start times that this process reads; nil in
   /// kernels before 5.6.
   package var timeNamespace: UInt64?
-  /// True if `/proc` shows the processes of this PID namespace: a namespace can be entered without a
-  /// mount of its own.
+  /// True if `/proc` shows the processes of this PID namespace.
+  ///
+  /// A process can enter a namespace without mounting that namespace's `/proc`.
   package var isProcOurs: Bool
   package var processID: UInt32
-  /// Nil where `/proc` does not say.
+  /// Nil if `/proc` does not show it.
   package var startTime: UInt64?
 
   package init(
@@ -28,9 +29,9 @@ package struct HostIdentity: Sendable, Equatable {
     self.timeNamespace = timeNamespace
   }
 
-  /// Asks the system; not kept, because a fork changes the answer.
+  /// Reads them from the system; they are not cached, because a fork changes them.
   ///
-  /// - Parameter statistics: the calling process's.
+  /// - Parameter statistics: the statistics of the calling process.
   package static func current(
     _ statistics: ProcessStatistics? = ProcessStatistics.current()
   ) -> HostIdentity {
@@ -43,7 +44,7 @@ package struct HostIdentity: Sendable, Equatable {
       timeNamespace: SystemFile.namespace("time"))
   }
 
-  /// The ID of this boot; nil where `/proc` does not say.
+  /// The ID of this boot; nil if `/proc` does not show it.
   package static func currentBootID() -> String? {
     let text = SystemFile.bytes("/proc/sys/kernel/random/boot_id", isOneRecord: true)
       .map(bootID(of:))
@@ -55,7 +56,7 @@ package struct HostIdentity: Sendable, Equatable {
     String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
   }
 
-  /// The inode of the first time namespace: its clocks are those of the machine.
+  /// The inode of the first time namespace, whose clocks are the machine's.
   ///
   /// Source: Linux include/uapi/linux/nsfs.h, TIME_NS_INIT_INO.
   package static let firstTimeNamespace: UInt64 = 0xEFFF_FFFA
@@ -63,8 +64,8 @@ package struct HostIdentity: Sendable, Equatable {
   /// A digest of boot and namespaces, in which process ID and start time are valid, for the names of
   /// claims; 0 if these are not known.
   ///
-  /// 32-bit FNV-1a. With two places of one digest, one in 4 billion, the process of a claim seems dead;
-  /// the database still makes one report of the dump.
+  /// 32-bit FNV-1a. If two places have the same digest, which is one case in 4 billion, the process of a claim can
+  /// seem dead; the database still keeps one report of the dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")

@@ -1,23 +1,21 @@
-/// The evidence on whether the process that a file names lives: the owner of a locked file, or the
-/// converter of a claim.
+/// The evidence on whether a process lives: the owner of a locked file, or the converter that a claim names.
 ///
-/// `verdict` has the one order in which it counts, for converter, bound and tool:
+/// `verdict` applies these rules in this order, for the converter, `PendingDumpBound` and the `postmortem` command:
 ///
-/// 1. The asking process shares its boot and PID namespace, and no process has its ID, or a zombie has: dead.
-///    This comes before the FIFO, because a child may hold that.
-/// 2. The FIFO has a reader, or a process maps the run record: alive. This comes before the start time,
-///    because a restored process has another one, and a mount can hide the real boot ID.
-/// 3. The asking process shares its boot and PID namespace: dead if the start time or the start of the stack
-///    differs, alive if what can be compared is equal.
-/// 4. The boot is the same, the FIFO is there without a reader, and no process maps the record, which the
-///    owner does: dead. Both are needed: a program may close the FIFO, and an overlay hides the mapping.
+/// 1. The asking process has the same boot and PID namespace, and no process, or only a zombie, has the ID: dead.
+///    This comes before the FIFO, because a child of the dead process may hold the FIFO.
+/// 2. The FIFO has a reader, or a process maps the run record: alive. This comes before the start time, because a
+///    process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
+/// 3. The asking process has the same boot and PID namespace: dead if the start time or the start of the stack
+///    differs, alive if both are equal, or the one that can be read is.
+/// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner did:
+///    dead. Both are needed, because a program may close the FIFO, and overlayfs hides the mapping.
 /// 5. Another boot: dead on a file system that no other machine writes to.
 /// 6. Age.
 ///
-/// Evidence that cannot be read answers nothing, and the next rule is asked. Where two rules conflict, the
-/// earlier one wins.
+/// A rule whose evidence cannot be read is skipped. If two rules conflict, the earlier one decides.
 package struct LivenessEvidence: Sendable {
-  /// The process's place, as far as it can be compared with this one.
+  /// The boot and PID namespace of the process, compared with those of the asking process.
   package enum Place: Sendable, Equatable {
     /// The same boot and PID namespace.
     case here
@@ -34,20 +32,20 @@ package struct LivenessEvidence: Sendable {
   package var subject: Subject
   package var processID: UInt32
   package var place: Place
-  /// The evidence of the process ID; only used in its own PID namespace and boot.
+  /// The process that has the ID now; only used in the same PID namespace and boot.
   package var process: ProcessProbe
-  /// Nil where it is not known, or of another time namespace.
+  /// Nil if it is not known, or belongs to another time namespace.
   package var startTime: UInt64?
-  /// Nil where it is not known.
+  /// Nil if it is not known.
   package var stackStart: UInt64?
   package var fifo: FIFOProbe
-  /// On the run record that its owner maps; `.unknown` where it does not, or cannot show it.
+  /// The lease on the owner's run record; `.unknown` if the owner does not map the record.
   package var lease: RecordLease
   /// True if only this machine writes to the file system.
   package var isLocalFileSystem: Bool
-  /// Nanoseconds since the file was last written to.
+  /// Nanoseconds since the file was last written.
   package var age: Int64
-  /// Nanoseconds after which the age decides.
+  /// Nanoseconds after which the process is judged dead by age.
   package var ageLimit: Int64
 
   package init(
@@ -81,7 +79,7 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// No process of the ID, or one that has ended.
+  /// No process has the ID, or the process has ended.
   private var absence: OwnerVerdict? {
     guard place == .here else { return nil }
     switch process {
@@ -91,8 +89,9 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// A process of this kernel that holds the FIFO or maps the record: on any file system, and whatever the
-  /// boot ID says.
+  /// A process of this kernel holds the FIFO or maps the record.
+  ///
+  /// This counts on any file system and whatever the boot ID says.
   private var witness: OwnerVerdict? {
     if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
     if lease == .refused { return .alive("somebody maps the run record of \(title)") }
@@ -134,7 +133,7 @@ package struct LivenessEvidence: Sendable {
 
 /// The state of a file's owner, and the evidence.
 package enum OwnerVerdict: Sendable, Equatable {
-  /// With the nanoseconds after which it is taken for dead; nil for never.
+  /// With the nanoseconds after which the process is judged dead; nil for never.
   case alive(String, still: Int64? = nil)
   case dead(String)
 

@@ -1,17 +1,19 @@
-/// Tells file systems of this machine alone from those that other machines may write to.
+/// Distinguishes file systems that only this machine writes to from those that other machines may write to.
 package enum LocalFileSystem {
-  /// The local ones: one that is not known counts as shared, which only costs time.
+  /// The local ones.
+  ///
+  /// An unknown file system counts as shared, which only delays the conversion of some dumps.
   private static let types: Set<String> = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "jfs", "tmpfs", "ramfs",
     "rootfs", "overlay", "ecryptfs",
   ]
 
-  /// True if a directory lies on such a file system; false where `/proc` does not tell.
+  /// True if a directory is on a local file system; false if `/proc` does not show its type.
   package static func contains(descriptor: Int32) -> Bool {
     type(of: descriptor).map(types.contains) ?? false
   }
 
-  /// The name of an open file's file system, as mount(8) takes it; nil where `/proc` does not tell.
+  /// The type of an open file's file system, as mount(8) takes it; nil if `/proc` does not show it.
   static func type(of descriptor: Int32) -> String? {
     guard let information = SystemFile.bytes("/proc/thread-self/fdinfo/\(descriptor)"),
       let mounts = SystemFile.bytes("/proc/thread-self/mountinfo", limit: 4 << 20)
@@ -19,8 +21,8 @@ package enum LocalFileSystem {
     return fileSystemType(fdinfo: information, mountinfo: mounts)
   }
 
-  /// The type of the mount that an open file is on, by the mount's ID: device numbers do not tell
-  /// on Btrfs.
+  /// The type of the mount that an open file is on, found by the mount's ID, because device numbers do not identify a
+  /// Btrfs mount.
   ///
   /// Source: proc_pid_fdinfo(5), `mnt_id`; proc_pid_mountinfo(5), fields 1 and 9.
   static func fileSystemType(fdinfo: [UInt8], mountinfo: [UInt8]) -> String? {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// The fields of `/proc/<pid>/stat` that tell one process from the next of the same ID.
+/// The fields of `/proc/<pid>/stat` that distinguish a process from a later process with the same ID.
 ///
 /// Source: proc_pid_stat(5), fields 3, 20, 22, 28 and 52; of the calling process 1, 7, 24, 48 and 49 too.
 package struct ProcessStatistics: Sendable, Equatable {
@@ -9,15 +9,15 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var threadCount: Int64
   /// Clock ticks after boot.
   package var startTime: UInt64
-  /// The start of the main stack, another one after exec; 0 where the kernel does not tell.
+  /// The start of the main stack, which changes at exec; 0 if the kernel does not show it.
   package var stackStart: UInt64
-  /// The wait status of a process that its parent has not waited for yet; 0 also where the kernel keeps it
-  /// from this user.
+  /// The wait status of a process that its parent has not waited for yet; 0 also if the kernel hides it from this
+  /// user.
   package var waitStatus: Int32?
-  /// Facts that a process asks of itself.
+  /// Facts that are only used for the calling process.
   package var own = Own()
 
-  /// What else the line tells a process of itself; 0 for what the kernel does not tell.
+  /// More fields, which are only used for the calling process; 0 for those that the kernel does not show.
   package struct Own: Sendable, Equatable {
     /// In the PID namespace of `/proc`.
     package var processID: UInt32 = 0
@@ -39,7 +39,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     self.stackStart = stackStart
   }
 
-  /// Reads the file's text; nil if it has another form.
+  /// Parses the file's text; nil if it has another format.
   package init?(statText text: [UInt8]) {
     // Field 2, the name, may hold blanks and parentheses; no later field does.
     guard let nameEnd = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
@@ -79,7 +79,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     self.own = own
   }
 
-  /// Those of the calling process; nil without `/proc`.
+  /// The statistics of the calling process; nil without `/proc`.
   package static func current() -> ProcessStatistics? {
     var found = read("/proc/self")
     if found?.stackStart == 0 {
@@ -88,7 +88,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     return found
   }
 
-  /// Those of a process or thread by its directory in `/proc`.
+  /// Reads the statistics of a process or thread from its directory in `/proc`.
   fileprivate static func read(_ directory: String) -> ProcessStatistics? {
     SystemFile.bytes(directory + "/stat", isOneRecord: true)
       .flatMap(ProcessStatistics.init(statText:))
@@ -111,15 +111,15 @@ package struct ProcessStatistics: Sendable, Equatable {
   }
 }
 
-/// The process of an ID, as far as it can be seen.
+/// The process that has an ID, as far as `/proc` shows it.
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
-  /// One has, but `/proc` does not show it.
+  /// A process has this ID, but `/proc` does not show it.
   case unreadable
   case found(ProcessStatistics)
 
-  /// Looks at a process of this PID namespace.
+  /// Examines a process of this PID namespace.
   package static func look(at processID: UInt32) -> ProcessProbe {
     guard let processID = pid_t(exactly: processID), processID > 0 else { return .unreadable }
     if var statistics = ProcessStatistics.read("/proc/\(processID)") {
@@ -133,8 +133,8 @@ package enum ProcessProbe: Sendable, Equatable {
     return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 
-  /// The directory in `/proc` that shows a process's descriptors, memory and namespaces: its own, or a
-  /// living thread's once the first one has ended.
+  /// The directory in `/proc` that shows a process's descriptors, memory and namespaces: the process's, or a living
+  /// thread's if the first thread has ended.
   package static func directory(of processID: Int32) -> String {
     livingThread(of: processID, ProcessStatistics.read("/proc/\(processID)"))
   }

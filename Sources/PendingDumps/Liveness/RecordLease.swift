@@ -3,9 +3,9 @@ internal import Glibc
 
 /// Asks the kernel whether any process has a run record open for writing, or mapped for writing.
 ///
-/// A mapping counts after its descriptor is closed too.
-/// The question is a read lease, which is given back at once: the kernel refuses it while the file has a writer.
-/// It cannot disturb a live owner, because it is never granted then.
+/// A mapping counts after its descriptor is closed too. It requests a read lease, which the kernel refuses while the
+/// file has a writer, and releases it at once. This cannot disturb a live owner, for whose record a lease is never
+/// granted.
 ///
 /// Ordinary code. Source: fcntl(2), F_SETLEASE.
 package enum RecordLease: Sendable, Equatable {
@@ -13,29 +13,29 @@ package enum RecordLease: Sendable, Equatable {
   case refused
   /// No process does.
   case granted
-  /// The kernel does not tell: no such file, a file system without leases or whose server grants
-  /// them, another user's file.
+  /// Not known: the file does not exist or belongs to another user, the file system has no leases, or a server grants
+  /// them.
   case unknown
 
   // From <fcntl.h>, under _GNU_SOURCE.
   private static let setSignal: Int32 = 10  // F_SETSIG
   private static let setLease: Int32 = 1024  // F_SETLEASE
 
-  /// Asks.
+  /// Requests a lease and releases it.
   ///
   /// - Parameters:
-  ///   - name: of a regular file; anything else is unknown.
+  ///   - name: the name of a regular file; the result is `unknown` for any other file.
   ///   - directory: the descriptor of its directory, or AT_FDCWD for a path.
   package static func probe(_ name: String, in directory: Int32) -> RecordLease {
     let descriptor = unsafe openat(
       directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return .unknown }
-    // Closing it gives the lease back, too.
+    // Closing the descriptor releases the lease too.
     defer { close(descriptor) }
-    // On anything but a regular file the kernel grants none: EINVAL.
+    // The kernel refuses a lease on anything but a regular file with EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }
-    // Should somebody open the file for writing meanwhile: SIGURG is ignored by default, and SIGIO
-    // ends a process.
+    // If a process opens the file for writing meanwhile, the kernel sends this signal: SIGURG is ignored by default,
+    // but SIGIO, which it would send otherwise, ends a process.
     guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
     if fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 {
       _ = fcntl(descriptor, setLease, Int32(F_UNLCK))

@@ -1,12 +1,12 @@
 extension RunRecord {
-  /// True if its process ID means the same process here.
+  /// True if its process ID means the same process in this boot and PID namespace.
   package func isOfSamePlace(_ host: HostIdentity) -> Bool {
     host.isProcOurs && bootID == host.bootID && processNamespace != nil
       && processNamespace == host.processNamespace
   }
 
-  /// True if start times that the owner has read and those that are read here can be compared: the
-  /// kernel shifts them by the reader's time namespace.
+  /// True if the owner's start time can be compared with start times that this process reads: the kernel shifts start
+  /// times by the reader's time namespace.
   ///
   /// Source: time_namespaces(7); Linux fs/proc/array.c, do_task_stat.
   package func isOfSameTime(_ host: HostIdentity) -> Bool {
@@ -16,12 +16,12 @@ extension RunRecord {
   /// Gathers the evidence on whether the owner lives.
   ///
   /// - Parameters:
-  ///   - record: nil where there is none or it is damaged.
-  ///   - name: of the locked file, or any other beside it.
+  ///   - record: nil if there is none or it is damaged.
+  ///   - name: the name of the locked file, or of any other file of the same owner.
   ///   - directory: the descriptor of their directory.
   ///   - isLocalFileSystem: true if only this machine writes there.
   ///   - age: nanoseconds since the locked file or its run record was last written to.
-  ///   - isOwnIdentifier: true for the files of the program that asks.
+  ///   - isOwnIdentifier: true if the file belongs to the asking program.
   package static func evidence(
     _ record: RunRecord?, of name: PendingDumpName, in directory: Int32, host: HostIdentity,
     isLocalFileSystem: Bool, age: Int64, isOwnIdentifier: Bool
@@ -36,7 +36,7 @@ extension RunRecord {
       if record.startTime != 0, record.isOfSameTime(host) { evidence.startTime = record.startTime }
       if record.stackStart != 0 { evidence.stackStart = record.stackStart }
     }
-    // It decides alone, and a start looks at many.
+    // This decides alone, so further system calls are saved: a start may examine many files.
     if evidence.process == .missing { return evidence }
     evidence.fifo = FIFOProbe.look(at: name.with(role: .fifo).description, in: directory)
     if record?.isMapped == true {
@@ -49,8 +49,8 @@ extension RunRecord {
   private func place(
     _ host: HostIdentity, isLocalFileSystem: Bool
   ) -> LivenessEvidence.Place {
-    // An owner without /proc does not know its boot. If only this machine writes to the file
-    // system, its witnesses are of here, and of an earlier boot none is left.
+    // An owner without /proc does not know its boot. If only this machine writes to the file system, the owner ran on
+    // this machine, and if it ran before the last boot it has no witness any more.
     if bootID.isEmpty { return isLocalFileSystem && host.bootID != nil ? .sameBoot : .unknown }
     if isOfSamePlace(host) { return .here }
     return host.bootID.map { $0 == bootID ? .sameBoot : .otherBoot } ?? .unknown
@@ -59,7 +59,7 @@ extension RunRecord {
 
 extension LivenessEvidence {
   private static let hour: Int64 = 3_600_000_000_000
-  /// For files of the asking program, and for others.
+  /// The age limits for files of the asking program and for other files.
   static let ownAgeLimit = 24 &* hour
   static let foreignAgeLimit = 60 &* 24 &* hour
 }

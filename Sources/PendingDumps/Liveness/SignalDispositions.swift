@@ -1,23 +1,23 @@
 internal import IntermediateDump
 
-/// What the process has set for its signals, by one read in place of one for each signal.
+/// The process's signal dispositions, from one read instead of a system call for each signal.
 ///
 /// Source: proc_pid_status(5), SigIgn, SigCgt and SigBlk.
 package struct SignalDispositions: Sendable, Equatable {
-  /// Bit n - 1 stands for signal n.
+  /// Bit n - 1 is signal n.
   package let ignored: UInt64
-  /// Those with a handler.
+  /// The signals with a handler.
   package let caught: UInt64
-  /// Those that the calling thread blocks; nil where `/proc` does not tell.
+  /// Those that the calling thread blocks; nil if `/proc` does not show it.
   package let blocked: UInt64?
 
-  /// The calling process's; nil where `/proc` does not tell.
+  /// The dispositions of the calling process; nil if `/proc` does not show them.
   package static func current() -> SignalDispositions? {
     SystemFile.bytes("/proc/thread-self/status", isOneRecord: true)
       .flatMap(SignalDispositions.init(statusText:))
   }
 
-  /// Reads the file's text; nil if it does not tell what is ignored and what has a handler.
+  /// Parses the file's text; nil if it lacks the ignored signals or those with a handler.
   package init?(statusText text: [UInt8]) {
     guard let ignored = Self.mask("SigIgn:", in: text), let caught = Self.mask("SigCgt:", in: text)
     else { return nil }

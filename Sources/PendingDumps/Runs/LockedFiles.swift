@@ -1,19 +1,21 @@
 internal import Glibc
 
-/// Finds the program's own files on which this process holds kernel locks; not the dumps named `.locked`.
+/// Finds the program's own files on which this process holds kernel locks; this does not mean dumps with the suffix
+/// `.locked`.
 ///
-/// A report on a killed run shows them: a process that waited for one of them may have killed this one.
+/// A report on a killed run shows these files, because a process that waited for one of the locks may have killed
+/// this one.
 ///
-/// Asks each descriptor. `/proc/locks` would tell all at once, but the kernel lets no process of the
-/// machine lock or unlock a file while it makes that text, and first waits milliseconds for those that do.
+/// Reads `fdinfo` of each descriptor. `/proc/locks` has all locks in one file, but while the kernel writes that text
+/// no process on the machine can lock or unlock a file, and the kernel first waits milliseconds for those that do.
 ///
 /// Ordinary code. Source: proc_pid_fdinfo(5); Linux fs/locks.c, `locks_start`.
 package enum LockedFiles {
-  /// Descriptors that are looked at, and paths that are kept, at most.
+  /// The most descriptors that are examined, and the most paths that are returned.
   static let descriptorLimit = 256
   static let pathLimit = 8
 
-  /// Paths; what cannot be found out is left out.
+  /// The paths of the locked files, except those that cannot be found.
   package static func current() -> [String] {
     var paths: [String] = []
     for descriptor in 0..<Int32(clamping: descriptorLimit) {

@@ -1,21 +1,21 @@
 internal import Glibc
 
-/// Reads the kernel's texts on cgroups.
+/// Parses the kernel's text files about cgroups.
 ///
 /// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst and
 /// cgroup-v1/memory.rst.
 package enum CgroupText {
   package static let root = "/sys/fs/cgroup"
 
-  /// A process's paths in the hierarchies that matter here; nil where it is in none.
+  /// A process's paths in the cgroup hierarchies that are used here; nil for a hierarchy that it is not in.
   package struct Paths {
-    /// That of version 2.
+    /// The path in version 2.
     package var unified: String?
-    /// Those of version 1, which has a controller or else version 2 does.
+    /// The paths of two controllers in version 1; nil if version 2 has the controller.
     package var memory: String?
     package var tasks: String?
 
-    /// The memory cgroup's.
+    /// The path of the memory cgroup.
     package var ofMemory: String? {
       (memory ?? unified).map { $0.utf8.count > 1024 ? String($0.prefix(1024)) : $0 }
     }
@@ -40,15 +40,15 @@ package enum CgroupText {
   }
 }
 
-/// This process's memory cgroup, with the files open that the handler needs anyway.
+/// This process's memory cgroup, with the two files that the handler keeps open.
 package struct MemoryCgroupFiles {
   /// The cgroup's path; nil if there is none.
   package let path: String?
   /// The directory of its files; nil if they cannot be opened.
   package let directory: String?
-  /// True if they are version 2's.
+  /// True if the files are those of version 2.
   package let isUnified: Bool
-  /// Descriptors of the bytes in use and of their limit; -1 for none.
+  /// Descriptors of the files with the bytes in use and with their limit; -1 if there is none.
   package let used: Int32
   package let limit: Int32
   /// The limit when the files were opened; nil for none.
@@ -65,26 +65,26 @@ package struct MemoryCgroupFiles {
     limitAtOpening = Self.limit(in: limit)
   }
 
-  /// The number in a file; nil for no limit, which version 1 says with the largest number of pages.
+  /// The number in a file; nil for no limit, which version 1 expresses by the largest number of pages.
   fileprivate static func limit(in file: Int32) -> UInt64? {
     SystemFile.integer(file).flatMap { $0 >= 1 << 62 ? nil : $0 }
   }
 }
 
-/// The numbers of this process's memory cgroup that tell of a kill when memory runs out.
+/// The numbers of this process's memory cgroup that show whether the kernel killed a process when memory ran out.
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst, memory.events;
 /// Documentation/admin-guide/cgroup-v1/memory.rst, memory.oom_control.
 package struct MemoryCgroup {
   let path: String?
-  /// Processes of the cgroup that the kernel killed.
+  /// The number of processes of the cgroup that the kernel killed when memory ran out.
   var kills: UInt64?
   var processCount: UInt64?
   var used: UInt64?
   /// Nil for none.
   var limit: UInt64?
 
-  /// Reads that of the calling process.
+  /// Reads the numbers for the calling process.
   ///
   /// - Parameter isNew: true right after the files were opened.
   init(_ files: MemoryCgroupFiles, isNew: Bool) {
@@ -94,7 +94,7 @@ package struct MemoryCgroup {
     kills = SystemFile.number(
       "oom_kill", in: SystemFile.text("\(directory)/\(events)", isOneRecord: true))
     limit = isNew ? files.limitAtOpening : MemoryCgroupFiles.limit(in: files.limit)
-    // Nobody asks for the rest where there is no limit.
+    // The rest is not used if there is no limit.
     guard limit != nil else { return }
     used = SystemFile.integer(files.used)
     processCount = SystemFile.bytes("\(directory)/cgroup.procs").map { bytes in
@@ -102,12 +102,13 @@ package struct MemoryCgroup {
     }
   }
 
-  /// Processes of any memory cgroup that the kernel killed; nil if it is not there any more.
+  /// The number of processes of any memory cgroup that the kernel killed when memory ran out; nil if the cgroup no
+  /// longer exists.
   package static func kills(of path: String) -> UInt64? {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]
-    // In a container the caller's own path may be the host's while the mount shows only that cgroup, at
-    // its root; for another cgroup the root would answer with the numbers of all.
+    // In a container the caller's path may be the host's, while the mount shows only that cgroup, at its root. For
+    // another cgroup the root would have the numbers of all cgroups.
     if let own = SystemFile.text("/proc/self/cgroup"), CgroupText.paths(in: own).ofMemory == path {
       directories += [root, "\(root)/memory"]
     }

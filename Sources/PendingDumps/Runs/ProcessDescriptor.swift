@@ -2,12 +2,12 @@ internal import CSignalSafe
 internal import Glibc
 package import IntermediateDump
 
-/// A process by a descriptor, which never stands for a later process of the same ID.
+/// A process referred to by a pidfd, which never refers to a later process with the same ID.
 package struct ProcessDescriptor: ~Copyable {
   private let descriptor: Int32
   private let processID: Int32
 
-  /// Opens it.
+  /// Opens a pidfd of a process.
   ///
   /// - Throws: `SystemError`: ESRCH without such a process, ENOSYS before Linux 5.3.
   package init(_ processID: Int32) throws(SystemError) {
@@ -19,9 +19,12 @@ package struct ProcessDescriptor: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Queues a request with a signal for one thread, which ends a process that has no handler for it.
+  /// Queues a signal with a request for one thread.
   ///
-  /// Not for the process: the kernel may give that to a thread that waits in sigwait(3).
+  /// The signal ends a process that has no handler for it.
+  ///
+  /// Queued for a thread because the kernel may deliver a signal for the process to a thread that waits in
+  /// sigwait(3).
   ///
   /// - Throws: `SystemError`: EPERM for another user's process, ESRCH once it or the thread has ended.
   package borrowing func queue(

@@ -1,12 +1,13 @@
 internal import Glibc
 package import IntermediateDump
 
-/// The state of a process and its machine at one moment: at its launch, or its last heartbeat.
+/// The state of a process and its machine at launch or at the last heartbeat.
 ///
-/// Everything but the time may be missing.
+/// Every property except the time may be missing.
 package struct RunEvidence: Sendable {
-  /// Bytes of a heartbeat in a run record; a longer one leaves out breadcrumbs first, then paths of locks, then
-  /// the cgroup.
+  /// The size of a heartbeat in a run record, in bytes.
+  ///
+  /// A heartbeat that would be longer leaves out breadcrumbs first, then paths of locked files, then the cgroup.
   package static let heartbeatSize = 2048
   /// The offset of the heartbeat in a run record: after the notes and its own property header.
   package static let heartbeatOffset = RunNotePlace.offset &+ Int64(RunNotePlace.size + 7)
@@ -15,22 +16,22 @@ package struct RunEvidence: Sendable {
   package var time: Int64
   /// Nanoseconds since boot, time asleep included.
   package var uptime: UInt64?
-  /// Processes that the kernel killed because memory ran out since boot, on the whole machine.
+  /// The number of processes on the machine that the kernel has killed since boot because memory ran out.
   package var machineKills: UInt64?
-  /// The same of the process's memory cgroup, and the number of its processes.
+  /// The number of such kills in the process's memory cgroup, and the number of processes in that cgroup.
   package var groupKills: UInt64?
   package var groupProcesses: UInt64?
   package var cgroup: String?
-  /// Bytes of the cgroup; the limit is nil where there is none.
+  /// The memory of the cgroup in bytes; the limit is nil if there is none.
   package var memoryUsed: UInt64?
   package var memoryLimit: UInt64?
-  /// Bytes of the process itself, of the machine, and of what is left there.
+  /// The memory in bytes of the process, of the machine, and what is available on the machine.
   package var residentMemory: UInt64?
   package var machineMemory: UInt64?
   package var availableMemory: UInt64?
   /// Paths of the program's files on which the process held kernel locks.
   package var lockedFiles: [String] = []
-  /// The dump of a hang that lasted at that moment.
+  /// The dump of a hang that had not ended at that moment.
   package var hangReport: ReportID?
   /// The last breadcrumbs, oldest first; in heartbeats only.
   package var breadcrumbs: [Breadcrumb] = []
@@ -53,12 +54,13 @@ package struct RunEvidence: Sendable {
 
   package init(time: Int64) { self.time = time }
 
-  /// Reads the state of the calling process now, except for the files that it has locked, which only a
-  /// heartbeat is asked for.
+  /// Reads the current state of the calling process.
+  ///
+  /// Leaves out the locked files, which only a heartbeat has.
   ///
   /// - Parameters:
-  ///   - isLaunch: true right after the cgroup's files were opened.
-  ///   - statistics: of the calling process.
+  ///   - isLaunch: true if the cgroup's files have just been opened.
+  ///   - statistics: the statistics of the calling process.
   package static func current(
     _ cgroup: MemoryCgroupFiles, isLaunch: Bool = false,
     _ statistics: ProcessStatistics? = .current()
@@ -78,15 +80,18 @@ package struct RunEvidence: Sendable {
     return evidence
   }
 
-  /// Adds the state of the machine's memory, which tells more the later it is read: of a heartbeat.
+  /// Adds the state of the machine's memory.
+  ///
+  /// Only heartbeats have it, because it is more useful the later it is read.
   package mutating func readMachineMemory() {
     let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
     machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
     availableMemory = SystemFile.number("MemAvailable:", in: memory).map { $0 << 10 }
   }
 
-  /// Writes it as a map, field by field: making the converter's `mapFields` takes 0.1 ms, which each launch
-  /// would pay.
+  /// Writes the evidence as a map, field by field.
+  ///
+  /// The converter's `mapFields` would add 0.1 ms to each launch.
   package func encode(to writer: inout IntermediateDumpWriter) {
     func write(_ key: IntermediateDumpKey, _ value: UInt64?) {
       if let value { writer.unsigned(key, value) }
@@ -123,7 +128,7 @@ package struct RunEvidence: Sendable {
     writer.end()
   }
 
-  /// A heartbeat as it lies in a run record: its size (4 bytes), a document of its own, zeros.
+  /// The bytes of a heartbeat in a run record: its size (4 bytes), a separate document, and zeros.
   package func heartbeatBytes() -> [UInt8]? {
     var evidence = self
     while true {

@@ -2,8 +2,8 @@ package import IntermediateDump
 
 /// The notes of a process about its own end, in the first bytes of its run record: at `RunNotePlace`.
 ///
-/// They lie at a fixed place. A process that calls `_exit`, or that a signal is about to end,
-/// writes a note by one system call.
+/// The notes are at a fixed offset. A process that calls `_exit`, or that a signal is about to end, writes a note by
+/// one system call.
 ///
 /// Layout, little-endian: end (4 bytes), padding (4), signal (4), reaction (4), time (8), padding (8).
 package struct RunNotes: Sendable {

@@ -1,43 +1,45 @@
 internal import CSignalSafe
 package import IntermediateDump
 
-/// The owner of a locked file, as it wrote itself down at launch.
+/// The owner of a locked file, as it described itself at launch.
 ///
-/// The next start compares it with the processes that live then.
+/// The next start compares the record with the processes that exist then.
 package struct RunRecord: Sendable {
-  /// A run record is a few hundred bytes; a longer file is something else.
+  /// The most bytes that are read.
+  ///
+  /// A run record has a few thousand bytes at most; a longer file is something else.
   package static let maximumSize = 64 << 10
 
   package var processID: UInt32
-  /// Clock ticks after boot; 0 where it was not known.
+  /// Clock ticks after boot; 0 if it was not known.
   package var startTime: UInt64
-  /// The start of the initial stack, another one after exec; 0 where it was not known.
+  /// The start of the initial stack, which changes at exec; 0 if it was not known.
   package var stackStart: UInt64
-  /// Empty where it was not known.
+  /// Empty if it was not known.
   package var bootID: String
   /// The inode of the PID namespace: process IDs of different namespaces cannot be compared.
   ///
-  /// Nil where it was not known.
+  /// Nil if it was not known.
   package var processNamespace: UInt64?
   /// The inode of the time namespace: start times of different ones cannot be compared.
   ///
-  /// Nil where it was not known, and in records of versions that did not write it.
+  /// Nil if it was not known, and in records of versions that did not write it.
   package var timeNamespace: UInt64?
-  /// True if the owner maps the record as long as it lives, and saw at its launch that the kernel refuses a lease
-  /// then.
+  /// True if the owner maps the record as long as it lives, and has checked at launch that the kernel then refuses a
+  /// lease.
   ///
-  /// A lease that is granted later proves that the owner is dead.
+  /// If the kernel grants a lease later, no process maps the record any more.
   package var isMapped = false
   /// True if the owner takes a dump when its stop signal comes with a `CaptureRequest`.
   package var takesRequests = false
   /// The address in the owner of its table of the threads' alternate stacks, which `postmortem capture` reads; nil
   /// where it was not known, and in records of versions that did not write it.
   package var toldStacks: UInt64?
-  /// Nanoseconds since 1970; nil where it was not known.
+  /// Nanoseconds since 1970; nil if it was not known.
   package var launchTime: Int64?
-  /// The handler's signals; nil where they were not known.
+  /// The handler's signals; nil if they were not known.
   package var signals: OwnerSignals?
-  /// The course of the run; nil where the program does not want it followed.
+  /// The course of the run; nil if the program turned off reports on how runs end.
   package var course: RunCourse?
 
   package init(
@@ -53,11 +55,11 @@ package struct RunRecord: Sendable {
     self.signals = signals
   }
 
-  /// The record of the calling process; 0 or empty where the kernel does not tell.
+  /// The record of the calling process; 0 or empty for what the kernel does not show.
   ///
   /// - Parameters:
-  ///   - signals: the handler's.
-  ///   - host: by default read now, as `statistics`.
+  ///   - signals: the signals of the handler.
+  ///   - host: the host identity; read now by default, like `statistics`.
   package static func current(
     signals: OwnerSignals? = nil, host: HostIdentity = .current(),
     statistics: ProcessStatistics? = ProcessStatistics.current()
@@ -70,7 +72,7 @@ package struct RunRecord: Sendable {
     return record
   }
 
-  /// Reads who the owner is, for programs that do not read the rest; nil where that cannot be told.
+  /// Reads only the identity of the owner; nil if the record does not contain enough.
   init?(ownerIn bytes: [UInt8]) {
     guard let document = try? IntermediateDumpDocument(parsing: bytes), document.isComplete,
       let map = document.root.map(.owner), let processID = map.unsigned(.ownerProcessID)
@@ -84,30 +86,30 @@ package struct RunRecord: Sendable {
     guard normalize() else { return nil }
   }
 
-  /// Brings what was read into the form that records are compared in.
+  /// Normalizes values that were read, so that records can be compared.
   ///
-  /// - Returns: false if it does not say enough to judge by.
+  /// - Returns: false if the record has too little evidence to judge whether the owner lives.
   package mutating func normalize() -> Bool {
     // An owner without /proc knows neither its start time nor its boot. Its mapping is enough to judge it by.
     guard processID > 0, isMapped || startTime > 0 && !bootID.isEmpty else { return false }
     bootID = HostIdentity.bootID(of: Array(bootID.utf8))
-    // Crash code writes 0 for one that is not known.
+    // Crash code writes 0 for an unknown namespace.
     if processNamespace == 0 { processNamespace = nil }
     if timeNamespace == 0 { timeNamespace = nil }
     return true
   }
 
-  /// The record as it is stored: an intermediate dump of one map.
+  /// The bytes of the record: an intermediate dump of one map.
   ///
-  /// By `OwnerProperties`, token by token: `fields`, which the converter reads it by, takes longer to make than the
-  /// rest, and each program would carry it. A test compares the two.
+  /// `OwnerProperties` writes it token by token. The converter's `fields` would take longer to set up than everything
+  /// else, and every program would contain its code. A test compares the two.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()
       writer.startMap(.owner)
       // First, because notes and heartbeat are written over in place.
       course?.encode(to: &writer)
-      // With an end, so that there is a place of an empty text too.
+      // With a NUL at the end, so that an empty text has an address too.
       unsafe (Array(bootID.utf8) + [0]).withUnsafeBytes { text in
         if let place = text.baseAddress {
           unsafe properties.write(to: &writer, bootID: place, count: text.count - 1)
@@ -130,14 +132,16 @@ package struct RunRecord: Sendable {
   }
 }
 
-/// The part of a run record that tells of a process that ends without a dump.
+/// The part of a run record that describes the course of the run: what a report needs if the process ends without a
+/// dump.
 package struct RunCourse: Sendable {
   package var notes = RunNotes()
   package var heartbeat: RunEvidence?
   /// The state of the process when its handler was started.
   package var launch: RunEvidence?
-  /// True if an end by `_exit` would be in the notes; without that, a process that was killed looks
-  /// like one that called it.
+  /// True if the notes would contain a call of `_exit`.
+  ///
+  /// If false, a killed process cannot be distinguished from one that called it.
   package var followsExits = false
   package var executablePath: String?
   package var product: String?
@@ -146,7 +150,7 @@ package struct RunCourse: Sendable {
 
   package init() {}
 
-  /// The course of the calling process at its start.
+  /// The course at the start of the calling process.
   package static func current(
     executablePath: String?, product: String?, version: String?, environment: String?,
     cgroup: MemoryCgroupFiles, statistics: ProcessStatistics?
@@ -161,7 +165,7 @@ package struct RunCourse: Sendable {
     return course
   }
 
-  /// The tokens by themselves, for a record that is written by a forked child.
+  /// The tokens of the course alone, for the record that a forked child writes.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { encode(to: &$0) }
   }

@@ -1,4 +1,4 @@
-/// The part of a dump that a `UserStreamDataSource` sees; there are no dumps here.
+/// The part of a dump that a `UserStreamDataSource` gets; there are no dumps on this system.
 public struct CrashedProcess: Sendable {
   private init() {}
 

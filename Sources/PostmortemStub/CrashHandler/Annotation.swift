@@ -1,4 +1,4 @@
-/// A named value that no report shows, since there are none here: setting it does nothing.
+/// A named value; setting it does nothing, because this system has no reports.
 @safe
 public struct Annotation<Value: Sendable>: Sendable {
   /// False: nothing is kept here.

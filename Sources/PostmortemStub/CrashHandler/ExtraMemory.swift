@@ -1,4 +1,4 @@
-/// Memory that no report holds, since there are none here.
+/// Memory ranges for reports, which do not exist on this system.
 public enum ExtraMemory {
   /// Keeps nothing.
   ///

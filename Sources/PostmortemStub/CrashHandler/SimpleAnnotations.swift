@@ -1,6 +1,6 @@
-/// Names and texts that no report shows, since there are none here.
+/// Names and texts for reports, which do not exist on this system.
 public enum SimpleAnnotations {
-  /// Bytes of the longest name and of the longest value.
+  /// The number of bytes of the longest name and of the longest value.
   public static let maximumLength = 255
 
   /// Keeps nothing.

@@ -65,7 +65,7 @@ struct Arguments {
     }
   }
 
-  /// Takes an option, and its value where that is the next word.
+  /// Reads an option, and its value if that is the next word.
   private mutating func take(
     _ word: String, _ rest: inout ArraySlice<String>
   ) throws(ToolError) {
@@ -91,7 +91,7 @@ struct Arguments {
 
   /// Takes several flags of one letter after one dash, the last perhaps an option with its value.
   ///
-  /// - Returns: false if the first letter is none that is known.
+  /// - Returns: false if the first letter is not a known option.
   private mutating func takeCluster(
     _ word: String, _ rest: inout ArraySlice<String>
   ) throws(ToolError) -> Bool {
@@ -130,7 +130,7 @@ struct Arguments {
   /// An error of this command line, with the command's usage.
   func usage(_ reason: String) -> ToolError { ToolError.usage(reason, help: help) }
 
-  /// The error of an operand for which there is no place.
+  /// The error for one operand too many.
   func unexpected(_ operand: String) -> ToolError {
     usage("unexpected argument '\(operand.escapedForMessage)'")
   }
@@ -166,7 +166,7 @@ struct Arguments {
     return number
   }
 
-  /// Whether output to standard output has color, by `--color`.
+  /// Whether standard output is colored, according to `--color`.
   func usesColor() throws(ToolError) -> Bool {
     switch self["--color"] ?? "auto" {
     case "always": return true

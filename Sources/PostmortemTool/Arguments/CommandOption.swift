@@ -12,9 +12,9 @@ struct CommandOption: Sendable {
     case subcommand
   }
 
-  /// With their dashes, the short one first; the last one is the name by which code asks for it.
+  /// The names with their dashes, the short one first; code refers to the option by the last one.
   let names: [String]
-  /// The word that stands for the value in help; nil for a flag.
+  /// The placeholder for the value in help; nil for a flag.
   let value: String?
   let completion: Completion
   /// A description in one or more sentences, without an end mark.

@@ -18,7 +18,7 @@ enum Completer {
     var files = "none"
   }
 
-  /// An error has no place on a command line that is being written: then there are no candidates.
+  /// If there is an error, it prints no candidates, because an error message would disturb the command line.
   static func run(_ words: [String]) {
     let words = joined(words)
     let answer = answer(for: words)
@@ -30,7 +30,7 @@ enum Completer {
     Terminal.print(text + ":\(answer.files)\n")
   }
 
-  /// Bash breaks "--color=auto" into three words, of which only the last is to be replaced.
+  /// Bash splits "--color=auto" into three words, and replaces only the last.
   private static func joined(_ words: [String]) -> [String] {
     var words = words
     while let index = words.firstIndex(of: "="), index > 0 {

@@ -19,7 +19,7 @@ extension Arguments {
   }
 }
 
-/// A time with a beginning and an end, both of which may be open.
+/// A period, whose beginning and end may be open.
 struct Period {
   var since: Timestamp?
   var until: Timestamp?
@@ -121,7 +121,7 @@ struct Age {
     return units
   }()
 
-  /// Nil for a text that is no span, or one of over a million of a unit.
+  /// Nil for a text that is not a duration, or one over a million of its unit.
   ///
   /// - Parameter allowsSign: takes a minus in front, as journalctl writes ages.
   init?(_ text: String, allowsSign: Bool = false) {
@@ -142,7 +142,7 @@ struct Age {
 
 /// A count of bytes as options give it: "500M", "1G", "10GiB".
 enum ByteCount {
-  /// Nil for a text that is no size, or has no unit.
+  /// Nil for a text that is not a size or has no unit.
   static func bytes(_ text: String) -> Int64? {
     guard let parts = text.uppercased().wholeMatch(of: /([0-9]{1,9}) *([KMGT]?)(I?B)?/),
       !parts.2.isEmpty || parts.3 != nil, let count = Int64(parts.1)

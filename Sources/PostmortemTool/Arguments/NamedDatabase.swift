@@ -7,7 +7,7 @@ extension String {
   /// True for a word that is a path and nothing else: it has a slash, or is `.` or `..`.
   var isPath: Bool { contains("/") || self == "." || self == ".." }
 
-  /// The text as a shell and a terminal take it for one word.
+  /// The text quoted so that a shell reads it as one word.
   var quotedForShell: String {
     let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:@,"
     if !isEmpty, allSatisfy(plain.contains) { return self }

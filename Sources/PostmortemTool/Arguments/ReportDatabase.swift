@@ -8,7 +8,7 @@ internal import ProcessSnapshot
 
 /// A database that must exist: a mistyped path must not make directories.
 enum ReportDatabase {
-  /// The variable that stands for DIR.
+  /// The environment variable that replaces DIR.
   static let variable = "POSTMORTEM_DATABASE"
 
   /// The database that the environment names; nil if it names none.
@@ -16,7 +16,7 @@ enum ReportDatabase {
     ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// Finds a report by its ID or the beginning of it.
+  /// Finds a report by its ID or the beginning of its ID.
   ///
   /// - Parameter help: shown for a word that cannot be one.
   /// - Throws: `ToolError` if there is none, or more than one.
@@ -51,20 +51,20 @@ enum ReportDatabase {
     return report
   }
 
-  /// True for a word of which a report ID could begin.
+  /// True for a word that could be the beginning of a report ID.
   static func isBeginningOfID(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 36 && text.allSatisfy { $0.isHexDigit || $0 == "-" }
   }
 
   /// The database that a command line names.
   ///
-  /// - Throws: `ToolError` if it is no directory.
+  /// - Throws: `ToolError` if it is not a directory.
   static func place(_ path: String) throws(ToolError) -> String {
     try InputFile.requireDirectory(path)
     return DatabaseDirectory.place(path)
   }
 
-  /// The same for a command that makes what is missing: a mistyped path must not become a database.
+  /// The same check for a command that creates missing directories: a mistyped path must not become a database.
   ///
   /// - Parameter creating: true if that is meant; makes the last directory of the path, for this user alone.
   /// - Throws: `ToolError` if it has neither dumps nor reports.
@@ -97,8 +97,8 @@ enum ReportDatabase {
     return InputFile.names(in: pending).count { PendingDumpName(fileName: $0)?.role == .finished }
   }
 
-  /// Opens a database whose settings are to be changed, before its first program starts too: then its
-  /// directory is empty, or has dumps alone.
+  /// Opens a database to change its settings, even before its first program starts, when its directory is empty or
+  /// has only dumps.
   static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
     // A new ext4 volume has that one.
     let isEmpty =
@@ -121,11 +121,10 @@ enum ReportDatabase {
 }
 
 extension StoredReport {
-  /// Reports on ends are a few kilobytes; larger ones are not read for it.
+  /// Reports on how runs ended have a few kilobytes; larger ones are not read for this.
   private static var endSize: Int64 { 64 << 10 }
 
-  /// The way in which a run ended that left no dump, in the word of the JSON schema; nil for the
-  /// report of a dump.
+  /// How a run without a dump ended, in the word of the JSON schema; nil for the report of a dump.
   var endKind: String? {
     guard state != .new, size <= Self.endSize, let bytes = try? InputFile.bytes(of: path),
       let document = MinidumpSummary.document(read: { offset, count in

@@ -1,4 +1,4 @@
-/// One word that `postmortem` understands.
+/// One subcommand of `postmortem`.
 protocol Subcommand: SendableMetatype {
   static var name: String { get }
   /// Other words for it.
@@ -19,7 +19,7 @@ protocol Subcommand: SendableMetatype {
   static func run(_ words: [String]) throws
 }
 
-/// The words of a command line that are no options.
+/// The words of a command line that are not options.
 struct Operands: Sendable {
   let count: ClosedRange<Int>
   /// The name in an error when too few are given.

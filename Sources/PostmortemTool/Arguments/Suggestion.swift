@@ -12,7 +12,7 @@ enum Suggestion {
     "man": "manual",
   ]
 
-  /// Options of other tools, and ours.
+  /// Options of other tools, and this tool's equivalents.
   private static let options: [String: [String]] = [
     "--lines": ["-n"], "--tail": ["-n"], "--last": ["-n"], "--max": ["-n"], "-L": ["-n"],
     "--vacuum-time": ["--age"], "--keep": ["--age"],
@@ -23,7 +23,7 @@ enum Suggestion {
     "--file": ["--output"], "--out": ["--output"], "--compact": ["--quiet"],
   ]
 
-  /// A question to append to the error of an unknown subcommand; nil where nothing is known of the word.
+  /// A question to append to the error of an unknown subcommand; nil if there is no suggestion.
   static func subcommand(_ word: String) -> String? {
     subcommands[word].map { "; did you mean '\($0)'?" }
   }
@@ -37,7 +37,7 @@ enum Suggestion {
     "--html": "postmortem show --html, or postmortem dashboard",
   ]
 
-  /// The same of an option, or of the subcommand that has it.
+  /// A question about an option, or about the subcommand that has it.
   static func option(_ word: String, among known: [String]) -> String? {
     if let meant = options[word]?.first(where: known.contains) {
       return "; did you mean '\(meant)'?"
@@ -45,7 +45,7 @@ enum Suggestion {
     return elsewhere[word].map { "; see \($0)" }
   }
 
-  /// A question to append to an error; empty where no known word is near.
+  /// A question to append to an error; empty if no known word is similar.
   static func text(for word: String, among known: [String]) -> String {
     // Any two options of one letter are near.
     let near = known.map { (distance(word, $0), $0) }.filter { distance, known in

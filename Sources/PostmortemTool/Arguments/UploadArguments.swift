@@ -17,8 +17,8 @@ extension CommandOption {
 }
 
 extension UploadTarget {
-  /// The server that the arguments name, by a URL or a DSN, with those of the options that the
-  /// subcommand has; nil where they name none.
+  /// The server that the arguments name, by a URL or a DSN, with the options that the subcommand has; nil if they
+  /// name none.
   ///
   /// - Parameter timeout: without the option `--timeout`, in seconds.
   init?(_ arguments: Arguments, urlOption: String, timeout: Int = 60) throws {

@@ -78,8 +78,8 @@ enum CaptureCommand: Subcommand {
 
 /// A moment at which a process takes no dump.
 ///
-/// In the middle of one a request is not taken, every signal is blocked where it is written, and its file
-/// looks like the handler's own.
+/// During another dump a request is ignored, every signal is blocked on the writing thread, and the dump's file looks
+/// like the handler's own.
 private struct QuietMoment {
   private static let attempts = 4
   private let processID: Int32
@@ -92,7 +92,7 @@ private struct QuietMoment {
 
   /// Looks at the process, again if it was dumping, and a few times more, since a dump takes milliseconds.
   ///
-  /// - Throws: what the last look has thrown.
+  /// - Throws: the error of the last check.
   func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {
     var attempt = 1
     while true {
@@ -107,7 +107,7 @@ private struct QuietMoment {
     }
   }
 
-  /// True while a thread blocks libc's own signals, as in our handler, and in libc itself for a moment.
+  /// True while a thread blocks libc's own signals, as in this package's handler, and briefly in libc.
   ///
   /// A program cannot block them by libc.
   private var isDumping: Bool {
@@ -126,10 +126,11 @@ private struct RequestedProcess: ~Copyable {
   private let toldStacks: UInt64?
   /// The thread that got it; 0 before.
   private var thread: Int32 = 0
-  /// The directory of pending dumps, held open: the way to it may be the other process's, which may end.
+  /// The open directory of pending dumps: its path may lead through the other process, which may end.
   private let directory: Directory
 
-  /// Opens the process first, so that all that is looked at afterwards is of the one that gets the signal.
+  /// Opens the process first, so that everything that is checked afterwards is about the process that gets the
+  /// signal.
   init(_ processID: Int32, database path: String?) throws(ToolError) {
     let opened = try Self.open(processID)
     let found = try HandledProcess(processID)
@@ -226,9 +227,9 @@ private struct RequestedProcess: ~Copyable {
     return thread.threadID
   }
 
-  /// The first of the threads that do not wait for the signal and are the most certain to have room for it.
+  /// The first of the threads that do not wait for the signal and most certainly have room for its frame.
   ///
-  /// Nothing is known of that where the process's memory cannot be read.
+  /// That is not known if the process's memory cannot be read.
   private func chosen(among threads: [ThreadSignals]) -> ThreadSignals? {
     func waits(_ thread: ThreadSignals) -> Bool {
       SignalWait.mayWait(thread.threadID, of: processID, for: signal)
@@ -247,7 +248,7 @@ private struct RequestedProcess: ~Copyable {
     return likely
   }
 
-  /// Waits until the dump lies there, whole, or a converter has it.
+  /// Waits until the dump is finished or a converter has claimed it.
   ///
   /// - Throws: `ToolError` after the deadline, or once the process has ended without it.
   func wait(for request: CaptureRequest, seconds: Int) throws(ToolError) -> ReportID {

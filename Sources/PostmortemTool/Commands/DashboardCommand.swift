@@ -93,7 +93,7 @@ enum DashboardCommand: Subcommand {
     return links
   }
 
-  /// A path as a link of a page next to it.
+  /// The link to a path from a page next to it.
   ///
   /// Source: RFC 3986, 4.2; a colon in the first segment would be a scheme.
   private static func relativeURL(_ path: String) -> String {

@@ -135,7 +135,7 @@ enum DemoVictim {
   }
 }
 
-/// A directory of this process alone that is removed with this object, unless it is to be kept.
+/// A private directory that is removed with this object, unless it is kept.
 private final class TemporaryDirectory {
   let path: String
   private let isKept: Bool

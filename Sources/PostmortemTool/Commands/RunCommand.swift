@@ -110,13 +110,13 @@ enum RunCommand: Subcommand {
 
 /// The upload of pending reports after the program's end; errors are printed and change nothing.
 private struct UploadAfterRun {
-  /// For the upload as a whole, in seconds: the end of a container must not wait longer.
+  /// The most seconds for the whole upload: the end of a container must not wait longer.
   private static let patience = 30
 
   private let target: UploadTarget
   private let printsJSON: Bool
 
-  /// Nil where the arguments name no server.
+  /// Nil if the arguments name no server.
   init?(_ arguments: Arguments) throws {
     let target = try UploadTarget(arguments, urlOption: "--upload", timeout: Self.patience)
     guard let target else { return nil }

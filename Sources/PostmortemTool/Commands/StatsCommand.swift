@@ -41,7 +41,7 @@ enum StatsCommand: Subcommand {
 
   /// The JSON.
   struct Statistics: Codable {
-    /// By "finished", "locked" and "claimed".
+    /// The counts for "finished", "locked" and "claimed".
     var dumps: [String: Amount] = ["finished": Amount(), "locked": Amount(), "claimed": Amount()]
     var quarantine = Amount()
     /// By state.

@@ -79,7 +79,7 @@ enum SymbolsCommand: Subcommand {
     }
   }
 
-  /// Writes a file in a directory that is made for it.
+  /// Writes a file, and creates its directory.
   private static func write(
     to path: String, _ contents: (Int32) throws(StackwalkError) -> Void
   ) throws(ToolError) {

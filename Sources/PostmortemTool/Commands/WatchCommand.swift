@@ -99,11 +99,11 @@ enum WatchCommand: Subcommand {
   }
 }
 
-/// Uploads of what is pending, until the command ends.
+/// Uploads pending reports until the command ends.
 private struct WatchUploads {
   private let uploader: ReportUploader
 
-  /// Nil where the arguments name no server.
+  /// Nil if the arguments name no server.
   init?(_ path: String, _ arguments: Arguments) throws {
     let target = try UploadTarget(arguments, urlOption: "--upload")
     guard let target else { return nil }
@@ -123,7 +123,7 @@ private struct WatchUploads {
     try uploader.start()
   }
 
-  /// Breaks off what is being sent: the next uploader sends it again.
+  /// Interrupts the current upload; the next uploader sends it again.
   func stop() {
     let uploader = uploader
     _ = AwaitedTask.run(seconds: 5) { await uploader.stop() }

@@ -25,20 +25,20 @@ enum Compression: String, CaseIterable {
     self = found
   }
 
-  /// Where PATH leads to the program; nil where it does not.
+  /// The program's path, found in PATH; nil if it is not found.
   private var program: String? {
     let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
     return directories.split(separator: ":").lazy.map { "\($0)/\(rawValue)" }
       .first { unsafe access($0, X_OK) == 0 }
   }
 
-  /// Writes what a compressed file holds into a temporary one.
+  /// Decompresses a file into a temporary one.
   ///
   /// - Parameters:
   ///   - descriptor: at the file's start.
   ///   - path: for errors.
   ///   - directory: as of `SpoolFile`.
-  /// - Returns: the contents, and a sentence where the program could not read all of them.
+  /// - Returns: the contents, and a sentence if the program could not read all of them.
   func contents(
     of descriptor: Int32, named path: String, in directory: String?
   ) throws(ToolError) -> (bytes: DumpBytes, failure: String?) {

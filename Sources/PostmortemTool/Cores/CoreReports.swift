@@ -7,14 +7,15 @@ internal import ProcessSnapshot
 
 /// Makes reports of the core files in a directory; the files stay.
 enum CoreReports {
-  /// Makes a report of each core file, as far as the database has none of it; other files are passed over.
+  /// Makes a report of each core file that has none in the database; skips other files.
   ///
   /// - Parameters:
   ///   - directory: with the core files.
   ///   - database: the database's own path.
   ///   - takes: false to leave a file alone, by its path.
-  ///   - progress: told how many of how many files were looked at.
-  /// - Returns: what was done, and how many core files could not be read, of which each was named on standard error.
+  ///   - progress: called with the number of examined files and the number of all.
+  /// - Returns: the outcomes, and the number of core files that could not be read, each of which was named on
+  ///   standard error.
   static func make(
     of directory: String, in database: String, _ arguments: Arguments,
     takes: (String) -> Bool = { _ in true }, progress: (_ done: Int, _ count: Int) -> Void

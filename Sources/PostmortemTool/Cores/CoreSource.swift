@@ -3,15 +3,15 @@ internal import Foundation
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// What reading a core file may use besides the file.
+/// The sources and settings for reading a core file.
 struct CoreSource {
   /// Searched for the modules' files.
   var symbolDirectories: [String] = []
-  /// False for what the core file tells alone.
+  /// False to use only the core file.
   var readsFiles = true
-  /// For temporary files; nil for the usual place.
+  /// The directory for temporary files; nil for the default.
   var spool: String?
-  /// Takes what is to be said beside the report.
+  /// Receives notes that are shown in addition to the report.
   var warn: (String) -> Void = { _ in }
 
   /// Reads a core file out of its bytes.
@@ -41,7 +41,7 @@ struct CoreSource {
 }
 
 extension Arguments {
-  /// Of a command that shows files.
+  /// The settings of a command that shows files.
   var coreSource: CoreSource {
     CoreSource(
       symbolDirectories: values(of: "--symbols"), readsFiles: !has("--no-symbols"),

@@ -6,13 +6,13 @@ internal import IntermediateDump
 ///
 /// Pages of zeros become holes, as the kernel leaves them in core files; the file is gone with this process.
 struct SpoolFile {
-  /// Bytes of one block, which is a hole if all are 0.
+  /// The number of bytes of one block, which is a hole if all are 0.
   private static let blockSize = 1 << 16
   /// A core file has at most as many bytes as the process had addresses; of these, memory that was used.
   private static let maximumSize = 1 << 43
   /// The part of the file system that stays free.
   private static let reserve: UInt64 = 256 << 20
-  /// Blocks between two looks at the free space.
+  /// The blocks between two checks of the free space.
   private static let lookEvery = 256
 
   let descriptor: Int32
@@ -39,7 +39,7 @@ struct SpoolFile {
 
   func close() { Foundation.close(descriptor) }
 
-  /// Takes bytes, whose order is that of the calls.
+  /// Appends bytes.
   mutating func append(_ bytes: ArraySlice<UInt8>) throws(ToolError) {
     var rest = bytes
     while !rest.isEmpty {
@@ -64,7 +64,7 @@ struct SpoolFile {
     size = end
   }
 
-  /// By libc's comparison, each byte with the next: of a core file most is zeros.
+  /// Compares each byte with the next by memcmp: most bytes of a core file are zeros.
   private var isZeros: Bool {
     guard block.first == 0 else { return false }
     return unsafe block.withUnsafeBytes { bytes in

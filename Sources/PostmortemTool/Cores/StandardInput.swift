@@ -3,8 +3,8 @@ internal import Foundation
 internal import IntermediateDump
 
 extension InputFile {
-  /// Reads standard input to its end: a core file of any size by way of a temporary file where it is a pipe,
-  /// anything else into memory.
+  /// Reads standard input to its end: a core file of any size, through a temporary file if it is a pipe; anything
+  /// else into memory.
   static func standardInput(_ core: CoreSource) throws(ToolError) -> DumpBytes {
     let name = "standard input"
     var status = stat()
@@ -40,8 +40,8 @@ extension InputFile {
 
   /// True for a regular file that is a core file, or may hold one.
   ///
-  /// - Throws: for a regular file that cannot be read. Another kind of file, and one that was removed
-  ///   meanwhile, is no error.
+  /// - Throws: for a regular file that cannot be read. A file of another kind or one that was removed meanwhile is
+  ///   not an error.
   static func mayBeCore(_ path: String) throws(ToolError) -> Bool {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else {
@@ -65,7 +65,7 @@ extension InputFile {
     return CoreReader.isCore(start) || Compression(of: start) != nil
   }
 
-  /// Passes what a descriptor gives, up to its end, in pieces that are not kept.
+  /// Reads a descriptor to its end, and passes on each piece.
   static func forEachPiece(
     of descriptor: Int32, named path: String,
     _ body: (ArraySlice<UInt8>) throws(ToolError) -> Void

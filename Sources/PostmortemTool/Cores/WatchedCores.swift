@@ -2,18 +2,18 @@ internal import CrashConverter
 internal import Foundation
 internal import PendingDumps
 
-/// The directories of core files that `postmortem watch` looks at, each file once.
+/// The directories of core files that `postmortem watch` checks, each file once.
 struct WatchedCores {
   /// The time without a change after which a file counts as written, in seconds.
   ///
-  /// The kernel writes a core file where it lies. Whether it still does, the kernel tells the file's owner and root
-  /// alone, by refusing a read lease.
+  /// The kernel writes a core file at its final path. Only the file's owner and root can find out whether it is still
+  /// being written: the kernel then refuses a read lease.
   static let quietTime = 2
 
   private let directories: [String]
-  /// Files as they were when they were looked at.
+  /// The files with their status when they were last checked.
   private var known: Set<FileState> = []
-  /// True if a file was still being written at the last look.
+  /// True if a file was still being written when it was last checked.
   private(set) var isWaiting = false
 
   private struct FileState: Hashable {
@@ -24,20 +24,20 @@ struct WatchedCores {
     let nanoseconds: Int
   }
 
-  /// - Throws: if one of the directories is none.
+  /// - Throws: if one of the paths is not a directory.
   init(_ arguments: Arguments) throws(ToolError) {
     directories = arguments.values(of: "--cores")
     for directory in directories { try InputFile.requireDirectory(directory) }
   }
 
-  /// Has a watcher tell of new files.
+  /// Makes a watcher report new files.
   func watch(with watch: (String) -> Void) {
     for directory in directories { watch(directory) }
   }
 
   /// Makes reports of the core files that are new, or have changed, since the last look.
   ///
-  /// - Returns: those of which there was no report.
+  /// - Returns: the files that had no report.
   mutating func newReports(in database: String, _ arguments: Arguments) throws -> [ProcessedDump] {
     isWaiting = false
     var processed: [ProcessedDump] = []

@@ -4,7 +4,7 @@ internal import IntermediateDump
 
 /// A column of `postmortem export`; a test writes `Docs/Reference/Export.md` from it.
 struct ExportColumn {
-  /// The type of a column's values, by which the documents' tables are declared.
+  /// The type of a column's values, for the table declarations in the documentation.
   enum Kind: String, CaseIterable {
     case text
     /// One of few texts.
@@ -23,7 +23,7 @@ struct ExportColumn {
   let unit: String
   /// True if the value may be null.
   let isOptional: Bool
-  /// For the document: one sentence without an end mark.
+  /// The description in the documentation: one sentence without a period.
   let meaning: String
   let value: @Sendable (ExportedReport) -> ExportValue
 

@@ -83,7 +83,7 @@ enum OTLPLine {
     return attributes
   }
 
-  /// The type of the error where the program told one, else the signal, else the cause.
+  /// The type of the error if the program gave one, otherwise the signal, otherwise the cause.
   private static func type(of report: ExportedReport) -> String {
     report.details[.errorType] ?? report.signal ?? report.facts.cause ?? report.kind
   }

@@ -3,14 +3,13 @@ internal import IntermediateDump
 
 /// A walk through the reports of some databases: each ID once, in no order, one report in memory.
 ///
-/// Facts come from the index. Reports that it lacks, or of which it has no details, are read in a process
-/// of their own and added to it. Memory grows by some 85 bytes for each report, for its place in the
-/// index and to know it again.
+/// The facts come from the index. Reports without facts or details in the index are read in a separate process and
+/// added to it. Memory grows by some 85 bytes for each report, for its place in the index and to know it again.
 struct ReportWalk {
   private let paths: [String]
   private let period: Period
   private var seen: Set<ReportID> = []
-  /// Reports that another database may have whole.
+  /// Reports that another database may have completely.
   private var unread: [ReportID: ExportedReport] = [:]
   private(set) var failureCount = 0
 
@@ -20,7 +19,7 @@ struct ReportWalk {
     self.period = period
   }
 
-  /// - Throws: `ToolError` for a directory that is no database, and what `visit` throws.
+  /// - Throws: `ToolError` for a directory that is not a database, and errors of `visit`.
   mutating func forEach(_ visit: (ExportedReport) throws -> Void) throws {
     let databases = try paths.map { path in (path: path, database: try Self.open(path)) }
     for (number, (_, database)) in databases.enumerated() {
@@ -33,7 +32,7 @@ struct ReportWalk {
     }
   }
 
-  /// Nil for a database in which nothing was processed yet.
+  /// Nil for a database without processed dumps.
   private static func open(_ path: String) throws -> CrashReportDatabase? {
     let place = try ReportDatabase.place(path)
     if InputFile.isDirectory(place + "/pending") { return try ReportDatabase.open(place) }

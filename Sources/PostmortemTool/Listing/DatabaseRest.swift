@@ -1,6 +1,6 @@
 internal import PendingDumps
 
-/// The dumps of a database that are no reports: those that wait, and those that could not be processed.
+/// The dumps of a database that have no report: those that wait, and those that could not be processed.
 struct DatabaseRest {
   let waiting: Int
   let quarantined: Int

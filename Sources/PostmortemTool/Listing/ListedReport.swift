@@ -8,7 +8,7 @@ struct ListedReport {
   let stored: StoredReport
   /// Nil for a report that is still being written or cannot be read.
   var facts: ReportFacts?
-  /// Nil where it is not known, or was not asked for.
+  /// Nil if it is not known or was not requested.
   var processID: UInt64?
 
   /// - Parameter keepsDetails: false keeps of the details only the process ID.
@@ -22,10 +22,9 @@ struct ListedReport {
   /// The time of the crash; that of the report if it is not known.
   var time: Timestamp { facts?.time ?? stored.creationTime }
 
-  /// The kind of event that the report tells of; where its facts are not known, by the beginning of its
-  /// minidump.
+  /// The kind of event of the report; read from the beginning of its minidump if its facts are not known.
   ///
-  /// Another writer's minidump is taken for a crash.
+  /// Another writer's minidump is treated as a crash.
   ///
   /// - Returns: nil for a minidump that cannot be read.
   func kind(in database: CrashReportDatabase) -> ReportDetails.Kind? {
@@ -52,7 +51,7 @@ struct ListedReport {
     reports: [ListedReport], failures: [ToolError], unreadable: [CrashReportDatabaseError]
   )
 
-  /// Takes reports and their facts from the index alone; those that it lacks have none.
+  /// Reads facts only from the index; reports that it lacks have none.
   static func indexed(
     _ stored: [StoredReport], in database: CrashReportDatabase
   ) throws -> [ListedReport] {
@@ -62,10 +61,10 @@ struct ListedReport {
 
   /// All reports of a database with their facts, oldest crash first.
   ///
-  /// Reports that the index lacks are read, in a process of their own, and added to it.
+  /// Reports that the index lacks are read in a separate process, and added to it.
   ///
   /// - Parameters:
-  ///   - needsNames: reads also the reports whose names were not all looked for when they were made.
+  ///   - needsNames: true to read also reports whose names were not completely searched for when they were made.
   ///   - symbolDirectories: as for `show`; with one the index is neither used nor changed.
   ///   - needsProcessIDs: reads them from the index too.
   ///   - isStoring: false leaves the index as it is.
@@ -170,7 +169,7 @@ extension Array {
 }
 
 extension ListedReport {
-  /// The program's reason for a dump without a crash, cut to what a line has room for.
+  /// The program's reason for a dump without a crash, cut to fit into a line.
   private var reason: String? {
     guard let facts, facts.signal == nil else { return nil }
     return facts.message.map { $0.count > 80 ? $0.prefix(79) + "…" : $0 }
@@ -182,7 +181,7 @@ extension ListedReport {
     return "\(stored.id)  \(stored.state.rawValue.padded(to: 9))  \(text)\(upload.text)\n"
   }
 
-  /// The columns after ID and state: none is missing, so that each stands at its place.
+  /// The columns after ID and state; all are always present, so that each is at its place.
   private var text: String {
     let signal = (facts?.signal ?? "-").padded(to: 8)
     let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")

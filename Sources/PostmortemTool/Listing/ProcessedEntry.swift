@@ -14,7 +14,7 @@ extension ProcessedDump {
 }
 
 extension ReportTable {
-  /// A header and a line for each dump of which a report was made.
+  /// A header and a line for each dump that became a report.
   func text(of dumps: [ProcessedDump]) -> String {
     text(
       of: dumps.map { dump in
@@ -54,9 +54,9 @@ struct ProcessedEntry: Codable {
   let file: String
   /// "complete", "torn", "ended", "failed", "quarantined" or "left".
   let outcome: String
-  /// The reason, for all but complete dumps.
+  /// The reason, for all except complete dumps.
   let reason: String?
-  /// The time at which a dump that is left will be taken at the latest, if that is known.
+  /// The latest time at which a dump that is left can be converted, if that is known.
   let until: String?
 
   init(_ dump: ProcessedDump) {
@@ -67,7 +67,7 @@ struct ProcessedEntry: Codable {
     until = dump.outcome.until?.description
   }
 
-  /// True if there is no report of it.
+  /// True if the dump has no report.
   var isFailure: Bool { outcome == "failed" || outcome == "quarantined" }
   /// True if it was not read, since it may be in use.
   var isLeft: Bool { outcome == "left" }

@@ -21,7 +21,7 @@ struct ReportOutput {
   ///
   /// - Parameters:
   ///   - total: the count before a filter, and what else is in the database; nil for no line that counts.
-  ///   - uploading: the one that is being sent.
+  ///   - uploading: the report that is being sent.
   func print(
     _ reports: [ListedReport], of total: (count: Int, rest: DatabaseRest)?,
     uploading: ReportID? = nil
@@ -86,7 +86,7 @@ struct ReportEntry: Codable {
   let message: String?
   let place: String?
   let signature: String?
-  /// The way in which a run ended that left no dump.
+  /// How a run without a dump ended.
   let end: String?
   let upload: UploadEntry
 

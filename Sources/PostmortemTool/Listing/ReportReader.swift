@@ -7,8 +7,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Reads reports one after the other in a process of its own, so that a report that ends its reader
-/// costs only itself.
+/// Reads reports one after the other in a separate process, so that a report that crashes its reader does not affect
+/// others.
 ///
 /// A reader never traps, whatever the bytes. But demanglers read names of a report, the system reads
 /// its modules, and a report can need more memory than there is. The process starts with the first
@@ -39,7 +39,7 @@ final class ReportReader {
     throw ToolError(path: path, "reading it ended a process (\(child.end()))")
   }
 
-  /// The facts, or why there are none.
+  /// The facts, or the reason why there are none.
   private struct Answer: Codable {
     var facts: ReportFacts?
     var failure: String?
@@ -80,7 +80,7 @@ final class ReportReader {
       socket = ends[0]
     }
 
-    /// As the C library takes them; the caller frees them.
+    /// The arguments as C strings; the caller frees them.
     private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
       unsafe texts.map { unsafe strdup($0) } + [nil]
     }
@@ -105,7 +105,7 @@ final class ReportReader {
       return true
     }
 
-    /// One line; nil if the process ended before it was whole.
+    /// One line; nil if the process ended before the line was complete.
     func line() -> [UInt8]? {
       while true {
         if let end = received.firstIndex(of: 0x0A) {

@@ -4,15 +4,14 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The report, or the dump that is none yet, that a person means by an ID, a process ID, a program or
-/// nothing.
+/// The report, or the waiting dump, that is meant by an ID, a process ID, a program name or no word.
 struct ReportSelection {
-  /// One that can be meant.
+  /// A report or dump that can be selected.
   struct Candidate {
     let id: ReportID
     let path: String
     let time: Timestamp
-    /// For a report that the index lacks, it is read from the minidump; nil where that cannot be.
+    /// For a report that the index lacks, it is read from the minidump; nil if that fails.
     let kind: () -> ReportDetails.Kind?
     var program: String?
     var executable: String?
@@ -42,13 +41,13 @@ struct ReportSelection {
     }
   }
 
-  /// The longest process ID of Linux has so many digits (`PID_MAX_LIMIT`, 4,194,304).
+  /// The number of digits of the longest process ID on Linux (`PID_MAX_LIMIT`, 4,194,304).
   private static let longestProcessID = 7
 
   /// Dumps that are read, the newest ones.
   private static let maximumDumps = 1000
 
-  /// Finds the one that a word means; nil if there is none.
+  /// Finds the report or dump that a word means; nil if there is none.
   ///
   /// - Parameter word: nil for the newest.
   /// - Throws: `ToolError` if the word means more than one.
@@ -114,10 +113,10 @@ struct ReportSelection {
     return found.first?.0
   }
 
-  /// The newest crash; where there is none the newest other dump, else the newest end.
+  /// The newest crash; if there is none, the newest other dump; otherwise the newest report on how a run ended.
   ///
-  /// The end of a process that is stopped for a deployment must not hide the crash before it, nor a report
-  /// that cannot be read: of that the time is not known either.
+  /// The end of a process that is stopped for a deployment must not hide the crash before it. Neither must a report
+  /// that cannot be read, whose time is not known.
   private static func newest(of candidates: [Candidate]) -> Candidate? {
     var (other, end, unreadable): (Candidate?, Candidate?, Candidate?)
     for candidate in candidates.sorted(by: { ($0.time, $0.id) > ($1.time, $1.id) }) {
@@ -133,8 +132,8 @@ struct ReportSelection {
 
   /// Reports and dumps.
   ///
-  /// - Parameter readingAll: reads reports that the index lacks, in a process of their own; the index stays
-  ///   as it is.
+  /// - Parameter readingAll: true to read reports that the index lacks, in a separate process; the index does not
+  ///   change.
   private func candidates(readingAll: Bool) throws -> [Candidate] {
     var found: [Candidate] = []
     var known: Set<ReportID> = []

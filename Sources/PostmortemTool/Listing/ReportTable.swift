@@ -47,7 +47,7 @@ struct ReportTable {
       ])
   }
 
-  /// The same for groups, the largest first.
+  /// A table of groups, the largest first.
   func text(of groups: [ReportGroup]) -> String {
     let rows = groups.map { group in
       [
@@ -92,7 +92,7 @@ struct ReportTable {
       + rows.map { line($0, isTitle: false) }.joined()
   }
 
-  /// Columns as wide as their widest cell; where these do not fit, the widest ones are narrowed.
+  /// Columns are as wide as their widest cell; if they do not fit, the widest ones are narrowed.
   private func widths(of rows: [[String]], _ columns: [Column]) -> [Int] {
     var widths = columns.indices.map { number in
       max(columns[number].title.count, rows.map { $0[number].count }.max() ?? 0)
@@ -111,7 +111,7 @@ struct ReportTable {
     return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
   }
 
-  /// The last line: counts of reports, of dumps that are none, and of reports that were not sent.
+  /// The last line: the number of reports, of dumps without a report, and of reports that were not uploaded.
   ///
   /// - Parameter total: the count before a filter.
   func count(of reports: [ListedReport], total: Int, _ rest: DatabaseRest) -> String {
@@ -145,7 +145,7 @@ struct ReportTable {
     return ids.map { String($0.prefix(length)) }
   }
 
-  /// A time as an age: to the minute, hour or day; a date for what is older than a month or not yet over.
+  /// A time as an age in minutes, hours or days; a date if it is over a month ago or in the future.
   func age(of time: Timestamp) -> String {
     let seconds = now.seconds.clampedSubtracting(time.seconds)
     func ago(_ count: Int64, _ unit: String) -> String { "\(count) \(unit) ago" }

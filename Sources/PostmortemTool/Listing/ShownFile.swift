@@ -11,7 +11,7 @@ struct ShownFile {
 
   private init(path: String) { self.path = path }
 
-  /// Finds what a command line means.
+  /// Finds the file that a command line means.
   init(_ arguments: Arguments) throws {
     let words = arguments.operands[...]
     if let database = arguments["--database"] {

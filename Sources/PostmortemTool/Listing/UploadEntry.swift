@@ -10,7 +10,7 @@ struct UploadEntry: Codable {
   let nextAttempt: Timestamp?
   /// True after `requestUpload`.
   let requested: Bool
-  /// The server's name for it.
+  /// The server's name for the report.
   let serverID: String?
   /// The outcome of the last attempt, or why there will be none.
   let note: String?

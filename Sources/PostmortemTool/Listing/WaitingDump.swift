@@ -48,13 +48,13 @@ struct WaitingDump {
     }
   }
 
-  /// The facts of it that need no stack; nil for a dump that cannot be read.
+  /// The facts of the dump that need no stack walk; nil for a dump that cannot be read.
   func facts() -> ReportFacts? {
     guard let file = try? CrashFile(at: path) else { return nil }
     return ReportFacts(of: file.snapshot, nil, isNamed: false)
   }
 
-  /// Says that it is no report, and how it becomes one.
+  /// Says that the dump has no report yet, and how to make one.
   func remark(database: String) -> String {
     "this dump is not a report yet; postmortem process\(database.asDatabaseOperand) makes it one: "
       + path.lastComponent.escapedForMessage

@@ -10,11 +10,11 @@ struct LogLines {
   /// A line as the program wrote it.
   struct Line: Equatable {
     let bytes: [UInt8]
-    /// Words of the log that tell lines of several programs apart; empty where there are none.
+    /// Words in the log that distinguish lines of several programs; empty if there are none.
     let source: String
   }
 
-  /// Lines that hold a summary's mark in JSON that cannot be read, as a line that was cut has it.
+  /// The number of lines with a summary's mark in JSON that cannot be read, such as a cut line.
   private(set) var unreadable = 0
 
   /// The entry of a journal's export that is being read; nil outside of one.
@@ -25,7 +25,7 @@ struct LogLines {
   private static let maximumLength = 1 << 16
   private static let mark = Array("postmortem[".utf8)
 
-  /// Takes a line of the log, without its line feed, and passes on the program's lines in it: none, one or more.
+  /// Reads a line of the log, without its line feed, and passes on the program's lines in it: none, one or more.
   mutating func take(_ bytes: [UInt8]) -> [Line] {
     if let first = JournalEntry(first: bytes) {
       defer { entry = first }
@@ -37,7 +37,7 @@ struct LogLines {
     return []
   }
 
-  /// The lines of which no last part came, at the end of the log.
+  /// The incomplete lines at the end of the log.
   mutating func finish() -> [Line] {
     defer { beginnings = [:] }
     return finishEntry()
@@ -114,7 +114,7 @@ struct LogLines {
     return found
   }
 
-  /// Puts the parts of a line together; nil until the last one is there.
+  /// Joins the parts of a line; nil until the last part has been read.
   private mutating func join(_ text: [UInt8], isLast: Bool, from origin: String) -> [UInt8]? {
     let whole = (beginnings[origin] ?? []) + text
     guard isLast || whole.count > Self.maximumLength else {
@@ -128,8 +128,8 @@ struct LogLines {
 
   // MARK: - JSON
 
-  /// The line without the quotation marks around a summary's mark and what stands after it, as in a
-  /// member of JSON on many lines, or a value of logfmt; nil where the second mark is missing.
+  /// The line without the quotation marks around a summary's mark and its text, as in a member of multi-line JSON, or
+  /// a value of logfmt; nil if the second quotation mark is missing.
   private mutating func unquoted(_ bytes: [UInt8]) -> [UInt8]? {
     let quote = UInt8(ascii: "\"")
     let mark = bytes.indices.first {
@@ -152,7 +152,7 @@ struct LogLines {
       + text.utf8.prefix { $0 != 0x0A }
   }
 
-  /// Names of what tells containers and hosts apart; all others may change from line to line.
+  /// The names of fields that distinguish containers and hosts; other fields may change from line to line.
   private static let identifying: Set<String> = [
     "labels", "kubernetes", "docker", "stream", "container", "container_id", "container_name",
     "containerid", "containername", "pod", "pod_name", "podname", "namespace", "host", "hostname",
@@ -186,7 +186,7 @@ struct LogLines {
     return bytes
   }
 
-  /// The place of a brace after which a quotation mark comes, in front of any mark of a summary.
+  /// The place of a brace that is followed by a quotation mark, before any mark of a summary.
   private static func startOfJSON(in bytes: [UInt8]) -> Int? {
     var index = 0
     while index < bytes.count {
@@ -203,7 +203,7 @@ struct LogLines {
     return nil
   }
 
-  /// The JSON that a brace begins, or the array of which it is the first element, and where it begins.
+  /// The JSON object that begins with a brace, or the array whose first element it is, and its place.
   private static func json(in bytes: [UInt8], at brace: Int) -> (start: Int, object: Any)? {
     let bracket = bytes[..<brace].lastIndex { $0 != UInt8(ascii: " ") }
     let array = bracket.flatMap { bytes[$0] == UInt8(ascii: "[") ? $0 : nil }
@@ -231,7 +231,7 @@ struct LogLines {
 /// Source: systemd, Journal Export Formats.
 private struct JournalEntry {
   private(set) var message: [UInt8]?
-  /// The fields that tell programs apart, as one text.
+  /// The fields that distinguish programs, as one text.
   private(set) var source = ""
   private static let maximumSourceLength = 4096
 
@@ -284,8 +284,8 @@ private struct CRIPart {
     return nil
   }
 
-  /// The place of a time such as `2026-11-26T04:20:00.123456789Z` in a word, which may begin with a
-  /// file's name; nil for none.
+  /// The place of a time such as `2026-11-26T04:20:00.123456789Z` in a word, which may begin with a file name; nil if
+  /// there is none.
   private static func timeOffset(in word: ArraySlice<UInt8>) -> Int? {
     guard word.count >= 20, word.count < 512 else { return nil }
     let text = String(decoding: word, as: UTF8.self)

@@ -14,7 +14,7 @@ final class LoggedSummarySymbolicator {
   /// - Parameters:
   ///   - directories: where to look for files besides the modules' own paths.
   ///   - readsFiles: false to name nothing.
-  ///   - servers: asked for the files of modules whose lines are not known.
+  ///   - servers: the servers that provide the files of modules whose lines are not known.
   init(directories: [String] = [], readsFiles: Bool = true, servers: DebugFileServers? = nil) {
     (self.directories, self.readsFiles, self.servers) = (directories, readsFiles, servers)
     source = SymbolSource(directories: directories, readsFiles: readsFiles)
@@ -61,7 +61,7 @@ extension LoggedSummary {
       + "ID. Its stack and its facts would be of different crashes, and are left out."
   }
 
-  /// The contradictions, so many as have room.
+  /// The contradictions that fit.
   fileprivate var contradictionLines: [String] {
     let shown = contradictions.prefix(8).map { "  " + $0 }
     let rest = contradictions.count - shown.count

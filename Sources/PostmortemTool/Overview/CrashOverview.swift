@@ -8,7 +8,7 @@ struct CrashOverview {
     var count = 0
     var first = Timestamp(nanoseconds: .max)
     var last = Timestamp(nanoseconds: .min)
-    /// The newest report, and what a list says of it.
+    /// The newest report, as a list shows it.
     var lastReport: ReportID?
     /// Only of signatures.
     var lastPath = ""
@@ -16,7 +16,7 @@ struct CrashOverview {
     var place: String?
     var versions: Set<Int32> = []
     var hosts: Set<Int32> = []
-    /// By the day since 1970.
+    /// The counts by day since 1970.
     var days: [Int32: Int] = [:]
   }
 
@@ -29,13 +29,13 @@ struct CrashOverview {
   private(set) var total = 0
   private(set) var unreadable = 0
   private(set) var all = Group()
-  /// By kind, then by the day since 1970.
+  /// The counts by kind, then by day since 1970.
   private(set) var days: [ReportDetails.Kind: [Int32: Int]] = [:]
   private(set) var signatures: [Key: Group] = [:]
   private(set) var versions: [Key: Group] = [:]
   private(set) var hosts: [Int32: Group] = [:]
 
-  /// Texts are kept once, and known by their number.
+  /// Each text is stored once, and referred to by its number.
   private(set) var names: [String] = []
   private var numbers: [String: Int32] = [:]
 
@@ -71,7 +71,7 @@ struct CrashOverview {
     }
   }
 
-  /// In place of a name that is not known.
+  /// The text for an unknown name.
   static let noName = "not known"
 
   private mutating func number(of name: String) -> Int32 {

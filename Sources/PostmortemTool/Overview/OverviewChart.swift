@@ -2,7 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// Charts as drawings in a page: stretched to the width that there is, with their words beside them.
+/// Charts as drawings in a page: stretched to the available width, with their words next to them.
 enum OverviewChart {
   /// Classes of the style sheet, in the order in which a bar has them from below.
   static let kinds: [(kind: ReportDetails.Kind, style: String, word: String)] = [

@@ -3,9 +3,9 @@ internal import IntermediateDump
 
 /// An overview as one HTML page that needs nothing else: no network, no script, no font.
 ///
-/// Names come from dumps: each is escaped, and the page forbids itself scripts and requests.
+/// Names come from dumps, so each is escaped, and the page forbids scripts and requests.
 struct OverviewPage {
-  /// Rows of each table; the rest is counted.
+  /// The most rows of each table; further rows are only counted.
   private static let rows = (signatures: 30, versions: 20, hosts: 20)
 
   private let overview: CrashOverview

@@ -4,7 +4,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import PendingDumps
 
-/// A running process and its crash handler, seen from outside, at `/proc`.
+/// A running process and its crash handler, as `/proc` shows them.
 struct HandledProcess {
   /// The locked file that a process holds open.
   struct LockedFile {
@@ -29,10 +29,10 @@ struct HandledProcess {
   let signals: ThreadSignals
   /// Nil in a process without a handler, and in a forked one.
   let file: LockedFile?
-  /// The directory of pending dumps as this process reaches it, and whether the other one holds it open.
+  /// The path of the directory of pending dumps for this process, and whether the other process has it open.
   let directory: String?
   let holdsDirectory: Bool
-  /// Nil where it cannot be read.
+  /// Nil if it cannot be read.
   let record: RunRecord?
   /// A converter's verdict on the owner of the locked file; nil without a file.
   let verdict: OwnerVerdict?
@@ -41,7 +41,7 @@ struct HandledProcess {
 
   /// Looks at a process.
   ///
-  /// - Throws: `ToolError` if there is no such process, or it may not be looked at.
+  /// - Throws: `ToolError` if there is no such process, or it may not be examined.
   init(_ processID: Int32) throws(ToolError) {
     self.processID = processID
     place = ProcessProbe.directory(of: processID)
@@ -122,7 +122,7 @@ struct HandledProcess {
     return links
   }
 
-  /// The reason why a process cannot be looked at, and who can.
+  /// The reason why a process cannot be examined, and which user can.
   ///
   /// Source: ptrace(2), "Ptrace access mode checking".
   private static func refusal(of processID: Int32) -> String {

@@ -4,7 +4,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import PendingDumps
 
-/// The processes of this machine that have a crash handler, as far as this user can look at them.
+/// The processes of this machine that have a crash handler and that this user may examine.
 enum HandlerSearch {
   /// A process, as `doctor` names it.
   struct Found: Codable {
@@ -17,7 +17,7 @@ enum HandlerSearch {
     }
   }
 
-  /// Those that hold their own locked file.
+  /// The processes that have their own locked file open.
   ///
   /// - Parameter database: the path of the only database that counts; nil for all.
   static func handled(in database: String?) -> [Found] {

@@ -5,7 +5,7 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// Findings on the crash handler of a running process, seen from outside.
+/// Findings on the crash handler of a running process.
 struct ProcessExamination {
   private let processID: Int32
   /// The answer to the question, for a process that is healthy.
@@ -18,7 +18,7 @@ struct ProcessExamination {
 
   /// Looks at a process.
   ///
-  /// - Throws: `ToolError` if there is no such process, or it may not be looked at.
+  /// - Throws: `ToolError` if there is no such process, or it may not be examined.
   init(_ processID: Int32) throws(ToolError) {
     self.processID = processID
     let found = try HandledProcess(processID)
@@ -59,7 +59,7 @@ struct ProcessExamination {
     title = "process \(process.threadID) (\(process.name))"
   }
 
-  /// The answer first, then what is in the way, then notes.
+  /// The answer first, then the problems, then notes.
   private var lines: [String] {
     isHealthy
       ? ["OK: \(title): \(headline)"] + notes.map { "note: \($0)" }
@@ -100,7 +100,7 @@ struct ProcessExamination {
       + "crashes"
   }
 
-  /// Says what a SIGKILL now, which no handler sees, would leave.
+  /// Describes the report that a SIGKILL now would cause.
   private mutating func tellOfKill(_ record: RunRecord) {
     guard let end = RunEnd(ifKilledNow: record) else {
       notes.append(

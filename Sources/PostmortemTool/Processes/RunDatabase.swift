@@ -3,9 +3,9 @@ internal import PendingDumps
 
 /// The database of a program that `postmortem run` runs, and its owner.
 ///
-/// A command that starts as root and gives up its rights can use neither files of root nor those that
-/// it made itself as root. A mistake that shows before the command runs is an error of the command
-/// line; one that shows afterwards is a message.
+/// A command that starts as root and gives up its permissions can use neither files of root nor those that it created
+/// as root. A mistake that shows before the command runs is an error of the command line; one that shows afterwards
+/// is a message.
 struct RunDatabase {
   let path: String
 
@@ -132,7 +132,7 @@ struct RunDatabase {
       ).description)
   }
 
-  /// Nil where there is no directory.
+  /// Nil if there is no directory.
   private static func owner(of path: String) -> User? {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
@@ -174,7 +174,7 @@ private struct UserChanger {
     "capsh": ["--user", "--uid"], "start-stop-daemon": ["-c", "--chuid"],
   ]
 
-  /// Nil where the command's first word is none.
+  /// Nil if the command's first word is not such a program.
   init?(_ command: [String]) {
     guard let word = command.first?.split(separator: "/").last.map(String.init) else { return nil }
     let options = Self.byOption[word] ?? []

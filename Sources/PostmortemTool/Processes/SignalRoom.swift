@@ -2,13 +2,13 @@ internal import CrashHandler
 internal import Foundation
 internal import PendingDumps
 
-/// Tells whether a signal's frame finds room on a thread of another process.
+/// Checks whether a thread of another process has room for a signal frame.
 ///
-/// If it does not, the kernel ends that process by SIGSEGV. By the rules that the handler has for its own
-/// threads (`ThreadRoom`): what the thread has told of its alternate stack lies in the process's memory,
-/// and /proc tells the stack pointer of a thread that is in a system call.
+/// If it does not, the kernel ends that process by SIGSEGV. It uses the handler's rules for its own threads
+/// (`ThreadRoom`): the alternate stack that a thread has noted is read from the process's memory, and /proc shows the
+/// stack pointer of a thread in a system call.
 struct SignalRoom: ~Copyable {
-  /// The certainty that there is room; the kernel does not tell where a thread stands that runs.
+  /// How certain it is that there is room: the kernel does not show the stack pointer of a running thread.
   enum Certainty: Comparable {
     case known
     case likely
@@ -32,7 +32,7 @@ struct SignalRoom: ~Copyable {
   private let memory: Int32
   private let told: [Int32: ToldStack]
 
-  /// Nil where the process's memory cannot be read.
+  /// Nil if the process's memory cannot be read.
   init?(_ processID: Int32, toldStacks address: UInt64) {
     let memory = unsafe open("/proc/\(processID)/mem", O_RDONLY | O_CLOEXEC)
     guard memory >= 0 else { return nil }
@@ -67,7 +67,7 @@ struct SignalRoom: ~Copyable {
     return stacks
   }
 
-  /// Nil if there is no room, or it is not known on a thread that has a small alternate stack.
+  /// Nil if there is no room, or if a thread has a small alternate stack and its stack pointer is not known.
   func certainty(of thread: ThreadSignals) -> Certainty? {
     // Threads know themselves by the IDs of their own PID namespace.
     let stack = told[thread.innermostThreadID]
@@ -90,7 +90,7 @@ struct SignalRoom: ~Copyable {
     return suffices ? .known : nil
   }
 
-  /// Nil if the thread runs, or the kernel does not tell.
+  /// Nil if the thread runs, or the kernel does not show it.
   ///
   /// Source: proc_pid_syscall(5).
   private func stackPointer(of thread: Int32) -> UInt64? {

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PendingDumps
 
-/// Tells whether a thread of another process may wait for a signal in sigwait(3) or its like, which takes
-/// the signal away from the handler.
+/// Checks whether a thread of another process may wait for a signal in sigwait(3) or a similar call, which would take
+/// the signal instead of the handler.
 ///
 /// The kernel shows the signals of such a wait as not blocked. Source: Linux kernel/signal.c,
 /// do_sigtimedwait.
@@ -13,7 +13,7 @@ enum SignalWait {
     private static let call = "128"
   #endif
 
-  /// - Returns: true also where the kernel does not tell.
+  /// - Returns: true also if the kernel does not show it.
   ///
   /// Source: proc_pid_syscall(5), proc_pid_wchan(5).
   static func mayWait(_ thread: Int32, of process: Int32, for signal: Int32) -> Bool {

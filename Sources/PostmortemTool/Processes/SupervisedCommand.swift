@@ -4,11 +4,11 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// A program that runs in this process's place: same terminal, descriptors, environment and process
-/// group, and the signals that are meant for it.
+/// A program that runs in place of this process: it has the same terminal, descriptors, environment and process
+/// group, and gets the signals that are sent to this process.
 enum SupervisedCommand {
-  /// Signals that are not passed on: those of a fault, which are this process's own; SIGPIPE, raised
-  /// where its own reader has gone; and those of job control, which stop it as they stop the program.
+  /// Signals that are not passed on: faults, which are this process's own; SIGPIPE, which this process raises itself;
+  /// and those of job control, which stop both processes.
   private static let untouched =
     SignalTable.numbers(.fault) + SignalTable.numbers(.jobControl) + [SIGPIPE]
 
@@ -76,7 +76,7 @@ enum SupervisedCommand {
     }
   }
 
-  /// In clock ticks after boot; nil if /proc does not say.
+  /// The start time in clock ticks after boot; nil if /proc does not show it.
   private static func startTime(of child: pid_t) -> UInt64? {
     guard case .found(let process) = ProcessProbe.look(at: UInt32(bitPattern: child)) else {
       return nil
@@ -111,7 +111,7 @@ enum SupervisedCommand {
 /// The end of a command: the status of waitpid(2).
 struct CommandEnd {
   let processID: pid_t
-  /// In clock ticks after boot; nil if that is not known.
+  /// The start time in clock ticks after boot; nil if that is not known.
   let startTime: UInt64?
   let status: Int32
   /// The user that it had then; nil if that is not known.
@@ -120,7 +120,7 @@ struct CommandEnd {
   /// The signal that killed it; nil if it exited.
   private var signal: Int32? { status & 0x7F == 0 ? nil : status & 0x7F }
 
-  /// For a converter, which tells from it how a run ended that left no dump.
+  /// The end for a converter, which uses it to report how a run without a dump ended.
   var observed: ObservedEnd? {
     startTime.map {
       ObservedEnd(processID: UInt32(bitPattern: processID), startTime: $0, waitStatus: status)

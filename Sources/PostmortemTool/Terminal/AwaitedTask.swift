@@ -9,7 +9,7 @@ enum AwaitedTask {
 
   /// Waits for work on this thread.
   ///
-  /// - Parameter seconds: the time after which it is cancelled, and its end waited for; nil for none.
+  /// - Parameter seconds: the time after which the task is canceled and awaited; nil for no limit.
   /// - Returns: nil only if it never ended.
   static func run<Value: Sendable, Failure: Error>(
     seconds: Int? = nil, _ work: @escaping @Sendable () async throws(Failure) -> Value

@@ -92,13 +92,13 @@ enum InputFile {
     unsafe access(path, F_OK) == 0
   }
 
-  /// The device and inode of a file, links followed; empty where there is none.
+  /// The device and inode of a file, following links; empty if there is none.
   static func identity(of path: String) -> [UInt64] {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : []
   }
 
-  /// The names in a directory, in no order; none where it cannot be read.
+  /// The names in a directory, in no order; empty if it cannot be read.
   static func names(in directory: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
   }
@@ -108,7 +108,7 @@ enum InputFile {
     return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Throws unless there is a directory of that name that this user can read.
+  /// Throws unless the directory exists and this user can read it.
   static func requireDirectory(_ path: String) throws(ToolError) {
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
     let failure = errno

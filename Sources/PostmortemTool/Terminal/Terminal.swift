@@ -18,7 +18,7 @@ enum Terminal {
     write(text, to: 2)
   }
 
-  /// Stops where the reader has gone.
+  /// Stops if the reader has closed the pipe.
   ///
   /// - Returns: whether all was written.
   @discardableResult
@@ -80,7 +80,7 @@ enum Terminal {
     return ["y", "yes"].contains(answer.lowercased().filter { $0 != " " })
   }
 
-  /// Columns where there is no terminal.
+  /// The columns if there is no terminal.
   static let widthOfFiles = 100
 
   /// Columns of the terminal on standard output.
@@ -104,8 +104,8 @@ enum Terminal {
 
 /// A file that a command line names, to be written.
 enum OutputFile {
-  /// Writes a text in a new file, which then takes the place of a regular one; into anything else that
-  /// is there, such as /dev/stdout.
+  /// Writes a text into a new file, which then replaces a regular file; writes into an existing file of another kind,
+  /// such as /dev/stdout.
   static func write(_ text: String, to path: String) throws(ToolError) {
     try replace(path) { descriptor throws(ToolError) in
       guard Terminal.write(text, to: descriptor) else {
@@ -114,7 +114,7 @@ enum OutputFile {
     }
   }
 
-  /// The same for what a function writes; a regular file is open for reading too.
+  /// The same for a function that writes; a regular file is also open for reading.
   static func replace(
     _ path: String, with contents: (Int32) throws(ToolError) -> Void
   ) throws(ToolError) {

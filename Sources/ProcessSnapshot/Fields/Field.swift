@@ -12,17 +12,17 @@ package struct BoundKey: Sendable {
 package struct Field<Root>: Sendable {
   package typealias Path<Value> = any WritableKeyPath<Root, Value> & Sendable
 
-  /// The key, then those of the maps in it.
+  /// The key, then the keys of the maps in its value.
   package let keys: [BoundKey]
-  /// True if nothing is made of a map without it.
+  /// True if a map without this key is ignored.
   let isRequired: Bool
-  /// Takes the value if the map has it, and else leaves what is there; false for the latter.
+  /// Reads the value if the map has it; otherwise keeps the old value and returns false.
   package let read: @Sendable (IntermediateDumpMap, inout Root) -> Bool
   package let write: @Sendable (Root, inout IntermediateDumpWriter) -> Void
-  /// The value of the first key as a report shows it; nil where that takes more.
+  /// The value of the first key as a report shows it; nil if a report needs more than this value.
   package private(set) var shown: (@Sendable (Root) -> ShownValue?)?
 
-  /// Binds a key in a way of its own.
+  /// Binds a key with custom reading and writing.
   package init(
     _ key: IntermediateDumpKey, _ kinds: IntermediateDumpKeyKinds, size: Int? = nil,
     nested: [BoundKey] = [], isRequired: Bool = false,
@@ -63,7 +63,7 @@ package struct Field<Root>: Sendable {
     return field
   }
 
-  /// A value that is always written; where it is missing, what was there stays.
+  /// A value that is always written; if it is missing, the old value stays.
   package static func value<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool = false
   ) -> Field {
@@ -79,7 +79,7 @@ package struct Field<Root>: Sendable {
     return field
   }
 
-  /// A value without which nothing is made of a map.
+  /// A required value: a map without it is ignored.
   package static func required<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>
   ) -> Field {
@@ -97,7 +97,7 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// Lines of one text, which is missing where there are none; a line feed inside one becomes a blank.
+  /// Lines of one text, which is not written if there are none; a line feed inside a line becomes a blank.
   package static func lines(_ key: IntermediateDumpKey, _ path: Path<[String]>) -> Field {
     Field(key, [.text]) { map, root in
       guard let text = map.text(key) else { return false }
@@ -111,8 +111,9 @@ package struct Field<Root>: Sendable {
 
   // MARK: - Maps and arrays
 
-  /// Fields of the same type that lie in a map of their own; of several such maps all count, the
-  /// later ones before the earlier.
+  /// Fields of the same type in a separate map.
+  ///
+  /// If there are several such maps, all are read, and later ones win.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
     Field(key, [.map], nested: fields.flatMap(\.keys)) { map, root in
       let maps = map.maps(key)
@@ -199,13 +200,13 @@ package struct MapFields<Value: Sendable>: Sendable {
     self.all = all
   }
 
-  /// Makes a value of a map; nil where a required key is missing.
+  /// Reads a value from a map; nil if a required key is missing.
   package func value(of map: IntermediateDumpMap) -> Value? {
     var value = blank
     return read(map, into: &value) ? value : nil
   }
 
-  /// Takes what a map has, and leaves the rest as it is; false where a required key is missing.
+  /// Reads the values that a map has, and keeps the others; false if a required key is missing.
   @discardableResult
   package func read(_ map: IntermediateDumpMap, into value: inout Value) -> Bool {
     var isWhole = true
@@ -217,12 +218,12 @@ package struct MapFields<Value: Sendable>: Sendable {
     for field in all { field.write(value, &writer) }
   }
 
-  /// The keys whose values a report can show as they are.
+  /// The keys whose values a report can show unchanged.
   package var keysShown: Set<IntermediateDumpKey> {
     Set(all.filter { $0.shown != nil }.compactMap { $0.keys.first?.key })
   }
 
-  /// The value under a key as a report shows it; nil where there is none.
+  /// The value of a key as a report shows it; nil if there is none.
   package func shown(_ key: IntermediateDumpKey, of value: Value) -> ShownValue? {
     all.first { $0.shown != nil && $0.keys.first?.key == key }?.shown?(value)
   }

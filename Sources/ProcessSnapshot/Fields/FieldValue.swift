@@ -2,17 +2,16 @@ package import IntermediateDump
 
 /// A value that a property of a dump can hold.
 package protocol FieldValue: Sendable {
-  /// Reads a key's value; nil where the map lacks it, or has it in a shape that this type does not
-  /// take.
+  /// Reads a key's value; nil if the map lacks it, or has it in a form that this type does not read.
   init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap)
 
   func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter)
 
   /// The kinds of keys that such a value is stored under.
   static var kinds: IntermediateDumpKeyKinds { get }
-  /// Bytes of a stored value; nil for any number.
+  /// The number of bytes of a stored value; nil for any number.
   static var storedSize: Int? { get }
-  /// The value as a report shows it; nil where that is not all of it.
+  /// The value as a report shows it; nil if that would be incomplete.
   var shown: ShownValue? { get }
 }
 
@@ -29,14 +28,14 @@ extension FieldValue {
 }
 
 extension IntermediateDumpMap {
-  /// A key's value; nil where the map lacks it, or has it in another shape.
+  /// A key's value; nil if the map lacks it, or has it in another form.
   package subscript<Value: FieldValue>(key: IntermediateDumpKey) -> Value? {
     Value(key, in: self)
   }
 }
 
 extension IntermediateDumpWriter {
-  /// Writes a value, for ordinary code; nothing where it is nil.
+  /// Writes a value, for ordinary code; writes nothing if it is nil.
   package mutating func write(_ key: IntermediateDumpKey, _ value: (some FieldValue)?) {
     value?.write(key, to: &self)
   }
@@ -136,7 +135,7 @@ extension BreadcrumbMetadata: FieldValue {
     self.init(data)
   }
 
-  /// Writes nothing where there are no pairs.
+  /// Writes nothing if there are no pairs.
   package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
     if !pairs.isEmpty { writer.bytes(key, bytes) }
   }

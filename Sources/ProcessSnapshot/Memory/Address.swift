@@ -2,8 +2,8 @@ package import IntermediateDump
 
 /// A place in an address space: of a process, or of a module's file.
 ///
-/// Its number comes out of a dump or a file, and can be any. So there is no `+` and no `-`, which
-/// would end the process at the ends of the address space: no operation traps.
+/// Its number comes from a dump or a file, and can have any value. So it has no `+` and no `-`, which would trap at
+/// the ends of the address space: no operation traps.
 public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var value: UInt64
 
@@ -13,12 +13,12 @@ public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
 
   public static func < (left: Address, right: Address) -> Bool { left.value < right.value }
 
-  /// As a processor adds: past the last address comes 0.
+  /// Adds like a processor: after the last address comes 0.
   public static func &+ (address: Address, count: UInt64) -> Address {
     Address(address.value &+ count)
   }
 
-  /// As a processor subtracts: before 0 comes the last address.
+  /// Subtracts like a processor: before 0 comes the last address.
   public static func &- (address: Address, count: UInt64) -> Address {
     Address(address.value &- count)
   }
@@ -35,25 +35,25 @@ public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
     return overflow ? nil : Address(difference)
   }
 
-  /// So many bytes on, or the last address if that comes first.
+  /// The address this many bytes above, at most the last address.
   public func clampedAdding(_ count: UInt64) -> Address { adding(count) ?? .highest }
 
-  /// So many bytes back, or 0 if that comes first.
+  /// The address this many bytes below, at least 0.
   public func clampedSubtracting(_ count: UInt64) -> Address { subtracting(count) ?? 0 }
 
-  /// The distance above another one in bytes; nil if it lies below.
+  /// The distance in bytes above another address; nil if this one is below it.
   public func distance(above other: Address) -> UInt64? {
     let (difference, overflow) = value.subtractingReportingOverflow(other.value)
     return overflow ? nil : difference
   }
 
-  /// The distance from another one in bytes, across the last address if need be.
+  /// The distance in bytes from another address, wrapping after the last address.
   public func wrappedDistance(above other: Address) -> UInt64 { value &- other.value }
 
   /// The highest multiple of a power of two that is not above this address.
   public func alignedDown(to power: UInt64) -> Address { Address(value & (0 &- power)) }
 
-  /// The lowest multiple of a power of two that is not below this address; nil where there is none.
+  /// The lowest multiple of a power of two that is not below this address; nil if there is none.
   public func alignedUp(to power: UInt64) -> Address? {
     adding(power &- 1).map { $0.alignedDown(to: power) }
   }
@@ -67,31 +67,30 @@ extension Address: ExpressibleByIntegerLiteral {
 
 /// Bytes that follow each other in an address space, up to the last one that there is.
 ///
-/// Made of any two numbers it is a range: what would lie past the last address is cut off. None of
-/// its operations traps. A whole address space, of one byte more than 64 bits can count, lacks the
-/// last.
+/// Any two numbers make a valid range: the part after the last address is cut off. None of its operations traps. A
+/// whole address space, of one byte more than 64 bits can count, lacks the last.
 public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   public let start: Address
   public let byteCount: UInt64
 
-  /// A range of so many bytes.
+  /// A range with a number of bytes.
   ///
   /// - Parameters:
   ///   - start: the first byte's address.
-  ///   - byteCount: the bytes; fewer, where the address space ends before.
+  ///   - byteCount: the number of bytes, cut off at the end of the address space.
   public init(start: Address, byteCount: UInt64) {
     self.start = start
     let room = (UInt64.max &- start.value).addingReportingOverflow(1)
     self.byteCount = room.overflow ? byteCount : min(byteCount, room.partialValue)
   }
 
-  /// From an address up to another, which does not belong to it; empty where that is not above it.
+  /// A range from an address to another, exclusive; empty if that is not above the first.
   public init(from start: Address, to end: Address) {
     self.start = start
     byteCount = end.distance(above: start) ?? 0
   }
 
-  /// From an address to another, which belongs to it; nil where that is below.
+  /// A range from an address to another, inclusive; nil if that is below the first.
   public init?(from start: Address, through last: Address) {
     guard let distance = last.distance(above: start) else { return nil }
     self.init(start: start, byteCount: distance == .max ? .max : distance &+ 1)
@@ -99,14 +98,13 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 
   public var isEmpty: Bool { byteCount == 0 }
 
-  /// The highest address in it; nil of an empty range.
+  /// The highest address in the range; nil for an empty range.
   public var last: Address? { isEmpty ? nil : start &+ (byteCount &- 1) }
 
-  /// The address after it; nil where it goes up to the last address.
+  /// The address after the range; nil if it includes the last address.
   public var end: Address? { start.adding(byteCount) }
 
-  /// The address after it, or the last one where there is none: to be shown, and to be
-  /// compared with.
+  /// The address after the range, or the last address if there is none; for output and comparisons.
   public var clampedEnd: Address { start.clampedAdding(byteCount) }
 
   public func contains(_ address: Address) -> Bool { offset(of: address) != nil }
@@ -117,8 +115,8 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return distance
   }
 
-  /// True if all bytes of another are in this one; of an empty one, if it starts in it or right after
-  /// it.
+  /// True if this range contains all bytes of another; for an empty one, true if it starts in this range or right
+  /// after it.
   public func contains(_ other: AddressRange) -> Bool {
     guard let distance = other.start.distance(above: start), distance <= byteCount else {
       return false
@@ -128,19 +126,19 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 
   public func overlaps(_ other: AddressRange) -> Bool { intersection(other) != nil }
 
-  /// The part that both have; nil if there is none.
+  /// The intersection of both ranges; nil if it is empty.
   public func intersection(_ other: AddressRange) -> AddressRange? {
     guard let last, let otherLast = other.last else { return nil }
     return AddressRange(from: max(start, other.start), through: min(last, otherLast))
   }
 
-  /// True if all of it lies below an address.
+  /// True if the whole range is below an address.
   public func ends(atOrBelow address: Address) -> Bool {
     guard let last else { return start <= address }
     return last < address
   }
 
-  /// The bytes between this one and another; nil if that does not lie after this one.
+  /// The bytes between this range and another; nil if that is not after this one.
   ///
   /// Ranges that touch have 0 between them.
   public func gap(before other: AddressRange) -> UInt64? {

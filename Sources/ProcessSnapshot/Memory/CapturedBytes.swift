@@ -5,11 +5,11 @@ package import IntermediateDump
 package struct CapturedBytes: Sendable {
   private struct Piece {
     let source: DumpBytes
-    /// Its place in the source.
+    /// The range in the source.
     var range: Range<Int>
-    /// Its place in the whole.
+    /// The offset in the whole.
     var start: Int
-    /// Nil where the bytes are as they were captured.
+    /// Nil if the bytes are unchanged since the capture.
     var words: SanitizedWords?
 
     /// The part in a range of the whole; nil if there is none.
@@ -46,7 +46,7 @@ package struct CapturedBytes: Sendable {
 
   init(_ bytes: [UInt8]) { self.init(of: DumpBytes(bytes), 0..<bytes.count) }
 
-  /// Takes a range of a dump, all of which lies in it.
+  /// A range of a dump, which must be within it.
   package init(of source: DumpBytes, _ range: Range<Int>) {
     pieces = [Piece(source: source, range: range, start: 0)]
     count = range.count
@@ -54,7 +54,7 @@ package struct CapturedBytes: Sendable {
 
   private init() {}
 
-  /// The same with the words replaced that a filter does not keep.
+  /// The bytes, in which a filter has replaced words.
   ///
   /// - Parameter address: of the first byte. A word that reaches across two pieces is replaced.
   func sanitized(at address: Address, by filter: WordFilter) -> CapturedBytes {
@@ -77,7 +77,7 @@ package struct CapturedBytes: Sendable {
     }
   }
 
-  /// The part in a range, which must lie in it.
+  /// The part in a range, which must be within the bytes.
   func part(_ range: Range<Int>) -> CapturedBytes {
     var part = CapturedBytes()
     forEachPiece(of: range) { piece in
@@ -90,7 +90,7 @@ package struct CapturedBytes: Sendable {
     return part
   }
 
-  /// Reads a range; nil outside, and where the dump's file cannot be read.
+  /// Reads a range; nil outside the bytes, and if the dump's file cannot be read.
   package func slice(_ range: Range<Int>) -> ArraySlice<UInt8>? {
     guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
     var slice: ArraySlice<UInt8> = []

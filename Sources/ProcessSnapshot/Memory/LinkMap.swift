@@ -3,8 +3,8 @@ internal import IntermediateDump
 /// The dynamic linker's own list of loaded objects: `struct r_debug` of its main
 /// namespace.
 ///
-/// Read without the linker's lock, so it may be cut off or inconsistent; the snapshot's modules
-/// come from the mappings. Source: glibc `<link.h>`.
+/// It was read without the linker's lock, so it may be cut off or inconsistent; the snapshot's modules come from the
+/// mappings. Source: glibc `<link.h>`.
 public struct LinkMap: Sendable, Equatable {
   /// One `struct link_map`.
   public struct Entry: Sendable, Equatable {
@@ -22,9 +22,9 @@ public struct LinkMap: Sendable, Equatable {
     }
   }
 
-  /// `r_version`; 0 where it was not captured.
+  /// `r_version`; 0 if it was not captured.
   public var version: UInt32 = 0
-  /// `r_state`: 0 consistent, 1 adding, 2 deleting; nil where it was not captured.
+  /// `r_state`: 0 consistent, 1 adding, 2 deleting; nil if it was not captured.
   public var state: UInt32?
   /// `r_brk`: the function that the linker calls when the list changes.
   public var breakpoint: Address = 0
@@ -34,7 +34,7 @@ public struct LinkMap: Sendable, Equatable {
   public var debugAddress: Address?
   /// The address of the executable's dynamic section.
   public var dynamicSection: Address = 0
-  /// The bytes of that section.
+  /// The bytes of the dynamic section.
   public var dynamicData: [UInt8] = []
   /// In the list's order.
   public var entries: [Entry] = []
@@ -43,7 +43,7 @@ public struct LinkMap: Sendable, Equatable {
 }
 
 extension LinkMap {
-  /// Entries taken at most; the handler writes no more.
+  /// The most entries that are read; the handler writes no more.
   package static var maximumEntries: Int { 2048 }
 
   package static let mapFields = MapFields(

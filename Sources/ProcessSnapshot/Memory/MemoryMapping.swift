@@ -15,7 +15,7 @@ public struct MemoryMapping: Sendable, Equatable {
   public var range: AddressRange
   public var protection: Protection
   public var isPrivate: Bool
-  /// Bytes from the start of the file.
+  /// The number of bytes from the start of the file.
   public var fileOffset: UInt64
   public var device: String
   public var inode: UInt64
@@ -35,7 +35,7 @@ public struct MemoryMapping: Sendable, Equatable {
     self.path = path
   }
 
-  /// A mapping up to an address, which does not belong to it; empty where that is not above `start`.
+  /// A mapping up to an address, exclusive; empty if that is not above `start`.
   public init(
     start: Address, end: Address, protection: Protection, isPrivate: Bool = true,
     fileOffset: UInt64 = 0, device: String = "00:00", inode: UInt64 = 0, path: String = ""
@@ -47,7 +47,7 @@ public struct MemoryMapping: Sendable, Equatable {
 
   public var start: Address { range.start }
 
-  /// One past the last address; the last one itself, where that is the last there is.
+  /// One past the last address of the mapping; for a mapping to the end of the address space, its last address.
   public var end: Address { range.clampedEnd }
 }
 
@@ -73,7 +73,7 @@ extension MemoryMapping {
     return inOrder(mappings)
   }
 
-  /// Sorted by address; of those that overlap, which no kernel lists, the first.
+  /// The mappings sorted by address; if some overlap, which no kernel lists, the first one counts.
   package static func inOrder(_ mappings: [MemoryMapping]) -> [MemoryMapping] {
     var sorted: [MemoryMapping] = []
     sorted.reserveCapacity(mappings.count)
@@ -115,7 +115,7 @@ extension MemoryMapping {
       path: Self.path(unescaping: rest.drop { $0 == UInt8(ascii: " ") }))
   }
 
-  /// Undoes the one escape the kernel writes in a path: `\012` for a newline.
+  /// Reverts the one escape that the kernel writes in a path: `\012` for a newline.
   static func path(unescaping bytes: ArraySlice<UInt8>) -> String {
     let hasEscape = bytes.contains(UInt8(ascii: "\\"))
     let path = hasEscape ? bytes.replacing("\\012".utf8, with: "\n".utf8) : bytes

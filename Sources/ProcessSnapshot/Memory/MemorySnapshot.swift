@@ -16,17 +16,17 @@ public struct MemoryRegion: Sendable, Equatable {
 
   public var count: Int { contents.count }
 
-  /// A copy of all; empty where the dump's file cannot be read.
+  /// A copy of all bytes; empty if the dump's file cannot be read.
   public var bytes: [UInt8] { Array(contents.slice(0..<count) ?? []) }
 
   /// The addresses of its bytes; fewer than it has, if it is not one of a snapshot's memory and
   /// reaches past the end of the address space.
   public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
 
-  /// One past the last address; the last one itself, where that is the last there is.
+  /// One past the last address of the region; for a region to the end of the address space, its last address.
   public var end: Address { range.clampedEnd }
 
-  /// The part that lies in a range; nil if there is none.
+  /// The part in a range; nil if there is none.
   func part(within range: AddressRange) -> MemoryRegion? {
     guard let shared = self.range.intersection(range) else { return nil }
     if shared == self.range { return self }
@@ -37,7 +37,7 @@ public struct MemoryRegion: Sendable, Equatable {
       address: shared.start, contents: contents.part(start..<start + count))
   }
 
-  /// The same with the words replaced that a filter does not keep.
+  /// The memory, in which a filter has replaced words.
   func sanitized(by filter: WordFilter) -> MemoryRegion {
     MemoryRegion(address: address, contents: contents.sanitized(at: address, by: filter))
   }
@@ -53,7 +53,7 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   public init() {}
 
-  /// Joins any regions into one image; where two overlap, the one that starts lower counts.
+  /// Joins regions into one image; if two overlap, the one that starts lower counts.
   ///
   /// Linear except for the sort. A region that is empty or reaches past the end of the address space
   /// is left out.
@@ -117,12 +117,11 @@ public struct MemorySnapshot: Sendable, Equatable {
   }
 }
 
-/// The memory that maps of a dump stand for: their own bytes, or those of a minidump that carries the
-/// dump.
+/// The memory that a dump's maps refer to: bytes in the dump, or in the minidump that contains the dump.
 package struct DumpMemory {
   /// Nil for a dump that has its memory itself.
   private let memory: MemorySnapshot?
-  /// Bytes of it that may still be given away: hostile maps name the same ones again and again.
+  /// The bytes that may still be read: hostile maps may refer to the same bytes again and again.
   private var bytesLeft: Int
 
   package init(_ memory: MemorySnapshot?) {
@@ -130,7 +129,7 @@ package struct DumpMemory {
     bytesLeft = memory?.regions.reduce(0) { $0 + $1.count } ?? 0
   }
 
-  /// The bytes of a `memoryRegion` map; nil where there are none.
+  /// The bytes of a `memoryRegion` map; nil if there are none.
   package mutating func region(_ map: IntermediateDumpMap) -> MemoryRegion? {
     guard let address: Address = map[.regionAddress] else { return nil }
     if let range = map.range(.regionData) {

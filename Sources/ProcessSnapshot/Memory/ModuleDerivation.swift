@@ -6,9 +6,9 @@ internal import IntermediateDump
 /// the start of a mapped file: of their images only one that can be executed is a module, not a library
 /// file that a program merely reads through a mapping.
 struct ModuleDerivation {
-  /// Sorted by address, without overlaps; empty where the dump lost them.
+  /// The mappings sorted by address, without overlaps; empty if a torn dump lacks them.
   private let mappings: [MemoryMapping]
-  /// For each mapping, all from its start to the end of the unbroken run of mappings of its path.
+  /// For each mapping, the range from its start to the end of the contiguous mappings with its path.
   private let runs: [AddressRange]
   private let pageSize: UInt64
 
@@ -31,7 +31,7 @@ struct ModuleDerivation {
   private struct Candidate {
     let address: Address
     var size: UInt64
-    /// As in the maps file.
+    /// The path as in the maps file.
     let path: String
     let buildID: [UInt8]
     let source: ModuleSnapshot.Source?
@@ -89,8 +89,8 @@ struct ModuleDerivation {
     return module
   }
 
-  /// True if the process could run the image; asks the mappings of the same path first, and the
-  /// headers where there are none.
+  /// True if the process could execute the image, according to the mappings with its path, or to the headers if there
+  /// are none.
   private func isExecutable(_ candidate: Candidate) -> Bool {
     if candidate.source != nil { return true }
     let image = AddressRange(start: candidate.address, byteCount: candidate.size)
@@ -103,7 +103,7 @@ struct ModuleDerivation {
     return candidate.segments.isEmpty || candidate.segments.contains(where: \.isExecutable)
   }
 
-  /// Bytes from an address to the end of the mappings of its path; a page where nothing is known.
+  /// The bytes from an address to the end of the mappings with its path; one page if they are not known.
   private func mappedSize(from address: Address, path: String) -> UInt64 {
     let index = firstMapping(endingAbove: address)
     guard index < mappings.count, mappings[index].path == path,
@@ -118,7 +118,7 @@ struct ModuleDerivation {
 }
 
 extension ModuleSnapshot {
-  /// Writes a `module` map, of which the same module is derived where the mappings are the same.
+  /// Writes a `module` map, from which the same module is derived if the mappings are the same.
   func write(to writer: inout IntermediateDumpWriter) {
     writer.startMap(.module)
     writer.write(.moduleAddress, address)
@@ -138,7 +138,7 @@ extension ModuleSnapshot {
   static var kernelImagePath: String { "[vdso]" }
   static var kernelImageName: String { "linux-gate.so" }
 
-  /// The kernel's suffix of the path of a file that is no longer there.
+  /// The kernel's suffix for the path of a deleted file.
   ///
   /// Source: proc_pid_maps(5).
   static var deletedMark: String { " (deleted)" }
@@ -157,7 +157,7 @@ private struct ProgramHeaders {
   /// Segments that count; no linker makes as many.
   private static let maximumCount = 128
 
-  /// Bytes from the page of the lowest loaded address to the end of the highest; nil without a
+  /// The number of bytes from the page of the lowest loaded address to the end of the highest; nil without a
   /// loaded segment.
   var loadedSize: UInt64?
   private(set) var segments: [ModuleSnapshot.Segment] = []
@@ -190,7 +190,7 @@ private struct ProgramHeaders {
     }
   }
 
-  /// The header of a segment, of which the same segment is made: of an image whose lowest address is 0.
+  /// The header of a segment from which the same segment is read, for an image whose lowest address is 0.
   static func bytes(
     of segment: ModuleSnapshot.Segment, loadedAt start: Address
   ) -> [UInt8] {

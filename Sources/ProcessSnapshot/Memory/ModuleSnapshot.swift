@@ -14,19 +14,19 @@ public struct ModuleSnapshot: Sendable, Equatable {
     }
   }
 
-  /// The page of the lowest loaded address, where the ELF header lies if it is loaded.
+  /// The page of the lowest loaded address, which has the ELF header if that is loaded.
   public var address: Address
-  /// Bytes from `address` to the end of the last loaded segment.
+  /// The number of bytes from `address` to the end of the last loaded segment.
   public var size: UInt64
-  /// As in `/proc/self/maps`, a trailing " (deleted)" taken away; "linux-gate.so" for the vDSO.
+  /// The path as in `/proc/self/maps`, without a trailing " (deleted)"; "linux-gate.so" for the vDSO.
   public var path: String
   /// True if the file had been deleted or replaced when the process crashed.
   public var isDeleted: Bool
-  /// The GNU build ID; empty where the image has none.
+  /// The GNU build ID; empty if the image has none.
   public var buildID: [UInt8]
-  /// Nil where the dump does not say.
+  /// Nil if the dump does not show it.
   public var source: Source?
-  /// The loaded parts, by ascending address; empty where they are not known.
+  /// The loaded segments by ascending address; empty if they are not known.
   public var segments: [Segment] = []
   /// The module's own annotations.
   public var annotations = ModuleAnnotations()
@@ -89,7 +89,7 @@ public struct ModuleAnnotations: Sendable, Equatable {
   /// Values without names, such as messages of the runtime.
   public var list: [String] = []
   public var simple: [String: String] = [:]
-  /// In the order of the dump; a name may occur more than once.
+  /// The annotations in the order of the dump; a name may occur more than once.
   public var objects: [Object] = []
 
   public init() {}
@@ -98,8 +98,8 @@ public struct ModuleAnnotations: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// The address of the program's own module among some: as the dump says, else that with its entry
-  /// point, as the auxiliary vector tells, or else the one of the executable's path.
+  /// The address of the program's own module among some: the one that the dump names, otherwise the one with the
+  /// entry point in the auxiliary vector, otherwise the one with the executable's path.
   package func mainModuleAddress(in modules: [ModuleSnapshot]) -> Address? {
     if let module = modules.first(where: { $0.source == .program }) { return module.address }
     if let vector = process.auxiliaryVector?[...] {

@@ -17,7 +17,7 @@ package struct RangeSet: Sendable {
     }
   }
 
-  /// The index of the range that holds an address; nil if none does.
+  /// The index of the range that contains an address; nil if none does.
   func index(of address: Address) -> Int? {
     let index = ranges.partitioningIndex { $0.start > address } - 1
     return index >= 0 && ranges[index].contains(address) ? index : nil
@@ -25,7 +25,7 @@ package struct RangeSet: Sendable {
 
   package func contains(_ address: Address) -> Bool { index(of: address) != nil }
 
-  /// The parts of a range that are in none of these.
+  /// The parts of a range that are not in these ranges.
   package func gaps(in range: AddressRange) -> [AddressRange] {
     guard let last = range.last else { return [] }
     var gaps: [AddressRange] = []

@@ -6,7 +6,7 @@ extension ProcessSnapshot {
   /// Stack walks find the same frames. Doing it twice changes nothing more. Reads stacks once; their words
   /// are replaced as they are read.
   ///
-  /// - Parameter words: kept, wherever they point.
+  /// - Parameter words: words that are kept, wherever they point.
   package mutating func sanitize(keeping words: [Address] = []) {
     // Told by the stack's words, of which most go.
     recordedThrows = lastThrow.map { [$0] } ?? []
@@ -49,7 +49,7 @@ extension ProcessSnapshot {
     leaveOutSurroundings()
   }
 
-  /// Leaves out what tells of a user or a machine.
+  /// Removes facts that identify a user or a machine.
   private mutating func leaveOutSurroundings() {
     system.hostName = nil
     system.timeZone = nil
@@ -75,8 +75,10 @@ extension ProcessSnapshot {
     return mapping.range.intersection(window).map(stacks.gaps) ?? []
   }
 
-  /// The unwind tables that the handler kept of modules whose files are lost, each with the ELF headers by
-  /// which it is found: read-only contents of the file, by which stack walks find the same frames.
+  /// The unwind tables of modules whose files are lost, as the handler captured them, each with the ELF headers that
+  /// lead to it.
+  ///
+  /// They are read-only contents of the file, which stack walks need to find the same frames.
   private func keptTables(outside stacks: RangeSet) -> [AddressRange] {
     modules.flatMap { module -> [AddressRange] in
       guard let headers = memory.unwindHeaders(of: module.address),
@@ -90,7 +92,7 @@ extension ProcessSnapshot {
 }
 
 extension MemorySnapshot {
-  /// The ELF and program headers of a module, and the address of its `.eh_frame_hdr`; nil where memory does
+  /// The ELF and program headers of a module, and the address of its `.eh_frame_hdr`; nil if memory does
   /// not have them.
   ///
   /// Source: elf(5), Elf64_Ehdr and Elf64_Phdr; PT_GNU_EH_FRAME.
@@ -131,14 +133,14 @@ extension MemorySnapshot {
 // MARK: - Memory of tasks
 
 extension ProcessSnapshot {
-  /// Words of stacks that are looked at for it.
+  /// The most words of stacks that are examined for it.
   private static var wordLimit: Int { 1 << 24 }
 
-  /// The memory in which asynchronous functions wait, for stacks continue there: each captured part outside of
-  /// stacks in which a stack, a register or another context points at a context.
+  /// The memory of waiting asynchronous functions, in which stacks continue: each captured part outside stacks in
+  /// which a stack, a register or another context points to a context.
   ///
-  /// A context begins with its caller's and the address of code at which that continues. Source: swift
-  /// include/swift/ABI/Task.h, class AsyncContext.
+  /// A context begins with the address of its caller's context and the code address at which the caller continues.
+  /// Source: swift include/swift/ABI/Task.h, class AsyncContext.
   private func taskMemory(outside stacks: RangeSet) -> [AddressRange] {
     guard !tasks.isEmpty else { return [] }
     let parts = RangeSet(memory.regions.flatMap { stacks.gaps(in: $0.range) })
@@ -176,7 +178,7 @@ extension ProcessSnapshot {
 }
 
 extension MemoryRegion {
-  /// Passes the aligned words of it until one gives false.
+  /// Visits its aligned words until the closure returns false.
   fileprivate func forEachWord(_ body: (UInt64) -> Bool) {
     var offset = Int(truncatingIfNeeded: (0 &- address.value) & 7)
     while count - offset >= 8 {
@@ -212,7 +214,8 @@ extension ThrowSnapshot {
 extension CPUContext {
   /// Replaces registers, except for stack and instruction pointer and flags, and leaves vector registers out.
   ///
-  /// The frame pointer's too, where it is none: code without one has any value there.
+  /// This includes the frame pointer if it does not point to a frame: code without frame pointers may have any value
+  /// there.
   fileprivate mutating func sanitize(_ filter: WordFilter) {
     switch self {
     case .x86_64(var context):

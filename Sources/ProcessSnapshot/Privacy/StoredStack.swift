@@ -4,7 +4,7 @@ package import IntermediateDump
 package struct StoredStack: Sendable, Equatable {
   package struct Frame: Sendable, Equatable {
     package var address: Address
-    /// 0 where it is not known.
+    /// 0 if it is not known.
     package var stackPointer: Address
     package var isReturnAddress: Bool
     /// The method that found it, as the stack walker numbers it.
@@ -24,7 +24,7 @@ package struct StoredStack: Sendable, Equatable {
   package var end: UInt8
   /// Innermost first.
   package var frames: [Frame]
-  /// The addresses at which asynchronous callers continue, innermost first; nil where there are none.
+  /// The addresses at which asynchronous callers continue, innermost first; nil if there are none.
   package var asyncCallers: [Address]?
   /// True if their chain ends in memory that was not captured.
   package var isAsyncCut: Bool
@@ -42,7 +42,7 @@ package struct StoredStack: Sendable, Equatable {
 extension StoredStack: FieldValue {
   private static var headSize: Int { 16 }
   private static var frameSize: Int { 18 }
-  /// Frames that are kept of one thread, and asynchronous callers: some 600 KB each at most.
+  /// The most frames, and the most asynchronous callers, that are stored for one thread: at most some 600 KB each.
   package static var limit: Int { 32_768 }
 
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {

@@ -5,7 +5,8 @@ internal import IntermediateDump
 ///
 /// Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 final class WordFilter: Sendable {
-  /// In place of other words: no address, recognized in a report, and the same as Crashpad's.
+  /// The word that replaces other words: not an address, easy to recognize in a report, and the same value as
+  /// Crashpad's.
   static let replacement: UInt64 = 0x0DEF_ACED_0DEF_ACED
 
   private let places: RangeSet
@@ -40,7 +41,7 @@ extension ProcessSnapshot {
   package static var replacedWord: UInt64 { WordFilter.replacement }
 }
 
-/// Words of memory as a sanitised report has them, replaced when they are read.
+/// Replaces words of memory when they are read, for a sanitized report.
 struct SanitizedWords: Sendable {
   let filter: WordFilter
   /// The place in the dump of the memory that is sanitised; a word that is not whole there is replaced.
@@ -48,7 +49,7 @@ struct SanitizedWords: Sendable {
   /// The address of its first byte.
   let address: Address
 
-  /// Reads a part of the memory; nil where the dump's file cannot be read.
+  /// Reads a part of the memory; nil if the dump's file cannot be read.
   func slice(_ range: Range<Int>, of source: DumpBytes) -> ArraySlice<UInt8>? {
     let low = max(whole.lowerBound, range.lowerBound - phase(range.lowerBound))
     let high = min(whole.upperBound, range.upperBound + (8 - phase(range.upperBound)) % 8)
@@ -71,7 +72,7 @@ struct SanitizedWords: Sendable {
     return bytes[range.lowerBound - low..<range.upperBound - low]
   }
 
-  /// Bytes from the beginning of a word to a place in the dump.
+  /// The number of bytes from the beginning of a word to a place in the dump.
   private func phase(_ place: Int) -> Int {
     Int(truncatingIfNeeded: (address &+ UInt64(place - whole.lowerBound)).value & 7)
   }

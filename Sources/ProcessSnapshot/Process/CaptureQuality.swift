@@ -4,7 +4,7 @@ internal import IntermediateDump
 public struct CaptureQuality: Sendable, Equatable {
   /// False for a torn dump.
   public var isComplete = false
-  /// The place and the reason where a torn dump stopped being readable.
+  /// The offset at which a torn dump stopped being readable, and the reason.
   public var damage: String?
 
   /// Says of a torn dump that the kernel killed the process while it was taken.
@@ -15,26 +15,26 @@ public struct CaptureQuality: Sendable, Equatable {
   }
   public var threadsFound: UInt64?
   public var threadsStopped: UInt64?
-  /// Threads that did not stop but whose stack and instruction pointer the kernel told.
+  /// The number of threads that did not stop but whose stack and instruction pointers the kernel showed.
   public var threadsReadFromKernel: UInt64?
-  /// Threads of which only the count is known.
+  /// The number of threads of which only the count is known.
   public var threadsOmitted: UInt64?
-  /// Bit n stands for section n of the dump: the handler itself faulted in it, or its time was
-  /// over.
+  /// The sections of the dump that ended because the handler faulted in them or its time was over; bit n is section
+  /// n.
   public var sectionsAbandoned: UInt64?
   /// Bits of what `/proc` did not show the handler, as it does not to a process that has closed it by a
   /// filter: 0 the mappings, 1 the threads, 2 the open descriptors.
   ///
-  /// These are unknown, and not none. Nil if all was shown.
+  /// These parts are unknown, not empty. Nil if all was shown.
   public var notShown: UInt64?
   /// Nanoseconds from the handler's entry to the end mark.
   public var captureTime: UInt64?
-  /// Bytes that a cap left out.
+  /// The number of bytes that a cap left out.
   public var bytesOmitted: UInt64?
-  /// Threads that the minidump's thread list has no room for: its readers take 4,096.
+  /// The number of threads that do not fit into the minidump's thread list: its readers accept 4,096.
   public var threadsUnlisted: UInt64?
-  /// Modules that the minidump's module list has no room for (its readers take 2,048), or that are
-  /// empty or covered by another one.
+  /// The number of modules that do not fit into the minidump's module list (its readers read 2,048), or that are
+  /// empty or overlap another module.
   public var modulesUnlisted: UInt64?
   /// Memory regions that the minidump's memory list has no room for: its readers take 4,096, and 3
   /// GiB go in.

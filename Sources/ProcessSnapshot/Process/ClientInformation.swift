@@ -2,15 +2,15 @@ public import IntermediateDump
 
 /// The annotations, breadcrumbs and attachments of a running program.
 ///
-/// In Crashpad's words the client is the program that the report is about.
+/// The client is Crashpad's word for the program that the report is about.
 public struct ClientInformation: Sendable, Equatable {
   /// Set through `SimpleAnnotations`; what `startHandler` was given is not here.
   public var simpleAnnotations: [ClientAnnotation] = []
-  /// In the order of the dump.
+  /// The entries in the order of the dump.
   public var annotations: [ClientAnnotation] = []
   /// Oldest first.
   public var breadcrumbs: [Breadcrumb] = []
-  /// Those of the crashing thread's work, oldest first; also those that are in `breadcrumbs`.
+  /// The breadcrumbs of the crashing thread's work, oldest first, including those in `breadcrumbs`.
   public var workBreadcrumbs: [Breadcrumb] = []
   /// The contexts of what threads worked on; the crashing thread's first, of each the outermost
   /// first.
@@ -21,13 +21,13 @@ public struct ClientInformation: Sendable, Equatable {
   /// The reasons why streams of the converter's own are not in the minidump.
   public var userStreamFailures: [String] = []
 
-  /// Counts of those that found no room, each nil if none was left out.
+  /// Counts of entries that were left out because there was no room; nil if none was.
   public var annotationsOmitted: UInt64?
   public var simpleAnnotationsOmitted: UInt64?
   public var memoryRangesOmitted: UInt64?
   public var attachmentsOmitted: UInt64?
   public var contextsOmitted: UInt64?
-  /// Bytes of extra memory past the limit.
+  /// The number of bytes of extra memory past the limit.
   public var memoryBytesOmitted: UInt64?
   /// All that were ever left, those included that newer ones took the place of.
   public var breadcrumbsLeft: UInt64?
@@ -47,7 +47,7 @@ public struct ClientInformation: Sendable, Equatable {
     public var uptime: UInt64?
     public var threadID: UInt32?
     public var text: String
-    /// Nil where the program gave none.
+    /// Nil if the program gave none.
     public var level: BreadcrumbLevel?
     public var metadata = BreadcrumbMetadata()
 
@@ -56,12 +56,12 @@ public struct ClientInformation: Sendable, Equatable {
     }
   }
 
-  /// A value of `withContext`, in force around what a thread worked on.
+  /// A value of `withContext` that was set around a thread's work.
   public struct Context: Sendable, Equatable {
     public var threadID: UInt32
     public var name: String
     public var value: String
-    /// True if the value had no room for all of it.
+    /// True if the value was cut because there was no room.
     public var isCut = false
 
     public init(threadID: UInt32, name: String, value: String) {
@@ -71,7 +71,7 @@ public struct ClientInformation: Sendable, Equatable {
     }
   }
 
-  /// The contexts around what each thread worked on, outermost first; of one name the innermost.
+  /// The contexts of each thread's work, outermost first; if a name occurs twice, the innermost one.
   public var contextsByThread: [UInt32: [Context]] {
     var found: [UInt32: [Context]] = [:]
     var places: [UInt32: [String: Int]] = [:]
@@ -100,13 +100,13 @@ public struct ClientInformation: Sendable, Equatable {
     public var range: AddressRange { AddressRange(start: address, byteCount: size) }
   }
 
-  /// A file that was to be copied with the report, and what became of it.
+  /// An attachment that the program requested, and the result of copying it.
   public struct Attachment: Sendable, Equatable {
-    /// As the program gave it, made absolute.
+    /// The path from the program, made absolute.
     public var path: String
-    /// Its name beside the report; nil if it was not copied.
+    /// The name of the copy; nil if it was not copied.
     public var name: String?
-    /// Bytes that were copied, and those before them that were not.
+    /// The number of bytes that were copied, and those before them that were not.
     public var size: UInt64?
     public var bytesOmitted: UInt64?
     /// The reason why it was not copied.
@@ -183,7 +183,7 @@ extension ClientAnnotation {
       .optional(.annotationState, \.state),
     ])
 
-  /// One that has a type.
+  /// An annotation with a type.
   static let mapFields = MapFields(
     ClientAnnotation(name: nil, value: nil),
     [
@@ -199,7 +199,7 @@ extension ClientAnnotation {
 }
 
 extension ClientAnnotation.Value {
-  /// Nil where there are no bytes, or too few, and for a type that is not known.
+  /// Nil if there are no bytes or too few, and for an unknown type.
   fileprivate init?(reading map: IntermediateDumpMap) {
     guard let type: AnnotationType = map[.annotationType] else { return nil }
     if type == .text {

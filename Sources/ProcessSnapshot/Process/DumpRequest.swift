@@ -15,25 +15,26 @@ public struct DumpRequest: Sendable, Equatable {
   public var errorType: String?
   public var errorText: String?
   public var target: Target?
-  /// The program's name for it.
+  /// The program's name for the watched part.
   public var name: String?
   /// Nanoseconds after which it counts as hung.
   public var threshold: UInt64?
-  /// Nanoseconds that it had hung for at the last look; the process ended within a second of that.
+  /// The length of the hang in nanoseconds when it was last checked; the process ended within a second after that.
   ///
-  /// Times in which the whole process stood still are not in it.
+  /// Times in which the whole process was stopped are not included.
   public var hangTime: UInt64?
-  /// Nanoseconds of CPU time that the thread used since; nil where the thread is not known.
+  /// Nanoseconds of CPU time that the thread used since then; nil if the thread is not known.
   public var processorTime: UInt64?
   public var threadEvidence: ThreadEvidence?
 
   public init() {}
 
-  /// The reason, else the error; nil where the program gave neither.
+  /// The reason, otherwise the error; nil if the program gave neither.
   public var headline: String? { reason ?? errorText ?? errorType }
 
-  /// True for a thread that ran, false for one that waited; nil where that is not known: a thread
-  /// that only answered last may wait for other work while another one hangs.
+  /// True for a thread that ran, false for one that waited.
+  ///
+  /// Nil if that is not known: a thread that only answered last may wait for other work while another thread hangs.
   ///
   /// A tenth of the time is the border: the kernel counts in hundredths of a second, and a thread
   /// that polls is idle.

@@ -5,10 +5,9 @@ public struct OpenDescriptor: Sendable, Equatable {
   public typealias Kind = DescriptorKind
 
   public var number: UInt32 = 0
-  /// Nil where the link could not be read, or for one that this version does not know.
+  /// Nil if the link could not be read, or for a kind that this version does not know.
   public var kind: Kind?
-  /// The path, or the kernel's text for what has none, such as `socket:[4711]`; nil where it was left
-  /// out.
+  /// The path, or the kernel's text for a descriptor without a path, such as `socket:[4711]`; nil if it was left out.
   public var path: String?
   /// True if the path was longer.
   public var isCut = false
@@ -37,7 +36,7 @@ extension OpenDescriptor {
       .flag(.descriptorIsDeleted, \.isDeleted),
     ])
 
-  /// Leaves the path out; what has none keeps the kernel's text.
+  /// Removes the path; a descriptor without a path keeps the kernel's text.
   mutating func leaveOutPath() {
     if let kind, kind.hasKernelsName { return }
     path = nil

@@ -32,14 +32,13 @@ public struct ProcessDescription: Sendable, Equatable {
   public var mapsText: [UInt8]?
   /// The kernel's auxiliary vector, as in `/proc/self/auxv`.
   public var auxiliaryVector: [UInt8]?
-  /// `/proc/self/cmdline` at launch, each argument ended by NUL; nil where the program keeps it to
-  /// itself.
+  /// `/proc/self/cmdline` at launch, each argument ended by NUL; nil if the program turned this off.
   public var commandLine: [UInt8]?
   /// The text of `/proc/self/limits` at the crash.
   public var limitsText: [UInt8]?
   /// File descriptors that were open at the crash, the handler's among them.
   public var descriptorCount: UInt32?
-  /// The lowest 256 of them, in order.
+  /// The lowest 256 descriptors, in order.
   public var descriptors: [OpenDescriptor] = []
   /// The working directory at the crash.
   public var workingDirectory: String?
@@ -50,14 +49,14 @@ public struct ProcessDescription: Sendable, Equatable {
   /// `/proc/self/oom_score_adj` at the crash.
   public var oomScoreAdjustment: Int32?
   public var cgroup = CgroupUsage()
-  /// Nanoseconds after which the service manager takes the process for hung; nil where it does not.
+  /// Nanoseconds after which the service manager treats the process as hung; nil if it has no watchdog for it.
   public var watchdogInterval: UInt64?
-  /// The secrets that were left out; nil where none were.
+  /// The secrets that were left out; nil if none were.
   public var privacy: ReportPrivacy?
 
   public init() {}
 
-  /// The arguments, the program's name first; nil where they are not known.
+  /// The arguments, the program's name first; nil if they are not known.
   ///
   /// The last one may be cut, for the handler keeps 4 KiB at most.
   public var arguments: [String]? {
@@ -73,12 +72,12 @@ public struct ProcessDescription: Sendable, Equatable {
     limitsText.map { ResourceLimits(parsing: $0[...]) }
   }
 
-  /// Bytes of address space in use, of `statusText`; nil without it.
+  /// The number of bytes of address space in use, of `statusText`; nil without it.
   ///
   /// Source: proc_pid_status(5), VmSize.
   public var addressSpaceSize: UInt64? { statusSize("VmSize:") }
 
-  /// Bytes of memory in use, of `statusText`; nil without it.
+  /// The number of bytes of memory in use, of `statusText`; nil without it.
   ///
   /// Source: proc_pid_status(5), VmRSS.
   package var residentMemory: UInt64? { statusSize("VmRSS:") }
@@ -88,12 +87,12 @@ public struct ProcessDescription: Sendable, Equatable {
   /// Source: proc_pid_status(5), VmHWM.
   package var peakResidentMemory: UInt64? { statusSize("VmHWM:") }
 
-  /// The numbers of its user, of `statusText`; nil where that does not have them.
+  /// The numbers of its user in `statusText`; nil if that does not have them.
   ///
   /// Source: proc_pid_status(5), Uid.
   public var userIDs: UserIDs? { identifiers("Uid:") }
 
-  /// The same of its group.
+  /// The numbers of its group in `statusText`; nil if that does not have them.
   public var groupIDs: UserIDs? { identifiers("Gid:") }
 
   private func identifiers(_ label: String) -> UserIDs? {
@@ -108,7 +107,7 @@ public struct ProcessDescription: Sendable, Equatable {
     return size << 10
   }
 
-  /// The words after the label of a line of `statusText`; empty where there is no such line.
+  /// The words after the label of a line of `statusText`; empty if there is no such line.
   private func statusWords(_ label: String) -> [String] {
     let line = statusText?.split(separator: UInt8(ascii: "\n"))
       .first { $0.starts(with: label.utf8) }
@@ -130,7 +129,7 @@ public struct ProcessDescription: Sendable, Equatable {
   /// Nanoseconds.
   private static var tick: UInt64 { 10_000_000 }
 
-  /// The time of the process's start, in nanoseconds since 1970; nil where its age is not known.
+  /// The time of the process's start, in nanoseconds since 1970; nil if its age is not known.
   public var startTime: Int64? {
     guard let crashTime, let age, let nanoseconds = Int64(exactly: age) else { return nil }
     let (start, overflow) = crashTime.subtractingReportingOverflow(nanoseconds)
@@ -163,13 +162,13 @@ public struct UserIDs: Sendable, Equatable {
 public struct CgroupUsage: Sendable, Equatable {
   /// As in `/proc/self/cgroup`.
   public var path: String?
-  /// In bytes, of all processes of the group.
+  /// The memory in bytes of all processes of the cgroup.
   public var memoryUsed: UInt64?
-  /// In bytes; nil for no limit, or none that is known.
+  /// The limit in bytes; nil if there is no limit or it is not known.
   public var memoryLimit: UInt64?
   /// Threads of all processes of the group.
   public var tasksUsed: UInt64?
-  /// Nil for no limit, or none that is known.
+  /// Nil if there is no limit or it is not known.
   public var tasksLimit: UInt64?
 
   public init() {}
@@ -179,7 +178,7 @@ public struct CgroupUsage: Sendable, Equatable {
 public struct ResourceLimit: Sendable, Equatable {
   /// The soft limit; nil for none.
   public var soft: UInt64?
-  /// The hard limit, to which the process may raise the soft one; nil for none.
+  /// The hard limit, up to which the process may raise the soft one; nil for none.
   public var hard: UInt64?
 
   public init(soft: UInt64?, hard: UInt64?) {
@@ -188,7 +187,7 @@ public struct ResourceLimit: Sendable, Equatable {
   }
 }
 
-/// The limits of a process that explain crashes; nil where the text does not tell.
+/// The limits of a process that explain crashes; nil if the text lacks them.
 public struct ResourceLimits: Sendable, Equatable {
   /// RLIMIT_NOFILE: one more than the highest descriptor.
   public var openFiles: ResourceLimit?

@@ -2,9 +2,9 @@
 ///
 /// Source: Arm ARM, MIDR_EL1; Linux arch/arm64/include/asm/cputype.h.
 package enum ProcessorName {
-  /// Names the first processor of the text; nil where it has no such numbers.
+  /// Names the first processor of the text; nil if it has no such numbers.
   ///
-  /// Several machines have the same processor: they are examples, and what the report says it was "as in".
+  /// Several machines have the same processor, so the report names examples with the words "as in".
   package static func of(_ text: [UInt8]) -> String? {
     let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
     func number(_ label: String) -> UInt32? {
@@ -29,7 +29,7 @@ package enum ProcessorName {
     0x6D: "Microsoft", 0x70: "Phytium", 0xC0: "Ampere",
   ]
 
-  /// By implementer and, in the lower 12 bits, part.
+  /// The names by implementer and, in the lower 12 bits, part number.
   private static let known: [UInt32: String] = [
     0x41D03: "Arm Cortex-A53", 0x41D04: "Arm Cortex-A35", 0x41D05: "Arm Cortex-A55",
     0x41D07: "Arm Cortex-A57", 0x41D08: "Arm Cortex-A72 (as in AWS Graviton)",

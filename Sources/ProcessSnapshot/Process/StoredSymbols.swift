@@ -6,9 +6,9 @@ internal import IntermediateDump
 public struct StoredSymbols: Sendable, Equatable {
   /// One function at an address.
   public struct Function: Sendable, Equatable {
-    /// As in the symbol table or the debug information; empty where it is not known.
+    /// As in the symbol table or the debug information; empty if it is not known.
     public var linkageName: String
-    /// Bytes from the function's start to the frame's address; nil for an inlined one.
+    /// The number of bytes from the function's start to the frame's address; nil for an inlined one.
     public var offset: UInt64?
     /// True if it was inlined into the next one.
     public var isInlined: Bool
@@ -16,7 +16,7 @@ public struct StoredSymbols: Sendable, Equatable {
     public var file: String?
     public var line: UInt32?
     public var column: UInt32?
-    /// True if no line stands for the code itself, and `line` is the last one in front of it.
+    /// True if debug information has no line for the code itself; `line` is then the last line before it.
     public var isLineApproximate: Bool
 
     public init(
@@ -33,8 +33,7 @@ public struct StoredSymbols: Sendable, Equatable {
     }
   }
 
-  /// Innermost first, by the address that is looked up for a frame: inside the call for a return
-  /// address.
+  /// The calls, innermost first, by the lookup address of a frame: inside the call for a return address.
   public var functions: [Address: [Function]]
 
   public init(functions: [Address: [Function]] = [:]) {

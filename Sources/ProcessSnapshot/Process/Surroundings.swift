@@ -4,9 +4,9 @@ extension ProcessSnapshot {
   /// The ID of the container that the process ran in, 64 hexadecimal digits; nil outside of one, and where
   /// neither its cgroup nor its mounts have the ID.
   ///
-  /// A runtime names the cgroup by it: Docker, containerd, CRI-O and Podman, below systemd or not, by
-  /// themselves or for Kubernetes. Inside a namespace of cgroups the path is `/`; there Docker's and
-  /// Podman's mounts tell. The sandbox of a pod, which other mounts tell, is not a container of the program.
+  /// A container runtime uses the ID in the cgroup's name: Docker, containerd, CRI-O and Podman, below systemd or
+  /// not, by themselves or for Kubernetes. Inside a cgroup namespace the path is `/`; there the ID is in the mounts
+  /// of Docker and Podman. Other mounts have the ID of the pod's sandbox, which is not the program's container.
   public var containerID: String? {
     process.cgroup.path.flatMap(ContainerName.inGroup)
       ?? system.containerMount.flatMap(ContainerName.inMount)
@@ -14,9 +14,9 @@ extension ProcessSnapshot {
 }
 
 extension SystemDescription {
-  /// The name of the time zone, such as "Europe/Berlin"; nil where it is not known.
+  /// The name of the time zone, such as "Europe/Berlin"; nil if it is not known.
   ///
-  /// Source: tzset(3): a colon may stand in front of a file's name.
+  /// Source: tzset(3): a colon may precede a file's name.
   public var timeZoneName: String? {
     guard var name = timeZone?[...] else { return nil }
     if name.first == ":" { name = name.dropFirst() }

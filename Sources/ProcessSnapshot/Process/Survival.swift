@@ -6,8 +6,8 @@ public import IntermediateDump
 public struct Survival: Sendable, Equatable {
   public typealias Outcome = SurvivalOutcome
 
-  /// Nil where the process ended: by the signal's default action, after Swift's backtracer had run
-  /// if there is a `previousHandler`, or, the first of a PID namespace, by abort(3).
+  /// Nil if the process ended: by the signal's default action, after Swift's backtracer if there is a
+  /// `previousHandler`, or by abort(3) as the first process of a PID namespace.
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
   public var previousHandler: Address?

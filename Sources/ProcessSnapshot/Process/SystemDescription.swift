@@ -37,7 +37,7 @@ public struct SystemDescription: Sendable, Equatable {
   public var hostName: String?
   /// TZ at launch, else the target of `/etc/localtime`.
   public var timeZone: String?
-  /// The file that a container's runtime has mounted into it, where `cgroup` does not tell.
+  /// The path of a file that the container's runtime has mounted, if `cgroup` does not have the container's ID.
   public var containerMount: String?
 
   public init() {}

@@ -71,8 +71,7 @@ public struct X86_64Context: Sendable, Equatable {
   public var fs: UInt16 = 0
   public var gs: UInt16 = 0
   public var ss: UInt16 = 0
-  /// The XSAVE area as the kernel put it on the signal frame, whose first 512 bytes are the FXSAVE
-  /// area; empty if it was not captured.
+  /// The XSAVE area from the signal frame, whose first 512 bytes are the FXSAVE area; empty if it was not captured.
   ///
   /// A minidump's reader gives the 512 bytes only.
   public var floatingPointState: [UInt8] = []
@@ -111,8 +110,7 @@ public struct ARM64Context: Sendable, Equatable {
 }
 
 extension CPUContext {
-  /// Takes registers as the kernel laid them out in a signal frame; nil where they are missing or
-  /// too short.
+  /// Reads registers in the layout of a signal frame; nil if they are missing or too short.
   package init?(
     architecture: ProcessSnapshot.Architecture, generalRegisters: ArraySlice<UInt8>?,
     floatingPointState: ArraySlice<UInt8>?
@@ -142,7 +140,7 @@ extension CPUContext {
     return words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
   }
 
-  /// The floating-point state as it is read; nil where it was not captured.
+  /// The floating-point state; nil if it was not captured.
   var floatingPointBytes: [UInt8]? {
     switch self {
     case .x86_64(let context):
@@ -153,7 +151,7 @@ extension CPUContext {
 }
 
 extension X86_64Context {
-  /// Bytes of the FXSAVE area.
+  /// The number of bytes of the FXSAVE area.
   static var legacyAreaSize: Int { 512 }
 
   /// The places of trap number and error code in `gregset_t`, in words.
@@ -194,7 +192,7 @@ extension ARM64Context {
     (sp, pc, pstate) = (words[31], words[32], words[33])
   }
 
-  /// Reads `struct fpsimd_context`; leaves the registers empty where its magic number is not there.
+  /// Reads `struct fpsimd_context`; leaves the registers empty if its magic number is missing.
   mutating func read(floatingPointState bytes: ArraySlice<UInt8>) {
     guard bytes.count >= 528, bytes.littleEndian(at: 0, width: 4) == 0x4650_8001 else { return }
     fpsr = UInt32(truncatingIfNeeded: bytes.littleEndian(at: 8, width: 4) ?? 0)

@@ -1,27 +1,28 @@
 internal import IntermediateDump
 
-/// The signal that ended the process, and what the kernel and the runtime said of it.
+/// The signal that ended the process, with the kernel's and the runtime's data about it.
 public struct ExceptionSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread that took the signal.
   public var threadID: UInt32
-  /// The signal's number; nil where the dump lost it.
+  /// The signal's number; nil if a torn dump lacks it.
   public var signal: Int32?
-  /// `si_code`; nil where the writer of a minidump did not record it.
+  /// `si_code`; nil if the writer of a minidump did not record it.
   public var code: Int32?
-  /// `si_addr`, only where the signal is one that sets it: nil for a signal that was sent; of another
-  /// system the address that the exception is about.
+  /// `si_addr`, if the signal sets it; nil for a signal that was sent.
+  ///
+  /// For another system, the address of the exception.
   public var address: Address?
   /// The kernel's siginfo_t, 128 bytes.
   public var signalInfo: [UInt8]?
   /// The registers at the moment of the signal.
   public var context: CPUContext?
-  /// The kernel's entry of the page at `address`, of a SIGSEGV in which nothing was mapped there.
+  /// The kernel's page-map entry for `address`, for a SIGSEGV in unmapped memory.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   public var faultPage: UInt64?
   /// The x86 trap number, or nil elsewhere.
   public var trapNumber: UInt64?
-  /// What the processor said of the fault: on x86 the page-fault error code, in which bit 1 is a write and bit 4 an
+  /// The processor's data about the fault: on x86 the page-fault error code, in which bit 1 is a write and bit 4 an
   /// instruction fetch; on arm64 the exception syndrome (ESR).
   public var trapErrorCode: UInt64?
   /// The Swift runtime's message before it trapped.
@@ -52,8 +53,7 @@ extension ExceptionSnapshot {
     return [4, 5, 7, 8, 11].contains(signal) && code > 0
   }
 
-  /// True where the kernel sets `si_addr`: faults, but not those it calls SI_KERNEL (a
-  /// non-canonical address, `int3`).
+  /// True if the kernel sets `si_addr`: for faults, except those with SI_KERNEL (a non-canonical address, `int3`).
   ///
   /// If it is false, the bytes of `si_addr` are those of the sender's process and user ID, or
   /// nothing. Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
@@ -73,7 +73,7 @@ extension ExceptionSnapshot {
 extension ExceptionSnapshot {
   /// The process that sent a signal.
   public struct Sender: Sendable, Equatable {
-    /// `si_pid`, in the receiver's PID namespace; 0 for a process that cannot be seen from there.
+    /// `si_pid`, in the receiver's PID namespace; 0 for a process that is not visible there.
     public var processID: Int32
     /// `si_uid`, the sender's real user ID.
     public var userID: UInt32
@@ -138,9 +138,9 @@ extension ExceptionSnapshot {
 ///
 /// An uncaught one counts as caught by std::terminate().
 public struct CxxException: Sendable, Equatable {
-  /// The linkage name of its type, such as "St13runtime_error"; nil where it was lost.
+  /// The linkage name of its type, such as "St13runtime_error"; nil if a torn dump lacks it.
   public var typeName: String?
-  /// Its text, where the type keeps it as libstdc++'s own exceptions do.
+  /// Its text, if the type stores it as libstdc++'s exceptions do.
   public var message: String?
 
   public init(typeName: String?, message: String? = nil) {

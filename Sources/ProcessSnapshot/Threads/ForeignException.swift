@@ -1,14 +1,14 @@
-/// An exception of another system than Linux, as a minidump of such a system records it.
+/// An exception in a minidump of a system other than Linux.
 public struct ForeignException: Sendable, Equatable {
   /// The system whose codes these are.
   public enum System: Sendable, Equatable {
     case windows
     /// macOS, iOS and their relatives, by Mach exceptions.
     case apple
-    /// By its number in the minidump; its codes are not known here.
+    /// Another system, by its number in the minidump; its codes are not known.
     case other(UInt32)
 
-    /// Such as "Windows".
+    /// For example "Windows".
     public var name: String {
       switch self {
       case .windows: "Windows"
@@ -18,7 +18,7 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The access that faulted, where the system says so.
+  /// The access that faulted, if the system records it.
   public enum Access: String, Sendable {
     case read, write, execute
   }
@@ -26,7 +26,7 @@ public struct ForeignException: Sendable, Equatable {
   public var system: System
   /// Windows' exception code, or the Mach exception's number.
   public var code: UInt32
-  /// On macOS the first of the exception's own codes.
+  /// On macOS, the first of the exception's own codes.
   public var flags: UInt32
   /// The exception's parameters, 15 at most.
   public var parameters: [UInt64]
@@ -38,7 +38,7 @@ public struct ForeignException: Sendable, Equatable {
     self.parameters = parameters
   }
 
-  /// The system's name for the code; nil where this version knows none.
+  /// The system's name for the code; nil if this version does not know it.
   ///
   /// Source: Microsoft ntstatus.h and winnt.h; Apple mach/exception_types.h; Crashpad
   /// `client/simulate_crash_mac.cc`, kMachExceptionSimulated, and `util/mach/mach_extensions.h`.
@@ -50,7 +50,7 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The system's name for what is after the code: the kernel's return code, or a signal; nil for others.
+  /// The system's name for the value after the code, which is the kernel's return code or a signal; nil for others.
   ///
   /// Source: Apple mach/kern_return.h and mach/i386/exception.h.
   public var detail: String? {
@@ -65,7 +65,7 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The signal of an EXC_CRASH, of which Crashpad has the number and codes in the parameters alone.
+  /// The signal of an EXC_CRASH, whose number and codes Crashpad stores only in the parameters.
   ///
   /// Source: Crashpad `snapshot/mac/exception_snapshot_mac.cc`; `util/mach/exception_types.cc`,
   /// ExcCrashRecoverOriginalException.
@@ -74,7 +74,7 @@ public struct ForeignException: Sendable, Equatable {
     return parameters[1] >> 24 & 0xFF
   }
 
-  /// The access that faulted; nil where the system does not say.
+  /// The access that faulted; nil if the system does not record it.
   ///
   /// Source: Microsoft, EXCEPTION_RECORD, the first parameter of an access violation.
   public var access: Access? {

@@ -45,7 +45,7 @@ extension TaskSnapshot {
   /// Reads the fields out of captured memory; total for any contents.
   ///
   /// - Parameter memory: the snapshot's.
-  /// - Returns: nil if they were not captured, or the runtime's layout is another one.
+  /// - Returns: nil if they were not captured, or the runtime has another layout.
   public func fields(in memory: MemorySnapshot) -> Fields? {
     guard layoutVersion == Self.knownLayout, let flags = memory.word(at: address &+ 0x20),
       // A job of kind 0 is a task.

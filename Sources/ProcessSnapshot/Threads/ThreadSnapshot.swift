@@ -19,7 +19,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var threadPointer: Address?
   public var stackPointer: Address?
   public var instructionPointer: Address?
-  /// Bit n - 1 stands for signal n.
+  /// Bit n - 1 is signal n.
   public var blockedSignals: UInt64?
   /// As sched_getscheduler(2), see `SchedulingPolicy`.
   public var schedulingPolicy: UInt8?
@@ -28,26 +28,26 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// Nanoseconds of CPU time that the thread had used, in user mode and in the kernel together; of the crashing
   /// thread only.
   public var processorTime: UInt64?
-  /// The system call that the thread was blocked in, as proc_pid_syscall(5) has it; the number alone
-  /// where the arguments are not known.
+  /// The system call that the thread was blocked in, in the format of proc_pid_syscall(5); only the number if the
+  /// arguments are not known.
   public var systemCall: String?
-  /// The evidence for that; nil where the kernel told it.
+  /// The evidence for the system call; nil if the kernel showed it.
   public var systemCallSource: SystemCallSource?
   /// The mapping that the stack pointer was in, or the next readable one above it.
   public var stackRange: AddressRange?
-  /// The captured parts of it; the bytes are in the snapshot's `memory` too.
+  /// The captured parts of the stack; their bytes are in the snapshot's `memory` too.
   public var stack: [MemoryRegion] = []
-  /// Bytes between stack pointer and the stack's end that a cap or a fault left out.
+  /// The number of bytes between stack pointer and the stack's end that a cap or a fault left out.
   public var stackBytesOmitted: UInt64 = 0
-  /// The frames that were found before the memory was left out; nil where there is memory to find them in.
+  /// The frames that were found before the memory was left out; nil if the snapshot has the memory.
   package var storedStack: StoredStack?
 
   public init(id: UInt32) {
     self.id = id
   }
 
-  /// The number of the system call that the thread was blocked in; nil where it was in none or the
-  /// kernel did not tell.
+  /// The number of the system call that the thread was blocked in; nil if it was in none or the kernel did not show
+  /// it.
   ///
   /// Source: proc_pid_syscall(5): `-1` for a thread that is blocked but not in a system call,
   /// `running` for one that is not blocked.
@@ -86,8 +86,8 @@ extension ThreadSnapshot {
 
   /// Writes the same map, with places and sizes of the stack's pieces in place of their bytes.
   ///
-  /// - Parameter extendedStateLeft: bytes of XSAVE areas that may still be written; where one does not
-  ///   fit, its first 512 bytes are.
+  /// - Parameter extendedStateLeft: the bytes of XSAVE areas that may still be written; if an area does not fit, its
+  ///   first 512 bytes are written.
   func write(
     as key: IntermediateDumpKey, extendedStateLeft: inout Int,
     to writer: inout IntermediateDumpWriter

@@ -20,14 +20,14 @@ public struct ThrowSnapshot: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// Words of the crashing thread's stack that are looked at for the error.
+  /// The most words of the crashing thread's stack that are searched for the error.
   private static var wordLimit: Int { 8192 }
 
   /// The throw of the error that ended the process, if an error did.
   ///
-  /// The first of the error whose box the crashing thread has in a register or on its stack, of several
-  /// errors the one thrown last; another thread may have thrown it. Without one the thread's own last
-  /// throw.
+  /// The first throw of the error whose box is in a register or on the stack of the crashing thread. If there are
+  /// several errors, the one that was thrown last counts; another thread may have thrown it. If there is no such
+  /// error, the thread's own last throw.
   package var lastThrow: ThrowSnapshot? {
     guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
     let newest = recordedThrows.sorted { $0.uptime > $1.uptime }

@@ -4,11 +4,11 @@
 ///
 /// Source: Breakpad's docs/symbol_files.md ("STACK CFI records"), processor/postfix_evaluator.h; DWARF 5, 2.5.1.
 struct BreakpadExpression {
-  /// A longer one is none that a compiler writes.
+  /// Compilers do not write longer expressions.
   private static let maximumLength = 512
   private static let maximumDepth = 16
 
-  /// By DWARF number; empty for a register that the format does not name.
+  /// Register names by DWARF number; empty for a register that the format does not name.
   let registers: [String]
 
   func name(_ number: UInt64) -> String? {
@@ -45,7 +45,7 @@ struct BreakpadExpression {
     offset == 0 ? term : "\(term) \(offset.magnitude) \(offset < 0 ? "-" : "+")"
   }
 
-  /// A number, of which the format has only those without a sign.
+  /// A number; the format has only unsigned ones.
   private static func constant(_ value: Int64) -> String {
     value < 0 ? "0 \(value.magnitude) -" : "\(value)"
   }

@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// The records STACK CFI INIT and STACK CFI of a module.
 ///
-/// A rule that has no expression ends the records before it: code that none describes is walked by other
-/// means, and no rule of the instruction before is taken for it.
+/// A rule without an expression ends the preceding records: the code after it is walked by other means, and not by
+/// the rule of the instruction before.
 struct BreakpadFrames {
   /// Records of one INIT, which are kept until its size is known.
   private static let maximumRecords = 4096
@@ -34,11 +34,11 @@ struct BreakpadFrames {
     }
   }
 
-  /// An INIT record and those that follow it.
+  /// One INIT record and the records that follow it.
   private struct Group {
     var range: AddressRange?
     var records: [String] = []
-    /// By column: the CFA, the return address, then the registers.
+    /// The rules by column: the CFA, the return address, then the registers.
     var rules: [String?] = []
   }
 

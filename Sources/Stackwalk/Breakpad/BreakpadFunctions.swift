@@ -21,7 +21,7 @@ struct BreakpadFunctions {
     names = BreakpadNames(limit)
   }
 
-  /// Says which part cannot be read; nil where all can.
+  /// Says which part cannot be read; nil if all parts can be read.
   var note: String? { information?.note }
 
   /// Writes the records of all functions.
@@ -70,8 +70,8 @@ struct BreakpadFunctions {
 
   // MARK: - Symbol table
 
-  /// Writes symbols that no debug information describes: a function of known size is one without lines, and
-  /// what has no size is public.
+  /// Writes symbols without debug information: a function of known size becomes a FUNC record without lines, and a
+  /// symbol without a size becomes a PUBLIC record.
   private mutating func writeSymbols(to output: inout BreakpadOutput) {
     var end: Address = 0
     for entry in table.entries {

@@ -6,9 +6,9 @@ internal import ProcessSnapshot
 /// DWARF number); System V ABI, chapter 4 (`e_machine`).
 struct BreakpadMachine {
   let name: String
-  /// Nil for one whose frames are not described.
+  /// Nil for a machine whose frames are not described.
   let architecture: ProcessSnapshot.Architecture?
-  /// By DWARF number; empty for one without a name.
+  /// Register names by DWARF number; empty for a register without a name.
   let registers: [String]
 
   init(elfMachine: UInt16?) {

@@ -28,7 +28,7 @@ struct BreakpadNames {
 
   init(_ limit: WorkLimit) { self.limit = limit }
 
-  /// Returns a file's number; that of an unknown one if there is no memory for another.
+  /// Returns a file's number; the number of the unknown file if there is no memory for another.
   mutating func number(ofFile path: String?) -> Int {
     files.number(of: path ?? Self.unknown, limit)
   }

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Text on its way to a file, in pieces of 256 KiB.
 ///
-/// Keeps the first failure; what comes after it is dropped.
+/// Keeps the first failure; later writes are dropped.
 struct BreakpadOutput {
   private static let pieceSize = 1 << 18
 
@@ -11,7 +11,7 @@ struct BreakpadOutput {
   /// A longer text is cut at a line.
   private let maximumSize: Int
   private var buffer: [UInt8] = []
-  /// Bytes in the file.
+  /// The number of bytes in the file.
   private var written = 0
   private var failure: StackwalkError?
   /// True once a line did not fit.
@@ -46,7 +46,7 @@ struct BreakpadOutput {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Writes what is left, with a text in front, whose lines are known only now.
+  /// Writes the rest, preceded by a text whose lines are only known now.
   ///
   /// - Throws: `StackwalkError` with the errno of the first failure.
   mutating func finish(after header: [UInt8]) throws(StackwalkError) {

@@ -9,9 +9,9 @@ internal import ProcessSnapshot
 ///
 /// Source: Breakpad's docs/symbol_files.md.
 package struct BreakpadSymbols {
-  /// Bytes of memory that the readers may keep.
+  /// The number of bytes of memory that the readers may keep.
   private static let maximumBytes = 384 << 20
-  /// The text of a binary of one byte more may be so many bytes longer.
+  /// The bytes by which the text may grow for each byte of the binary.
   private static let growth = 16
 
   private let image: ELFImage
@@ -50,8 +50,8 @@ package struct BreakpadSymbols {
     return unsafe String(cString: resolved).split(separator: "/").last.map { String($0) } ?? path
   }
 
-  /// The build ID as Breakpad's processors look for it: the first 16 bytes as a GUID of little-endian
-  /// fields, and an age of 0.
+  /// The build ID in the form that Breakpad's processors use: the first 16 bytes as a GUID of little-endian fields,
+  /// and an age of 0.
   package var debugID: String {
     let bytes = Array((buildID + [UInt8](repeating: 0, count: 16)).prefix(16))
     let order = [3, 2, 1, 0, 5, 4, 7, 6] + Array(8..<16)
@@ -63,7 +63,7 @@ package struct BreakpadSymbols {
 
   /// Writes the text to an empty regular file that is open for reading and writing.
   ///
-  /// - Returns: the reason why records are missing; nil where none is.
+  /// - Returns: the reason why records are missing; nil if none is missing.
   /// - Throws: `StackwalkError` with the errno.
   package func write(to descriptor: Int32, named target: String) throws(StackwalkError) -> String? {
     let size = Int(clamping: min(image.elf.file.size, 1 << 40))

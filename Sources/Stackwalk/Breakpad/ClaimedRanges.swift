@@ -2,12 +2,12 @@ internal import ProcessSnapshot
 
 /// Addresses that functions were written for, 16 to 32 bytes a function.
 ///
-/// Ranges come in sorted batches; lists of like size are merged, so that there are few.
+/// Ranges are added in sorted batches; lists of similar size are merged to keep their number small.
 struct ClaimedRanges {
   /// Each sorted and without overlaps; no two overlap.
   private var runs: [[AddressRange]] = []
 
-  /// Tells whether a range overlaps one of them.
+  /// True if a range overlaps one of them.
   func overlaps(_ range: AddressRange) -> Bool {
     runs.contains { run in
       let index = run.partitioningIndex { $0.clampedEnd > range.start }
@@ -19,7 +19,7 @@ struct ClaimedRanges {
     overlaps(AddressRange(start: address, byteCount: 1))
   }
 
-  /// Adds a sorted batch that overlaps none of them.
+  /// Adds a sorted batch that does not overlap the existing ranges.
   mutating func add(_ batch: [AddressRange]) {
     var batch = batch
     while let last = runs.last, last.count <= 2 * batch.count {

@@ -7,7 +7,7 @@ internal import IntermediateDump
 /// Source: DWARF 5, 7.4 (initial length), 7.6 (LEB128); little-endian, as both architectures are.
 struct DWARFCursor {
   private let bytes: [UInt8]
-  /// An index into the bytes that the first cursor was made of.
+  /// An index into the bytes of the first cursor.
   private(set) var position: Int
   let end: Int
 
@@ -127,7 +127,7 @@ struct DWARFCursor {
     return bytes[position..<position + count]
   }
 
-  /// Reads the next `count` bytes as a piece of their own.
+  /// Reads the next `count` bytes as a separate cursor.
   mutating func readPiece(count: UInt64) -> DWARFCursor? {
     guard let count = Int(exactly: count), count <= remaining else { return nil }
     defer { position += count }
@@ -137,13 +137,13 @@ struct DWARFCursor {
 
 /// Reads records through a cursor, and remembers a read that did not fit.
 ///
-/// From then on every read gives zero: a record of many fields is checked once, at its end.
+/// After that every read returns zero, so that a record of many fields needs one check, at its end.
 struct DWARFReader {
   private var cursor: DWARFCursor
   /// True once a read did not fit.
   private(set) var hasFailed: Bool
 
-  /// Reads a part of the bytes; fails at once if it does not lie within them.
+  /// Reads a part of the bytes; fails at once if it is not within them.
   init(_ bytes: [UInt8], from offset: Int = 0, to end: Int? = nil) {
     let end = end ?? bytes.count
     hasFailed = offset < 0 || offset > end || end > bytes.count

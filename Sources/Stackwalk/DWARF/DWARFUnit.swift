@@ -87,7 +87,7 @@ struct DWARFUnitIndex {
 
   /// The rest of a file with more is ignored.
   private static let maximumCount = 1 << 18
-  /// Bytes of one unit in memory, roughly.
+  /// The number of bytes of one unit in memory, roughly.
   private static let unitCost = 320
 
   init(_ ranges: DWARFRanges, abbreviations: DWARFAbbreviationCache, limit: WorkLimit) {
@@ -138,7 +138,7 @@ struct DWARFUnitIndex {
     return index >= 0 && offset < units[index].end ? units[index] : nil
   }
 
-  /// Adds the ranges of units without any of their own from `.debug_aranges`.
+  /// Adds ranges from `.debug_aranges` for units that have none themselves.
   ///
   /// Source: DWARF 5, 6.1.2.
   private static func addRanges(

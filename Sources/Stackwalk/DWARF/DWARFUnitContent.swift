@@ -14,9 +14,9 @@ final class DWARFUnitContent {
     self.abbreviations = abbreviations
   }
 
-  /// Bytes that the places of functions take of the limit.
+  /// The number of bytes that the places of functions take of the limit.
   private(set) var functionCost = 0
-  /// Calls inlined into one another of which more are not shown: those of compilers end at some tens.
+  /// The most nested inlined calls that are shown; compilers produce some tens at most.
   static let maximumCalls = 256
 
   /// The attributes of an entry that name and place code.
@@ -197,7 +197,7 @@ final class DWARFAbbreviations {
     var hasChildren: Bool
     /// A range of `attributes`.
     var attributes: Range<Int>
-    /// Bytes of all attributes, to skip an entry at once; nil if one is of variable size.
+    /// The bytes of all attributes, to skip an entry in one step; nil if an attribute has a variable size.
     var size: Int?
   }
 
@@ -211,7 +211,7 @@ final class DWARFAbbreviations {
   /// More attributes of one entry are damage: those without bytes cost work, and the file nothing.
   private static let maximumAttributes = 128
 
-  /// Reads the table at an offset, up to damage; nil where there is none.
+  /// Reads the table at an offset, up to the first damage; nil if there is none.
   init?(
     of section: DebugSection, at offset: UInt64, _ format: DWARFValue.Format, _ limit: WorkLimit
   ) {

@@ -2,9 +2,9 @@ internal import ProcessSnapshot
 
 /// All functions of a file, for those who write them down rather than look one up.
 ///
-/// Works unit by unit; what a unit needs is forgotten when it is large.
+/// Works unit by unit, and frees a unit's data if it is large.
 extension DebugInformation {
-  /// Bytes that are kept from one unit to the next.
+  /// The number of bytes that are kept from one unit to the next.
   private static let maximumKept = 32 << 20
 
   /// A contiguous part of a function's code.

@@ -25,7 +25,7 @@ package final class DebugInformation: MemoryHolder {
   private var lines: [UInt64: LineTable] = [:]
   /// Names of functions by the offset of their abstract entry.
   private var names: [UInt64: String] = [:]
-  /// Bytes of `limit` that the three take.
+  /// The number of bytes of `limit` that the three take.
   private(set) var cost = 0
 
   /// Nil for a file without debug information.
@@ -39,7 +39,7 @@ package final class DebugInformation: MemoryHolder {
     limit.add(self)
   }
 
-  /// Says which part cannot be read; nil where all can.
+  /// Says which part cannot be read; nil if all parts can be read.
   var note: String? { sections.note }
 
   /// Finds the calls at an address of the file's own numbering, innermost first.
@@ -47,7 +47,7 @@ package final class DebugInformation: MemoryHolder {
   /// - Parameters:
   ///   - address: to look up.
   ///   - approximating: whether code without a line gets the line before it.
-  /// - Returns: one frame where nothing was inlined; none for an unknown address.
+  /// - Returns: one frame if nothing was inlined; none for an unknown address.
   func frames(at address: Address, approximating: Bool = true) -> [Frame] {
     guard !limit.isReached, let place = index.code.innermost(containing: address)?.payload else {
       return []
@@ -237,7 +237,7 @@ package final class DebugInformation: MemoryHolder {
   }
 }
 
-/// Maps addresses by ranges that may overlap and lie in one another.
+/// Looks up addresses in ranges that may overlap or be nested.
 struct AddressMap<Payload> {
   struct Entry {
     var range: AddressRange
@@ -246,7 +246,7 @@ struct AddressMap<Payload> {
 
   /// Sorted by start.
   let entries: [Entry]
-  /// The last address of each entry and all before it, which tells when to stop looking back.
+  /// The highest end of each entry and all entries before it, which shows when a backward search can stop.
   private let furthest: [Address]
 
   init(_ unsorted: consuming [Entry]) {
@@ -262,7 +262,7 @@ struct AddressMap<Payload> {
     self.entries = entries
   }
 
-  /// The memory of an entry in bytes, with what a growing list of them has to spare.
+  /// The memory of an entry in bytes, including the spare capacity of a growing list.
   static var entryCost: Int { 2 * MemoryLayout<Entry>.stride + 8 }
 
   /// Finds the entry around an address that starts last.

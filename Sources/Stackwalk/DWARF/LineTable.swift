@@ -27,7 +27,7 @@ final class LineTable {
     self.sequences = AddressMap(sequences)
   }
 
-  /// Bytes that it takes of the limit.
+  /// The number of bytes of the limit that this table uses.
   let cost: Int
 
   /// Finds the last row at or below an address; nil outside all sequences.
@@ -53,8 +53,8 @@ final class LineTable {
     return index >= sequence.lowerBound ? (index, sequence.lowerBound) : nil
   }
 
-  /// Visits the lines of a function's code in order: the same that `lineRow(at:from:)` finds, of which
-  /// neighbors are joined.
+  /// Visits the lines of a function's code in order: those that `lineRow(at:from:)` finds, with equal neighbors
+  /// joined.
   ///
   /// - Parameter range: of the function; code without any line is left out.
   func visitLines(in range: AddressRange, _ limit: WorkLimit, _ body: (AddressRange, Row) -> Void) {
@@ -117,7 +117,7 @@ struct LineProgram {
   private var sequences: [AddressMap<Range<Int>>.Entry] = []
   private var sequenceStart = 0
   private var isSorted = true
-  /// Bytes taken of the limit for rows and sequences.
+  /// The number of bytes taken of the limit for rows and sequences.
   private var cost = 0
 
   // The state machine's registers.
@@ -126,7 +126,7 @@ struct LineProgram {
   private var line: UInt32 = 1
   private var column: UInt64 = 0
 
-  /// Runs the program at an offset of `.debug_line`, up to damage; nil where there is none.
+  /// Runs the line program at an offset of `.debug_line`, up to the first damage; nil if there is none.
   static func table(
     at offset: UInt64, in ranges: DWARFRanges, addressSize: Int, limit: WorkLimit
   ) -> LineTable? {

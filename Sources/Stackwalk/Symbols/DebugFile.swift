@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// A split debug file: symbols and debug information of a binary, without its code and data.
 ///
-/// Has the binary's headers, so that addresses and the build ID are the same. Sections that are loaded
-/// take no room (SHT_NOBITS), except for notes; all others are copied.
+/// Has the binary's headers, so that addresses and the build ID are the same. Loaded sections except notes get no
+/// contents (SHT_NOBITS); all others are copied.
 ///
 /// Source: GDB manual, "Separate Debug Files"; System V ABI, chapter 4.
 package struct DebugFile {
@@ -30,7 +30,7 @@ package struct DebugFile {
   private var parts: [Part] = []
   private var end: UInt64 = 0
 
-  /// Bytes of the binary and where they go.
+  /// The number of bytes of the binary and where they go.
   private struct Part {
     let source: UInt64
     let size: UInt64
@@ -80,7 +80,7 @@ package struct DebugFile {
 
   /// Writes it to a descriptor.
   ///
-  /// - Throws: `StackwalkError` with the errno; also where the binary was truncated meanwhile.
+  /// - Throws: `StackwalkError` with the errno; also if the binary was truncated meanwhile.
   package func write(to descriptor: Int32, named target: String) throws(StackwalkError) {
     try Self.write(header + programHeaders, at: 0, to: descriptor, named: target)
     for part in parts {
@@ -97,7 +97,7 @@ package struct DebugFile {
     try Self.write(sectionHeaders, at: end, to: descriptor, named: target)
   }
 
-  /// Writes bytes at an offset of a file, however many calls that takes.
+  /// Writes bytes at an offset of a file, with as many calls as that takes.
   static func write(
     _ bytes: [UInt8], at offset: UInt64, to descriptor: Int32, named target: String
   ) throws(StackwalkError) {
@@ -119,7 +119,7 @@ package struct DebugFile {
     end = (end &+ mask) & ~mask
   }
 
-  /// Adds bytes at the end of what is copied, and returns where they begin.
+  /// Appends bytes after the copied sections, and returns their offset.
   private mutating func place(_ source: UInt64, _ size: UInt64, alignment: UInt64) -> UInt64 {
     align(to: alignment.nonzeroBitCount == 1 ? alignment : 8)
     let position = end
@@ -158,7 +158,7 @@ package struct DebugFile {
     }
   }
 
-  /// Copies what is not loaded, and leaves the rest without contents.
+  /// Copies sections that are not loaded, and leaves the others without contents.
   private mutating func placeSections() {
     for start in stride(from: 0, to: sectionHeaders.count, by: Self.sectionHeaderSize) {
       guard let type = sectionHeaders.littleEndian(at: start + 4, as: UInt32.self),

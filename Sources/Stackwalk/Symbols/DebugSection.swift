@@ -23,13 +23,13 @@ final class DebugSection {
   private let image: ELFImage
   private let limit: WorkLimit
   private let offset: UInt64
-  /// Bytes in the file.
+  /// The number of bytes in the file.
   private let storedSize: UInt64
   private enum Compression { case none, header, zdebug }
   private let compression: Compression
   /// The bytes of a compressed section that was read.
   private var result: Result<[UInt8], Obstacle>?
-  /// The piece that was last read for a small value; the next one mostly lies in it.
+  /// The piece that was last read for a small value; the next value is usually in it too.
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
   private static let windowSize = 1 << 14
@@ -58,14 +58,14 @@ final class DebugSection {
     return obstacle
   }
 
-  /// Bytes of the contents; 0 if they cannot be read.
+  /// The number of bytes of the contents; 0 if they cannot be read.
   var size: UInt64 {
     if compression == .none { return storedSize }
     guard case .success(let bytes) = expanded else { return 0 }
     return UInt64(bytes.count)
   }
 
-  /// Reads `count` bytes at an offset; nil unless all of them are there.
+  /// Reads `count` bytes at an offset; nil if the section is shorter.
   func bytes(at start: UInt64, count: Int) -> [UInt8]? {
     guard count >= 0, start <= size, UInt64(count) <= size &- start else { return nil }
     if compression != .none {
@@ -183,7 +183,7 @@ struct DWARFSections {
     addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// Says which section could not be read; nil where all that were needed could.
+  /// Says which section could not be read; nil if all needed sections could.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

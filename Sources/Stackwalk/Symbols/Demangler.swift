@@ -34,8 +34,7 @@ package enum Demangler {
 
 /// The linkage names of asynchronous functions, which the compiler splits at suspensions.
 ///
-/// Source: swift docs/ABI/Mangling.rst: `TY` or `TQ` with a number ends the name of a part; `Ya`
-/// stands for `async`.
+/// Source: swift docs/ABI/Mangling.rst: `TY` or `TQ` with a number ends the name of a part; `Ya` means `async`.
 enum AsyncFunctionName {
   /// Returns the name of the whole function for any of its parts; nil for a synchronous function.
   static func whole(of name: String) -> String? {

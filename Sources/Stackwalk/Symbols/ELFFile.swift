@@ -38,7 +38,7 @@ package struct ELFFile: ~Copyable {
 
   let file: ModuleFile
   let segments: [Segment]
-  /// The first 512 of those that are loaded; no linker makes as many.
+  /// The first 512 loaded segments; no linker creates that many.
   private let loads: [Segment]
   /// The addresses of code.
   let code: AddressSet
@@ -159,7 +159,7 @@ package struct ELFFile: ~Copyable {
     }
   }
 
-  /// Reads the string table of section names; empty where there is none, or an absurd one.
+  /// Reads the string table of section names; empty if there is none or its size is absurd.
   private static func sectionNames(
     _ file: borrowing ModuleFile, _ header: [UInt8], _ table: [UInt8]
   ) -> [UInt8] {
@@ -170,14 +170,14 @@ package struct ELFFile: ~Copyable {
     return file.bytes(at: offset, count: Int(clamping: size)) ?? []
   }
 
-  /// Reads a name, of which 32 bytes tell it from all that are looked for; empty outside the table.
+  /// Reads at most 32 bytes of a name, which is enough for all names that are searched for; empty outside the table.
   private static func text(in names: [UInt8], at offset: Int) -> String {
     guard names.indices.contains(offset) else { return "" }
     return String(decoding: names[offset...].prefix(32).prefix { $0 != 0 }, as: UTF8.self)
   }
 }
 
-/// Addresses of which some ranges consist.
+/// The addresses in some ranges.
 struct AddressSet {
   /// Sorted, without overlaps.
   private let ranges: [AddressRange]
@@ -262,7 +262,7 @@ struct ModuleFile: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// The file that a path leads to; nil for none.
+  /// The file at a path; nil if there is none.
   static func identity(of path: String) -> Identity? {
     var information = stat()
     guard unsafe stat(path, &information) == 0 else {
@@ -272,7 +272,7 @@ struct ModuleFile: ~Copyable {
     return Identity(device: UInt64(information.st_dev), inode: UInt64(information.st_ino))
   }
 
-  /// Reads `count` bytes at an offset; nil unless all of them are there.
+  /// Reads `count` bytes at an offset; nil if the file is shorter.
   func bytes(at offset: UInt64, count: Int) -> [UInt8]? {
     guard count >= 0, offset <= size, UInt64(count) <= size &- offset else { return nil }
     var isComplete = true
@@ -293,7 +293,7 @@ struct ModuleFile: ~Copyable {
     return isComplete ? bytes : nil
   }
 
-  /// All of it, read as its bytes are asked for; nil without another descriptor.
+  /// The whole file, read when its bytes are used; nil if no other descriptor is free.
   var contents: DumpBytes? {
     Int(exactly: size).flatMap { DumpBytes(descriptor: descriptor, count: $0) }
   }

@@ -214,12 +214,12 @@ struct HuffmanCode {
   static let longest = 15
   private static let indexWidth = 10
 
-  /// The symbol in the upper 12 bits, its length in the lower 4; 0 for bits that are no code or the
-  /// beginning of a longer one.
+  /// The symbol in the upper 12 bits, its length in the lower 4; 0 for bits that are not a code or that begin a
+  /// longer one.
   private let table: [UInt16]
   /// Codes of each length.
   private let counts: [Int]
-  /// In the order of their codes.
+  /// The symbols in the order of their codes.
   private let symbols: [UInt16]
 
   /// Assigns codes by their lengths; nil if there are too few codes.
@@ -255,7 +255,7 @@ struct HuffmanCode {
     (self.table, self.counts, self.symbols) = (table, counts, symbols)
   }
 
-  /// Finds the symbol at the lowest of some bits, and its length, as in `table`; 0 for none.
+  /// Finds the symbol that the lowest bits encode, and its length, as in `table`; 0 if there is none.
   func entry(_ bits: UInt64) -> UInt16 {
     let index = Int(truncatingIfNeeded: bits & ((1 << UInt64(Self.indexWidth)) &- 1))
     let entry = table[index]

@@ -12,7 +12,7 @@ package struct ModuleContents {
   package let bytes: DumpBytes
   /// The loaded segments that cannot be written: code and constants.
   ///
-  /// What the loader relocates is in others.
+  /// Relocated data is in other sections.
   package let constantParts: [Part]
 
   /// Finds and opens the file.

@@ -20,7 +20,7 @@ package final class ModuleSymbols {
   ///   - module: as the dump describes it.
   ///   - directories: directories to search besides the usual places.
   ///   - limit: bounds time, work and memory.
-  ///   - store: keeps what was found; nil for none.
+  ///   - store: stores the names that are found; nil to store none.
   package init(
     _ module: ModuleSnapshot, directories: SymbolDirectories = [], limit: WorkLimit = WorkLimit(),
     store: (any SymbolStore)? = nil
@@ -49,7 +49,7 @@ package final class ModuleSymbols {
     files.notes + [information?.note, limit.note].compactMap(\.self)
   }
 
-  /// Says that the files have no names; nil where they have some.
+  /// Says that the files have no names; nil if they have some.
   var missingNames: String? { files.missingNames }
 
   /// Converts an address of the process into the file's own numbering.
@@ -98,7 +98,7 @@ package final class ModuleSymbols {
     return frames
   }
 
-  /// Writes down what was found, for later processes.
+  /// Stores the names that were found, for later processes.
   func saveCache() { cache?.save() }
 
   /// Finds the calls at an address of the file's own numbering.
@@ -125,7 +125,7 @@ package final class ModuleSymbols {
     files.image?.elf.loadedBytes(at: fileAddress(address, module), count: count)
   }
 
-  /// Finds the unwind rules at an address of the process; nil where the files have none.
+  /// Finds the unwind rules at an address of the process; nil if the files have none.
   func cfiRow(at address: Address, in module: ModuleSnapshot, registerCount: Int) -> CFIRow? {
     frames.row(
       at: fileAddress(address, module),

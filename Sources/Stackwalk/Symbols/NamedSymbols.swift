@@ -5,7 +5,7 @@ package import ProcessSnapshot
 extension SymbolSource {
   /// Finds variables and functions of a module by their linkage names, in its file of the same build.
   ///
-  /// - Returns: the addresses in the process of those that were found.
+  /// - Returns: the addresses in the process of the symbols that were found.
   package func addresses(of names: [String], in module: ModuleSnapshot) -> [String: Address] {
     symbols(of: module)?.addresses(of: names, in: module) ?? [:]
   }
@@ -33,10 +33,10 @@ extension ModuleSymbols {
 enum NamedSymbols {
   private static let (symtab, strtab, dynsym): (UInt32, UInt32, UInt32) = (2, 3, 11)
   private static let symbolSize = 24
-  /// Symbols that are looked at, and bytes of names.
+  /// The most symbols that are examined, and the most bytes of names.
   private static let maximumSymbolCount = 8 << 20
   private static let maximumStringsSize: UInt64 = 256 << 20
-  /// Places at which one name may stand: it can be the end of longer ones.
+  /// The most places of one name, which can be the end of longer names.
   private static let maximumPlaces = 64
 
   static func isTable(_ section: ELFFile.Section) -> Bool {
@@ -76,7 +76,7 @@ enum NamedSymbols {
     return found
   }
 
-  /// The offsets in a string table at which one of the names stands.
+  /// The offsets in a string table at which one of the names occurs.
   private static func places(
     of names: [String], in strings: ELFFile.Section, of elf: borrowing ELFFile, _ limit: WorkLimit
   ) -> [UInt32: String] {
@@ -106,7 +106,7 @@ enum NamedSymbols {
     return places
   }
 
-  /// Passes the places of the zero bytes, of which each ends a name.
+  /// Visits the positions of the zero bytes, each of which ends a name.
   private static func forEachEnd(in chunk: [UInt8], _ body: (Int) -> Void) {
     unsafe chunk.withUnsafeBytes { chunk in
       guard let base = chunk.baseAddress else { return }

@@ -6,7 +6,7 @@ extension StoredSymbols {
   private static var headCount: Int { 192 }
   private static var tailCount: Int { 64 }
 
-  /// Threads of a hang that are looked at, and of each the innermost frames.
+  /// The most threads of a hang that are examined, and the most innermost frames of each.
   package static var hangThreads: Int { 128 }
   package static var hangFrames: Int { 64 }
 
@@ -17,7 +17,7 @@ extension StoredSymbols {
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
-  ///   - source: reads the files; keeps what was found when its time is over.
+  ///   - source: reads the files; when its time is over, the names found until then are kept.
   /// - Returns: nil if no thread crashed or nothing was found.
   public static func gather(
     for snapshot: ProcessSnapshot, from source: SymbolSource

@@ -3,16 +3,16 @@ internal import ProcessSnapshot
 
 /// A place for small files that may be lost at any time.
 package protocol SymbolStore: AnyObject {
-  /// The contents of a file; nil for none, and for every failure.
+  /// The contents of a file; nil if there is none or it cannot be read.
   func contents(of name: String) -> [UInt8]?
-  /// Replaces a file, whole or not at all; a failure is none.
+  /// Replaces a file atomically; a failure is ignored.
   func replace(_ name: String, with bytes: [UInt8])
 }
 
 /// The calls at addresses of one build that were found before, in a file of a `SymbolStore`.
 ///
-/// A cache, never the truth: counts only for files of the build ID, sizes and times of last change that
-/// it was made of. A damaged one is ignored, and written anew.
+/// It is only a cache: it is used only if the build ID, the sizes and the times of last change of the files are those
+/// that it was made from. A damaged cache is ignored and written again.
 ///
 /// Layout, little-endian: magic (4 bytes), digest of the rest (8), bytes of the key (4), the key, then
 /// for each address: the address (8), frames (2), and of each frame flags (1), and by these a name (2 and
@@ -53,7 +53,7 @@ final class SymbolCache {
     read(store.contents(of: fileName) ?? [])
   }
 
-  /// The calls at an address of the file's own numbering; nil where they are not known.
+  /// The calls at an address as the file numbers it; nil if they are not known.
   func frames(at address: Address) -> [DebugInformation.Frame]? { answers[address] }
 
   func add(_ frames: [DebugInformation.Frame], at address: Address) {

@@ -2,11 +2,11 @@ internal import Glibc
 
 /// The directories that a user names for files of modules.
 ///
-/// A file in one of them is known by its build ID, whatever its name; each directory is listed once, when
-/// nothing was found by name.
+/// A file in one of them is found by its build ID, whatever its name is; each directory is listed once, if no file
+/// was found by name.
 package final class SymbolDirectories: ExpressibleByArrayLiteral {
   package let paths: [String]
-  /// Files of a directory that are looked at.
+  /// The most files of a directory that are examined.
   private static let maximumFileCount = 1024
   private lazy var files: [[UInt8]: [String]] = list()
 
@@ -14,8 +14,8 @@ package final class SymbolDirectories: ExpressibleByArrayLiteral {
 
   package convenience init(arrayLiteral paths: String...) { self.init(paths) }
 
-  /// Finds the files of a build ID: a module, its debug file, or both; none for an ID too short to tell
-  /// builds apart.
+  /// Finds the files with a build ID: a module, its debug file, or both; none for an ID that is too short to
+  /// distinguish builds.
   func files(of buildID: [UInt8]) -> [String] { buildID.count > 1 ? files[buildID] ?? [] : [] }
 
   private func list() -> [[UInt8]: [String]] {

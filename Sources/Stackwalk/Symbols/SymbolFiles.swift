@@ -12,7 +12,7 @@ struct SymbolFiles {
   /// Says why names or lines may be missing.
   private(set) var notes: [String] = []
 
-  /// Those that were found, the one with code first.
+  /// The files that were found, the one with code first.
   var all: [ELFImage] { [image, debug].compactMap { $0 } }
 
   /// Finds and opens them.
@@ -20,7 +20,7 @@ struct SymbolFiles {
   /// - Parameters:
   ///   - module: as the dump describes it.
   ///   - directories: directories to search besides the module's path and `/usr/lib/debug`.
-  ///   - limit: bounds the work for a debug file that is known by its checksum alone.
+  ///   - limit: bounds the work for a debug file that can only be checked by its checksum.
   /// - Throws: `StackwalkError` if nothing of its build was found.
   init(
     of module: ModuleSnapshot, directories: SymbolDirectories, _ limit: WorkLimit = WorkLimit()
@@ -129,7 +129,7 @@ struct SymbolFiles {
     }
   }
 
-  /// Says that the files have no names but those that other modules need; nil where they have more.
+  /// Says that the files have only the names that other modules need; nil if they have more.
   var missingNames: String? {
     guard let first = all.first, isStripped else { return nil }
     let link = image.flatMap { DebugLink(of: $0.elf) }
@@ -203,7 +203,7 @@ struct DebugLink: Equatable {
     guard !name.isEmpty, !name.contains("/") else { return nil }
   }
 
-  /// Lists the paths where debuggers look for it.
+  /// Lists the paths where debuggers search for it.
   func candidates(for module: String, debugDirectory: String = "/usr/lib/debug") -> [String] {
     let parent = module.lastIndex(of: "/").map { String(module[..<$0]) } ?? ""
     return [
@@ -216,7 +216,7 @@ struct DebugLink: Equatable {
 ///
 /// Source: ITU-T V.42, 8.1.1.6.2 (polynomial); GDB manual, "Separate Debug Files".
 struct CRC32 {
-  /// A larger file is not compared: it may be sparse, and cost nothing but our time.
+  /// A larger file is not compared: it may be a sparse file that was made to take time.
   static let maximumSize: UInt64 = 1 << 30
 
   private static let table: [UInt32] = (0..<256).map { index in

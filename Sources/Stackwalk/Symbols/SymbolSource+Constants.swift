@@ -1,9 +1,9 @@
 package import ProcessSnapshot
 
 extension SymbolSource {
-  /// Reads what a module's file has at an address of the process, among its constants.
+  /// Reads constant data of a module's file at an address of the process.
   ///
-  /// - Returns: nil where the file of the build is not found.
+  /// - Returns: nil if no file of this build is found.
   package func constants(at address: Address, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
     symbols(of: module)?.constants(at: address, count: count, in: module)
   }
@@ -21,10 +21,10 @@ extension ModuleSymbols {
 }
 
 extension ELFFile {
-  /// Reads the bytes that are loaded at an address, where the program does not change them.
+  /// Reads the bytes that are loaded at an address, if the program cannot change them.
   ///
-  /// Linkers put constants into a segment that can be written, too: gold those of Swift's libraries. What the
-  /// loader has relocated there is not in the file.
+  /// Linkers also put constants into a writable segment, as gold does with those of Swift's libraries. The file does
+  /// not have the values that the loader relocated there.
   fileprivate func constantBytes(at address: Address, count: Int) -> [UInt8]? {
     let isConstant =
       segments.contains {

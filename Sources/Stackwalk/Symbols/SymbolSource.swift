@@ -24,25 +24,25 @@ public final class SymbolSource {
     let address: Address
   }
 
-  /// Bytes of an answer that is remembered, and of a frame that is told, roughly.
+  /// The approximate bytes of a cached result, and of a cached frame.
   private static let (knownCost, frameCost) = (128, 256)
 
   private let directories: SymbolDirectories
   private var stored: StoredSymbols?
   private let readsFiles: Bool
-  /// True if a file is asked only for what the report does not name itself.
+  /// True to read a file only for names that the report does not contain.
   private let prefersStored: Bool
   private let store: (any SymbolStore)?
   let limit: WorkLimit
   private var loaded: [Key: Result<ModuleSymbols, StackwalkError>] = [:]
-  /// The same by their files, which a dump can name by any number of paths.
+  /// The modules by their files, for which a dump can have any number of paths.
   private var byFile: [FileKey: ModuleSymbols] = [:]
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
-  /// Modules with frames that nothing names.
+  /// Modules that have frames without names.
   private var nameless: Set<Key> = []
-  /// Base addresses of modules on stacks whose unwind tables neither a file nor the dump has.
+  /// The base addresses of modules that occur on stacks and whose unwind tables are missing.
   private var modulesWithoutTables: Set<Address> = []
 
   /// Makes a source that has opened nothing yet.
@@ -62,10 +62,10 @@ public final class SymbolSource {
       limit: WorkLimit(seconds: timeLimit))
   }
 
-  /// Makes a source that keeps what it finds for later processes.
+  /// Makes a source that stores the names that it finds for later processes.
   ///
   /// - Parameters:
-  ///   - store: the place for it; nil for none.
+  ///   - store: the place for the names; nil to store none.
   ///   - prefersStored: true to read no file for the name and line of a frame that `stored` has.
   ///   - limit: bounds work and memory.
   package init(
@@ -80,7 +80,7 @@ public final class SymbolSource {
     self.store = store
   }
 
-  /// Writes down what was found.
+  /// Stores the names that were found.
   package func saveCache() {
     for case .success(let symbols) in loaded.values { symbols.saveCache() }
   }
@@ -101,7 +101,7 @@ public final class SymbolSource {
     modulesWithoutTables = []
   }
 
-  /// Gives the next process time, work and memory anew.
+  /// Resets the limits of time, work and memory for the next process.
   ///
   /// - Parameter timeLimit: seconds from now after which no more is read; nil for no limit.
   package func begin(timeLimit: Double?) {
@@ -111,8 +111,7 @@ public final class SymbolSource {
     limit.forgetAll()
   }
 
-  /// Says why a module's names are missing or uncertain; nil where they are neither, or the module
-  /// was not needed.
+  /// Says why a module's names are missing or uncertain; nil if they are neither, or if the module was not needed.
   public func note(on module: ModuleSnapshot) -> String? {
     let key = Key(module)
     var notes: [String] = []
@@ -138,14 +137,14 @@ public final class SymbolSource {
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
-  /// Notes that a module without unwind tables was on a stack, unless its file is there.
+  /// Notes that a module without unwind tables was on a stack, unless its file exists.
   func noteMissingTables(of module: ModuleSnapshot) {
     if readsFiles, symbols(of: module)?.hasCode != true {
       modulesWithoutTables.insert(module.address)
     }
   }
 
-  /// Names a frame, and puts the calls inlined into it in front.
+  /// Names a frame, and adds the calls inlined into it before it.
   ///
   /// - Parameters:
   ///   - frame: a frame without names, in `module`.
@@ -175,7 +174,7 @@ public final class SymbolSource {
     return [frame]
   }
 
-  /// Names a frame by what the report holds; nil where it has nothing there.
+  /// Names a frame from the names in the report; nil if it has none for the address.
   private func storedFrames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame]? {
     guard let functions = stored?.functions[frame.lookupAddress], !functions.isEmpty else {
       return nil

@@ -9,13 +9,13 @@ package import ProcessSnapshot
 package struct SymbolTable {
   package struct Entry {
     package var address: Address
-    /// In bytes; up to the next function if the table does not tell.
+    /// The size in bytes; up to the next function if the table does not have it.
     package var size: UInt64
     /// An offset into the string table.
     var name: UInt32
     /// Higher for the better of two names for one address.
     package var rank: UInt8
-    /// False where the table does not tell the size.
+    /// False if the table does not have the size.
     var isMeasured = true
 
     /// False for a label.
@@ -141,8 +141,7 @@ package struct SymbolTable {
     entries.removeLast(entries.count - count)
   }
 
-  /// Removes the labels that lie in a function whose size is known: glibc has one after the instruction of a
-  /// system call.
+  /// Removes labels inside a function of known size: glibc has one after the instruction of a system call.
   private mutating func removeLabelsInFunctions() {
     var end: Address = 0
     entries.removeAll { entry in

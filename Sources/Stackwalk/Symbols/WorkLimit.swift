@@ -7,7 +7,7 @@ internal import Glibc
 package final class WorkLimit {
   /// Steps of all readers: an entry, a range, a row or sixteen bytes each, some ten nanoseconds.
   package static let maximumSteps = 128 << 20
-  /// Bytes that all readers keep; tables that grow take as much again for a moment.
+  /// The most bytes that all readers keep; growing tables briefly take twice as much.
   package static let maximumBytes = 112 << 20
 
   /// Nanoseconds of the monotonic clock; nil for no limit.
@@ -40,7 +40,7 @@ package final class WorkLimit {
     begin(seconds: seconds)
   }
 
-  /// Lets the next report have as much work as the one before.
+  /// Resets the limit for the next report.
   ///
   /// - Parameter seconds: from now on; nil for no limit.
   func begin(seconds: Double?) {
@@ -74,13 +74,13 @@ package final class WorkLimit {
     return wasLate
   }
 
-  /// A note that names may be missing because the limit of work or memory was reached; nil if none are.
+  /// A note that names may be missing because the limit of work or memory was reached; otherwise nil.
   var note: String? {
     if stepsLeft <= 0 { return "not all of its names were read: they take too much work" }
     return isShortOfMemory ? "not all of its names were read: they take too much memory" : nil
   }
 
-  /// Takes steps, and looks at the clock now and then.
+  /// Counts steps, and checks the clock now and then.
   ///
   /// - Returns: false once time or work is over.
   func spend(_ count: Int) -> Bool {
@@ -90,14 +90,14 @@ package final class WorkLimit {
     return old >> 10 == stepsLeft >> 10 ? stepsLeft > 0 && !wasLate : !isReached
   }
 
-  /// Takes one step without a look at the clock.
+  /// Counts one step without checking the clock.
   func step() -> Bool {
     guard stepsLeft > 0 else { return false }
     stepsLeft -= 1
     return true
   }
 
-  /// Takes memory, for which others forget what can be read again.
+  /// Counts memory; if it is used up, other readers free data that can be read again.
   func take(_ bytes: Int) -> Bool {
     guard bytes > bytesLeft else {
       bytesLeft -= max(0, bytes)
@@ -126,7 +126,7 @@ package final class WorkLimit {
   }
 }
 
-/// A reader that keeps what it can read again.
+/// A reader that caches data that it can read again.
 protocol MemoryHolder: AnyObject {
   /// Gives back memory, all that it can.
   func forget()

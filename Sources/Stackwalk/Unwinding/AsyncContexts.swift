@@ -14,7 +14,7 @@ struct AsyncContexts {
 
   let process: UnwindProcess
 
-  /// Finds the callers' resume addresses, innermost first; nil where no context was found.
+  /// Finds the callers' resume addresses, innermost first; nil if no context was found.
   ///
   /// - Parameters:
   ///   - state: a function of the task.
@@ -62,7 +62,7 @@ struct AsyncContexts {
     var isCut = false
   }
 
-  /// Follows a chain; nil where no context is.
+  /// Follows a chain; nil if there is no context at the address.
   private func chain(from place: Address) -> Chain? {
     var chain = Chain()
     var context = place

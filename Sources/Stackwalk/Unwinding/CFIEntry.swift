@@ -10,7 +10,7 @@ enum CFISection {
 
 /// A source of CFI: a module's files or the dump's memory.
 protocol CFISource {
-  /// Reads `count` bytes at a position of a section; nil unless all of them are there.
+  /// Reads `count` bytes at a position of a section; nil if the section is shorter.
   func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]?
 }
 
@@ -20,13 +20,13 @@ protocol CFISource {
 struct CFIEntry {
   enum Kind {
     case cie
-    /// Has the position of its CIE.
+    /// An FDE, with the position of its CIE.
     case fde(cie: UInt64)
   }
 
-  /// The largest length that is not taken for damage.
+  /// The largest length that is not treated as damage.
   static let maximumSize: UInt64 = 1 << 18
-  /// Bytes that are read at first: enough for most entries.
+  /// The number of bytes that are read at first: enough for most entries.
   private static let usualSize = 128
 
   let section: CFISection
@@ -212,7 +212,7 @@ struct PointerEncoding {
   /// True if the value is the pointer's own address.
   var isIndirect: Bool { !isOmitted && rawValue & 0x80 != 0 }
 
-  /// Bytes of a pointer; nil for LEB128 and unknown formats.
+  /// The number of bytes of a pointer; nil for LEB128 and unknown formats.
   var width: Int? {
     switch rawValue & 0x0F {
     case 0x00, 0x04, 0x0C: 8

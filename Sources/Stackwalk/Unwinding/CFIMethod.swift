@@ -1,7 +1,6 @@
 internal import ProcessSnapshot
 
-/// Follows call frame information, which tells for every instruction where the caller's registers
-/// are.
+/// Follows call frame information, which says for every instruction where the caller's registers are.
 ///
 /// Leaves a result that makes no sense, as on a damaged stack, to other methods.
 ///

@@ -213,7 +213,7 @@ struct CFIProgram {
 ///
 /// Source: DWARF 5, 6.4.1 (register rules).
 enum RegisterRule: Equatable {
-  /// Without a rule: the calling convention decides.
+  /// There is no rule: the calling convention decides.
   case unspecified
   case undefined
   case sameValue
@@ -237,7 +237,7 @@ enum CFARule: Equatable {
 /// The rules at one address.
 struct CFIRow {
   var cfa: CFARule?
-  /// By DWARF number, tracked registers only.
+  /// The rules by DWARF number, for tracked registers only.
   var rules: [RegisterRule]
   /// The column of the return address.
   var returnAddressRegister: Int = 0

@@ -9,7 +9,7 @@ final class CFITable {
   struct Places {
     /// `.eh_frame_hdr`, from its program header.
     var header: AddressRange?
-    /// `.eh_frame`, for what the header's table does not have; nil where section headers do not tell.
+    /// `.eh_frame`, for functions that the header's table lacks; nil if there are no section headers.
     var ehFrame: AddressRange?
     /// The end of the segment, or of the captured memory, that the header is in.
     var headerSegmentEnd: Address?
@@ -17,8 +17,8 @@ final class CFITable {
     var debugFrame: AddressRange?
   }
 
-  /// Entries of the table that are looked at for one address: more empty functions than a linker puts
-  /// in one place.
+  /// The most entries of the table that are examined for one address: more empty functions than a linker puts in one
+  /// place.
   private static let emptyCount = 64
 
   private let places: Places
@@ -43,7 +43,7 @@ final class CFITable {
     self.limit = limit
   }
 
-  /// Finds the last function start at or below an address, where there is a table of them.
+  /// Finds the last function start at or below an address, if there is a table.
   func functionStart(of address: Address) -> Address? { header.entries(upTo: address).last?.start }
 
   /// Finds the FDE that covers an address of the file's own numbering.
@@ -60,7 +60,7 @@ final class CFITable {
     return debugFrame?.position(of: address).flatMap { fde(.debugFrame, $0) }
   }
 
-  /// `.eh_frame` as the section headers tell, else from the header's pointer on.
+  /// `.eh_frame` from the section headers, otherwise from the header's pointer.
   private var ehFrameRange: AddressRange? {
     if let known = places.ehFrame { return known }
     guard let start = header.frames, let own = places.header else { return nil }
@@ -79,7 +79,7 @@ final class CFITable {
     return row
   }
 
-  /// Visits the FDEs by address, those of `.eh_frame` first, without any that lies in another.
+  /// Visits the FDEs by address, those of `.eh_frame` first, without those inside another.
   func visitDescriptions(_ body: (FDE) -> Void) {
     var end: Address = 0
     func visit(_ section: CFISection, _ position: UInt64) {
@@ -138,7 +138,7 @@ private struct CapturedCFI: CFISource {
 }
 
 extension CFITable {
-  /// Takes `.eh_frame` of the file with code, `.debug_frame` of it or of its split debug file.
+  /// Uses `.eh_frame` of the file with code, and `.debug_frame` of that file or of its split debug file.
   convenience init(of files: SymbolFiles, _ limit: WorkLimit = WorkLimit()) {
     let debugFrame = files.all.lazy.compactMap { DebugSection(".debug_frame", of: $0, limit) }.first
     self.init(of: files.image, debugFrame, limit)

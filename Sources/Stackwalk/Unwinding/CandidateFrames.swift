@@ -2,46 +2,45 @@ public import ProcessSnapshot
 
 /// The entries of a crash summary's stack, and which of them are frames.
 ///
-/// The handler follows frame pointers; where none leads on, it lists each word of the stack that
-/// points into code, and follows a frame pointer that a function seems to have saved. Unwind tables
-/// say where the return address and the saved registers of a function lie, so they tell callers from
-/// what is left over of earlier calls.
+/// The handler follows frame pointers. If the chain breaks, it lists each word of the stack that points into code,
+/// and follows a frame pointer that a function seems to have saved. Unwind tables say where the return address and
+/// the saved registers of a function are, so they distinguish callers from remains of earlier calls.
 ///
 /// Source: Docs/Internals/CrashSummary.md; DWARF 5, 6.4.
 public struct CandidateFrames {
   /// One line of the summary.
   public struct Entry: Sendable, Equatable {
-    /// The means by which an entry was found.
+    /// How an entry was found.
     public enum Evidence: Sendable, Equatable {
-      /// It is the crash itself, or the frame pointer led there.
+      /// The entry is the crash itself, or was found by the frame pointer.
       case framePointer
       /// A frame pointer led there that was found on the stack.
       case savedPointer
-      /// It is a word that points into code.
+      /// The entry is a word that points into code.
       case candidate
     }
 
     /// The place where an entry was found.
     public enum Place: Sendable, Equatable {
-      /// Found in the program counter, or printed by a version whose lines do not say.
+      /// The entry is the program counter, or was printed by a version whose lines have no place.
       case unknown
-      /// Bytes above the stack pointer of the crash.
+      /// The number of bytes above the stack pointer of the crash.
       case stack(UInt64)
       case linkRegister
     }
 
-    /// From the start of `module`.
+    /// The offset from the start of `module`.
     public var address: Address
     /// Nil for an address outside all modules.
     public var module: ModuleSnapshot?
     public var evidence: Evidence
     public var place: Place
-    /// The place of the saved frame pointer that led there, in bytes above the stack pointer of the
-    /// crash; nil for an entry to which that of the entry before led.
+    /// The place of the saved frame pointer that led to this entry, in bytes above the stack pointer of the crash;
+    /// nil if the frame pointer of the entry before led here.
     public var savedPointer: UInt64?
-    /// Frames of a recursion that the summary folds after this one.
+    /// The number of frames of a recursion that the summary folds after this one.
     public var foldedCount = 0
-    /// Functions that take turns in it.
+    /// The number of functions that call each other in turn.
     public var foldedPeriod = 0
 
     public init(
@@ -58,7 +57,7 @@ public struct CandidateFrames {
 
   /// The indices of the entries that are left: frames, and those that could not be decided.
   public private(set) var kept: [Int] = []
-  /// Those among them that are not known to be frames.
+  /// The entries that are not known to be frames.
   public private(set) var undecided: Set<Int> = []
 
   private let entries: [Entry]
@@ -154,13 +153,13 @@ public struct CandidateFrames {
     }
   }
 
-  /// The record that an entry was found in; nil if it was in none.
+  /// The frame record that an entry was found in; nil if it was in none.
   private static func record(_ entry: Entry) -> UInt64? {
     guard case .stack(let place) = entry.place, entry.evidence != .candidate else { return nil }
     return place &- 8
   }
 
-  /// The caller by the frame's rules; nil where they need what is not known, or lead to no entry.
+  /// The caller according to the frame's rules; nil if these need unknown values or do not lead to an entry.
   private mutating func step(from index: Int, _ row: CFIRow) -> Int? {
     guard case .register(let register, let offset)? = row.cfa,
       let base = register == UInt64(registers.framePointer)
@@ -186,7 +185,7 @@ public struct CandidateFrames {
     return next
   }
 
-  /// A saved frame pointer, where the summary tells it.
+  /// A saved frame pointer, if the summary contains it.
   private func word(at place: UInt64) -> UInt64? {
     if let led = entries.first(where: { $0.savedPointer == place }) { return Self.record(led) }
     guard let index = entries.firstIndex(where: { Self.record($0) == place }),
@@ -195,7 +194,7 @@ public struct CandidateFrames {
     return Self.record(entries[index + 1])
   }
 
-  /// The frame to which the chain led after those that were folded.
+  /// The frame that the chain led to after the folded frames.
   private mutating func stepOverFolded(from index: Int) -> Int? {
     let next = index + 1
     guard next < entries.count, let record = Self.record(entries[next]) else { return nil }
@@ -204,7 +203,7 @@ public struct CandidateFrames {
     return next
   }
 
-  /// A frame pointer that leads on at once is believed without a table.
+  /// A frame pointer that leads directly to the next frame is used without a table.
   private mutating func stepWithoutTable(from index: Int) -> Int? {
     let next = index + 1
     guard next < entries.count, entries[next].evidence == .framePointer else { return nil }

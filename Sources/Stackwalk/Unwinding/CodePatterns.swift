@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The place where a function makes its frame record, by its first instructions.
+/// Where a function creates its frame record, according to its first instructions.
 enum FrameSetup: Equatable {
   /// Up to `saved` nothing is on the stack; up to `done` the caller's frame pointer is saved but
   /// not replaced.
@@ -11,7 +11,7 @@ enum FrameSetup: Equatable {
   /// The function's start or its code is not known.
   case unknown
 
-  /// Bytes of code to look at.
+  /// The most bytes of code to examine.
   static let codeSize = 48
 
   init(code: [UInt8], start: Address, architecture: ProcessSnapshot.Architecture) {

@@ -5,7 +5,7 @@ protocol ExpressionContext {
   func memory(at address: UInt64, width: Int) -> UInt64?
   /// The difference between addresses of the process and of the file.
   var loadBias: UInt64 { get }
-  /// Takes from the work that is left; false if there is none.
+  /// Counts work; false if the limit is reached.
   func spend() -> Bool
 }
 

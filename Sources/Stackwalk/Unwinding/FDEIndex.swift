@@ -15,7 +15,7 @@ struct EHFrameHeader {
 
   /// Sorted by start; empty for a header without a table.
   private(set) var entries: [Entry] = []
-  /// The start of `.eh_frame`; nil where the header does not say.
+  /// The start of `.eh_frame`; nil if the header does not have it.
   private(set) var frames: Address?
 
   /// Stands for an image without a header.

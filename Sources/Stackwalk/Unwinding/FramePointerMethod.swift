@@ -32,8 +32,7 @@ struct FrameRecord {
   /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not
   /// captured.
   ///
-  /// A stack pointer that lies in no captured memory is that of a stack overflow: then any captured
-  /// stack above will do.
+  /// A stack pointer outside captured memory means a stack overflow: then any captured stack above it is used.
   init?(at address: Address, notBelow stackPointer: Address, in process: UnwindProcess) {
     guard address.value % 8 == 0, address >= stackPointer,
       let stack = process.stack(around: stackPointer) ?? process.stack(around: address),

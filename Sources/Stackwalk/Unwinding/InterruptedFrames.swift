@@ -65,11 +65,11 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// Bytes of code that no function with a system call in it has before or after that.
+  /// The most bytes of code before or after a system call in its function.
   private static let wrapperSize: UInt64 = 4096
 
-  /// For an arm64 function that is known only by its code: the bytes that it has on the stack, if the link register
-  /// holds its caller's address; nil if that is not known.
+  /// The bytes that an arm64 function without tables has on the stack, read from its code, if the link register
+  /// contains its caller's address; nil if that is not known.
   ///
   /// After a call the register holds an address of the function's own. So one in another module is the caller's, and
   /// so is one far from the system call that the thread is in, which wrappers make.

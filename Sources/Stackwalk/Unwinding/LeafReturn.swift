@@ -2,18 +2,18 @@ internal import IntermediateDump
 
 /// Recognizes arm64 code that returns by the link register as it is.
 ///
-/// Where code reaches `ret` without a call and without reading the register back, the register holds the
-/// address of the caller now: what calls has to save it first, and reads it back before it returns. Which way a
-/// branch goes does not matter.
+/// If code reaches `ret` without a call and without restoring the register, the register contains the caller's
+/// address now: a function that makes calls must save it first and restore it before it returns. Which way a branch
+/// goes does not matter.
 ///
 /// Source: AAPCS64, 6.1.1; Arm ARM, C4.1 (encoding of instructions).
 enum LeafReturn {
-  /// Bytes of code to look at.
+  /// The most bytes of code to examine.
   static let codeSize = 64
 
-  /// Finds the bytes that the function has on the stack; nil where the code does not return so, or not soon.
+  /// Finds the bytes that the function has on the stack; nil if the code does not return this way, or not soon.
   ///
-  /// - Parameter code: from the instruction that comes next.
+  /// - Parameter code: the code from the next instruction on.
   static func stackSize(_ code: [UInt8]) -> UInt64? {
     var size: UInt64 = 0
     for index in stride(from: 0, to: code.count - 3, by: 4) {
@@ -34,7 +34,7 @@ enum LeafReturn {
     return nil
   }
 
-  /// Branches, exceptions and system instructions, whose lowest bits are no register.
+  /// Branches, exceptions and system instructions, whose lowest bits are not a register.
   private static func isBranch(_ word: UInt32) -> Bool { word & 0x1C00_0000 == 0x1400_0000 }
 
   /// B, BL, BR, BLR and their kin; not conditional branches, and not SVC, after which the code continues.
@@ -47,7 +47,7 @@ enum LeafReturn {
     return word & 31 == 30 || isPair && word >> 10 & 31 == 30
   }
 
-  /// The bytes that an epilogue's instruction takes off the stack; nil for another instruction.
+  /// The bytes that an epilogue's instruction removes from the stack; nil for another instruction.
   private static func bytesTaken(_ word: UInt32) -> UInt64? {
     // ADD SP, SP, #n, shifted by 12 or not.
     if word & 0xFF80_03FF == 0x9100_03FF {

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// One architecture's registers, by DWARF number.
+/// The registers of one architecture, by DWARF number.
 struct RegisterMap: Sendable {
   /// Registers that are tracked, from 0; higher numbers are vector registers and the like.
   let count: Int
@@ -13,7 +13,7 @@ struct RegisterMap: Sendable {
   let asyncContext: Int
   /// Bit n is set for a register that calls preserve.
   let preserved: UInt64
-  /// Bytes from the stack pointer, at a signal handler's return, to each interrupted register.
+  /// The number of bytes from the stack pointer, at a signal handler's return, to each interrupted register.
   let signalFrameOffsets: [UInt64]
   /// The code that a signal handler returns to, rt_sigreturn.
   let signalTrampoline: [UInt8]

@@ -2,13 +2,13 @@ internal import ProcessSnapshot
 
 /// Looks for a return address among the words on the stack: the last resort.
 ///
-/// Takes a word only if the code before its address is known to end in a call. It may still be left
-/// over from a call that returned long ago, so such frames are marked.
+/// Takes a word only if the code before its address is known to end in a call. It may be left over from a call that
+/// returned long ago, so such frames are marked.
 struct ScanMethod: UnwindMethod {
-  /// The most words looked at for one frame: 16 KiB, more than glibc's largest on the way to abort.
+  /// The most words that are examined for one frame: 16 KiB, more than glibc's largest frame in abort.
   static let maximumWords: UInt64 = 2048
-  /// Words below a return address that may hold the caller's frame pointer: six registers and one
-  /// of padding.
+  /// The number of words below a return address that may contain the caller's frame pointer: six registers and one
+  /// word of padding.
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -32,8 +32,8 @@ struct ScanMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Finds the frame pointer of the caller whose return address lies at `slot`: in the register,
-  /// else saved below the return address; nil if none leads to a record.
+  /// Finds the frame pointer of the caller whose return address is at `slot`: in the register, otherwise saved below
+  /// the return address; nil if none leads to a frame record.
   private func framePointer(
     above slot: Address, from stackPointer: Address, current: Address?, _ process: UnwindProcess
   ) -> Address? {
@@ -54,12 +54,12 @@ struct ScanMethod: UnwindMethod {
   }
 }
 
-/// Continues above a part of the stack that the handler's cap left out, as of a deep recursion.
+/// Continues above a part of the stack that the handler's limit left out, as in a deep recursion.
 ///
 /// Takes the lowest place above the gap from which three frames follow each other, by frame pointers
 /// or by call frame information. The count of frames in the gap is not known.
 struct GapMethod: UnwindMethod {
-  /// Frames that must follow each other: fewer could be stale words.
+  /// The fewest frames that must follow each other: fewer could be stale words.
   private static let chainLength = 3
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -81,7 +81,7 @@ struct GapMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Tells by frame pointer or call frame information whether the return address lies in the gap.
+  /// Checks by frame pointer or call frame information whether the return address is in the gap.
   private func leadsIntoGap(
     _ state: UnwindState, below end: Address, in process: UnwindProcess
   ) -> Bool {
@@ -96,8 +96,8 @@ struct GapMethod: UnwindMethod {
     }
   }
 
-  /// Reads a frame whose return address lies at a slot, if call frame information alone leads on
-  /// from it, without other registers.
+  /// Reads a frame whose return address is at a slot, if call frame information finds its caller without other
+  /// registers.
   private func described(
     at slot: Address, after state: UnwindState, in process: UnwindProcess
   ) -> UnwindState? {

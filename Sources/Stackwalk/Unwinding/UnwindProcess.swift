@@ -184,7 +184,7 @@ final class UnwindProcess {
     return true
   }
 
-  /// The captured part of a stack above one that a cap cut off; nil where the stack is in one piece.
+  /// The captured part of a stack above a part that a limit left out; nil if the stack is in one piece.
   func partBehindGap(after address: Address) -> MemoryRegion? {
     // The stack pointer may be one past the part.
     let memory = snapshot.memory
@@ -203,8 +203,8 @@ final class UnwindProcess {
     return snapshot.mapping(containing: address)?.range
   }
 
-  /// The captured memory around an address up to the end of its stack: with what a cap left out of that, and
-  /// without what a core file has after it.
+  /// The captured memory around an address up to the end of its stack: includes the part that a limit left out, and
+  /// excludes memory that follows in a core file.
   func stack(around address: Address) -> AddressRange? {
     guard let region = snapshot.memory.region(containing: address) else { return nil }
     guard let last = wholeStack(around: address)?.last, last > address else { return region.range }

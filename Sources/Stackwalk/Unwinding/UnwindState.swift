@@ -6,7 +6,7 @@ struct UnwindState {
   var trust: FrameTrust
   /// False for a frame that was interrupted.
   var isReturnAddress: Bool
-  /// True for a thread's innermost frame where it was in a system call.
+  /// True for the innermost frame of a thread that was in a system call.
   var isInSystemCall = false
 
   /// The address to look up; see `StackFrame.lookupAddress`.
@@ -14,7 +14,7 @@ struct UnwindState {
     registers.programCounter.map { isReturnAddress ? $0.clampedSubtracting(1) : $0 }
   }
 
-  /// Makes the state of a caller of whose registers only these are known.
+  /// Makes the state of a caller of which only these registers are known.
   func caller(
     at returnAddress: Address, stackPointer: Address, framePointer: Address?, _ trust: FrameTrust
   ) -> UnwindState {
@@ -41,7 +41,7 @@ protocol UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep
 }
 
-/// Registers by DWARF number; nil where a method could not tell.
+/// Registers by DWARF number; nil if a method could not find them.
 struct UnwindRegisters {
   private var values: [UInt64?]
   let map: RegisterMap

@@ -6,12 +6,12 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct MemoryWriter {
-  /// Bytes of one region at most; a longer stack is several.
+  /// The number of bytes of one region at most; a longer stack is several.
   static var regionSize: Int { @_noLocks get { 65536 } }
 
   private let capture: Capture
   let memory: SafeMemory
-  /// Replaces words of regions; nil for none.
+  /// Replaces words that may be secrets; nil to replace none.
   private let sanitizer: WordSanitizer?
 
   @_noLocks
@@ -37,9 +37,9 @@ struct MemoryWriter {
     return written
   }
 
-  /// Writes one region: its address, the bytes asked for, and as many of them as can be read.
+  /// Writes one region: its address, the requested size, and the bytes that can be read.
   ///
-  /// A window that begins below a mapping is tried once more from the next page on.
+  /// If the window begins below a mapping, reads again from the next page.
   ///
   /// - Returns: the bytes that could be read.
   @inline(never) @_noLocks @discardableResult
@@ -114,9 +114,9 @@ struct MemoryWriter {
 }
 
 extension Capture {
-  /// Writes the memory at an address, as far as it can be read; nothing if none can.
+  /// Writes the memory at an address that can be read; writes nothing if none can.
   ///
-  /// - Parameter sanitizer: replaces words of it; nil for none.
+  /// - Parameter sanitizer: replaces words that may be secrets; nil to replace none.
   /// - Returns: bytes written.
   @_noLocks @discardableResult
   func write(

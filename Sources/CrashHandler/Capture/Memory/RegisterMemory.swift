@@ -1,7 +1,7 @@
 /// Writes the memory that the crashing thread's registers point to.
 ///
-/// 128 bytes below and 384 from each, overlapping windows joined: what a pointer in a register
-/// pointed to often says more than the stack.
+/// The windows begin 128 bytes below each address and end 384 bytes above it; overlapping windows are joined. The
+/// memory that registers point to is often more useful than the stack.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
@@ -53,7 +53,7 @@ struct RegisterMemory {
     }
   }
 
-  /// The pages that the windows lie in, each once.
+  /// The pages of the windows, each once.
   private func pages(of count: Int) -> Bytes {
     let pages = scratch.dropFirst(RegisterMemory.pagesOffset)
     let mask = ~UInt64(truncatingIfNeeded: PageCache.pageSize &- 1)

@@ -7,7 +7,7 @@ internal import IntermediateDump
 /// thread-local variable.
 @safe
 struct TaskFinder {
-  /// Bytes of the runtime's thread-local block that are looked at: it has 32, and more only in a
+  /// The number of bytes of the runtime's thread-local block that are looked at: it has 32, and more only in a
   /// static executable, whose every thread-local variable is in one block.
   private static var blockLimit: Int { 4096 }
   /// Pointers in such blocks that are followed, of all threads together.
@@ -23,7 +23,8 @@ struct TaskFinder {
   private let scratch: Scratch
   private let stage: MemoryStage
 
-  /// - Parameter scratch: of which it uses word 8, 4 KiB from 8,192 on, and the rest from 16,384 on.
+  /// - Parameter scratch: scratch memory, of which word 8, 4 KiB from offset 8,192, and everything from 16,384 on are
+  ///   used.
   @_noLocks
   init(_ facts: pm_task_facts, memory: SafeMemory, scratch: Scratch) {
     self.facts = facts
@@ -66,8 +67,7 @@ struct TaskFinder {
 
   /// The first word of the thread's block that points to a task.
   ///
-  /// A word that was read and is no pointer to one differs in what it points at: every task begins
-  /// with the same address.
+  /// Every task begins with the same address, so a word that points to anything else is not a task.
   @_noLocks
   func task(at threadPointer: UInt64) -> UInt64? {
     guard facts.task_metadata != 0, threadPointer != 0 else { return nil }

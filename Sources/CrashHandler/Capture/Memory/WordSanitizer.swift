@@ -1,15 +1,15 @@
 internal import CSignalSafe
 
-/// Replaces the words of stacks and registers that may be secrets: all but addresses of mapped memory and
-/// numbers below 4,096.
+/// Replaces the words of stacks and registers that may be secrets: all except addresses of mapped memory and numbers
+/// below 4,096.
 ///
-/// A converter replaces more, since it knows modules and stacks. Text of seven bytes and more, and most other
-/// secrets, are no addresses. Without mappings everything else is replaced.
+/// A converter replaces more, since it knows modules and stacks. Text of at least seven bytes, and most other
+/// secrets, are not addresses. Without mappings all words except small numbers are replaced.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 @safe
 struct WordSanitizer {
-  /// No address, recognized in a dump, and the same as Crashpad's.
+  /// The replacement: not an address, easy to recognize in a dump, and the same value as Crashpad's.
   static var replacement: UInt64 { @_noLocks get { 0x0DEF_ACED_0DEF_ACED } }
 
   private let mappings: MappingTable
@@ -48,7 +48,7 @@ struct WordSanitizer {
     return word < 4096 || keeps(word, &mapping) ? word : WordSanitizer.replacement
   }
 
-  /// - Parameter mapping: becomes the one that the word points into.
+  /// - Parameter mapping: set to the mapping that the word points into.
   private func keeps(_ word: UInt64, _ mapping: inout Mapping) -> Bool {
     // Bit 60 marks the record of a Swift async function.
     if isMapped(word & ~(1 &<< 60), &mapping) { return true }

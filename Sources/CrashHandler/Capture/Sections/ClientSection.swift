@@ -10,7 +10,7 @@ extension SectionRow {
 /// Writes client data: annotations, breadcrumbs, and the paths of attachments, each value by way of
 /// scratch memory.
 ///
-/// Read as they lie in `ClientMemory`, whatever thread was changing them.
+/// Copied from `ClientMemory`, even if a thread was changing them.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_client) @_noLocks
@@ -130,7 +130,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Ends an array, and writes the count that goes with it.
+  /// Ends an array, and writes its count of left-out elements.
   @_noLocks
   func endArray(_ key: IntermediateDumpKey, _ value: UInt64) {
     writer.end()

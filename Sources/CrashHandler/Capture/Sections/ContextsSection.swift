@@ -33,7 +33,7 @@ extension Capture {
 private struct ContextReader {
   /// Values of all kinds that are passed of one list.
   private static var walkLimit: Int { 256 }
-  /// Offsets in scratch memory, which `TaskFinder` leaves alone.
+  /// Offsets in a part of scratch memory that `TaskFinder` does not use.
   private static var itemOffset: Int { 12288 }
   private static var valueOffset: Int { 12544 }
   private static var breadcrumbOffset: Int { 13056 }
@@ -87,7 +87,7 @@ private struct ContextReader {
     return context(task: finder.task(at: pointer), threadPointer: pointer)
   }
 
-  /// Writes the contexts of the other threads; returns how many had found no room.
+  /// Writes the contexts of the other threads; returns the number of contexts that had no room.
   private func writeAll(_ threads: ThreadTable, except first: Int32) -> UInt64 {
     var omitted: UInt64 = 0
     var index = 0
@@ -106,7 +106,7 @@ private struct ContextReader {
     return omitted
   }
 
-  /// Writes what is around one thread; returns how many contexts had found no room.
+  /// Writes the contexts of one thread; returns the number of contexts that had no room.
   private func write(_ context: ContextValue, of thread: Int32) -> UInt64 {
     var offset = 0
     while let entry = context.entry(offset) {
@@ -121,7 +121,7 @@ private struct ContextReader {
     return context.omittedCount
   }
 
-  /// The value in force in a task, or in a thread that runs none.
+  /// The current value in a task, or in a thread that runs no task.
   private func context(task: UInt64?, threadPointer: UInt64) -> ContextValue? {
     let place = task == nil ? places.thread_head : places.task_head
     guard place != 0, place & 7 == 0, threadPointer != 0 else { return nil }
@@ -134,7 +134,7 @@ private struct ContextReader {
     return context(in: first)
   }
 
-  /// The first of our values in a list.
+  /// The first context value in a task-local list.
   private func context(in first: UInt64) -> ContextValue? {
     let item = scratch.dropFirst(ContextReader.itemOffset)
     let headSize = Int(PM_WORK_VALUE_OFFSET)

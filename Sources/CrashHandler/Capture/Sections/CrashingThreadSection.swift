@@ -37,8 +37,8 @@ func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// Writes what is left of the crashing thread: what the kernel tells of it, the rest of its stack, and
-/// the memory around its registers.
+/// Writes the rest of the crashing thread: its data from `/proc`, the rest of its stack, and the memory that its
+/// registers point to.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread) @_noLocks
@@ -78,7 +78,7 @@ extension Capture {
     writer.unsigned(.threadPointer, pm_thread_pointer())
   }
 
-  /// Writes the thread that hangs, which is not the one that captures.
+  /// Writes the hanging thread, which is not the capturing thread.
   ///
   /// - Returns: its context, if it was stopped.
   fileprivate func writeHungThread() -> SignalContext? {

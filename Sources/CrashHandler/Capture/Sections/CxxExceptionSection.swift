@@ -10,8 +10,8 @@ extension SectionRow {
 /// Writes the C++ exception that the calling thread caught last: in a process that aborts, an
 /// exception that nobody catches counts as caught by std::terminate().
 ///
-/// Its text is read where the standard library keeps it; what() is the program's code and not
-/// called. Only libstdc++'s exceptions are known.
+/// The text is read from where the standard library stores it. what() is not called, because it is the program's
+/// code. Only libstdc++'s exceptions are known.
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -39,7 +39,7 @@ func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// The object that was caught last; nil if none was, or another runtime threw it.
+/// The exception object that was caught last; nil if none was caught or another runtime threw it.
 private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
   guard let header = memory.word(globals), header != 0,
     let exceptionClass = memory.word(header &+ 80)
@@ -54,8 +54,7 @@ private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI, 2.9.5 (RTTI layout).
 @safe
 private struct ThrownException {
-  /// Bytes of libstdc++'s `__cxa_exception`, which lies in front of the object; its first word is
-  /// the object's type.
+  /// The size of libstdc++'s `__cxa_exception`, which precedes the object; its first word is the object's type.
   fileprivate static var headerSize: UInt64 { 112 }
   /// Classes that are followed to their bases.
   private static var depthLimit: Int { 16 }
@@ -64,7 +63,7 @@ private struct ThrownException {
   let facts: pm_exception_facts
   let scratch: UnsafeMutableRawPointer
 
-  /// The address of the text; nil for a type that keeps none, or one of its own.
+  /// The address of the text; nil for a type that stores none, or stores it in its own way.
   fileprivate func message(of object: UInt64, type: UInt64) -> UInt64? {
     // A C string, and a std::string: a pointer comes first in both.
     if isNamed(type, "PKc") || isNamed(type, "Pc")

@@ -37,7 +37,7 @@ extension Capture {
     if !installed.isSanitized { writeSenderName(information) }
   }
 
-  /// On x86_64 the registers have it.
+  /// On x86_64 the error code is among the registers.
   private func writeFaultSyndrome() {
     #if arch(arm64)
       // For a signal that was sent, the kernel leaves the syndrome of an earlier fault.
@@ -70,8 +70,8 @@ extension Capture {
     if count > 0 { writer.finishProperty(count: count) }
   }
 
-  /// Writes the kernel's word on the page of a fault in which nothing was mapped: a guard region may lie
-  /// within a mapping that is there.
+  /// For a fault in unmapped memory, writes the kernel's page-map entry of the page: a guard region may be inside an
+  /// existing mapping.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
   fileprivate func writeFaultPage() {

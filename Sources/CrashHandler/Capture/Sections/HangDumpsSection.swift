@@ -7,8 +7,9 @@ extension SectionRow {
   }
 }
 
-/// Removes the dumps of hangs that a finished crash dump has overtaken; after the dump, where a fault
-/// costs nothing of it.
+/// Removes the dumps of hangs that a finished crash dump replaces.
+///
+/// It runs after the dump, which a fault here cannot damage.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_remove_hang_dumps) @_noLocks

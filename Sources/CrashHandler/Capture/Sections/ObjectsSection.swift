@@ -7,9 +7,10 @@ extension SectionRow {
   }
 }
 
-/// Writes the objects that the crashing thread's registers and the top of its stack point to, and
-/// their metadata, by which a report names them; nothing where secrets are left out: a private
-/// report has no pointers to them.
+/// Writes the objects that the crashing thread's registers and the top of its stack point to, and the metadata from
+/// which a report gets their type names.
+///
+/// Writes nothing if secrets are left out, because a private report has no pointers to objects.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_objects) @_noLocks
@@ -28,17 +29,17 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/MetadataKind.def; SwiftShims/swift/shims/RefCount.h.
 @safe
 private struct ObjectWriter {
-  /// Bytes of the stack that are searched.
+  /// The number of bytes of the stack that are searched.
   private static var stackSize: Int { 4096 }
   private static var objectSize: Int { 64 }
   /// Metadata, reference counts, and the type of an error.
   private static var headSize: Int { 24 }
-  /// Of a class's metadata up to its descriptor, and with the words that may be generic arguments.
+  /// The size of a class's metadata up to its descriptor, and with the words that may be generic arguments.
   private static var classSize: Int { 48 }
   private static var argumentsSize: Int { 256 }
-  /// Bytes of all regions; the dump's own size bounds them too.
+  /// The number of bytes of all regions; the dump's own size bounds them too.
   private static var byteLimit: UInt64 { 4096 }
-  /// Addresses that are remembered; what the bytes allow is fewer, mostly.
+  /// The most addresses that are remembered; the limit of bytes is usually reached first.
   private static var regionLimit: UInt64 { 256 }
   /// Offset in scratch memory of the addresses that were written, after the stack.
   private static var writtenOffset: Int { 4096 }
@@ -48,7 +49,7 @@ private struct ObjectWriter {
   private let mappings: MappingTable
   private let scratch: Scratch
   private let limit: UInt64
-  /// The first words of what may be objects, their metadata, and the types that these and boxes name.
+  /// The first words of possible objects, their metadata, and the types that metadata and boxes refer to.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
   /// Offsets in scratch memory: bytes and regions written, and one type's first words.
   private static var bytesOffset: Int { 8192 }
@@ -164,7 +165,7 @@ private struct ObjectWriter {
 
   /// The first words of metadata; nil if they cannot be read.
   ///
-  /// Those that no stage holds stay in memory until the next.
+  /// Addresses that do not fit into a stage are kept for the next one.
   private func type(_ metadata: UInt64) -> Bytes? {
     if let index = types.index(of: metadata), let bytes = types.bytes(index) { return bytes }
     if let index = contents.index(of: metadata), let bytes = contents.bytes(index) { return bytes }
@@ -223,7 +224,7 @@ private struct ObjectWriter {
     return true
   }
 
-  /// The offset after the last word of a class's metadata that may be read, of those that were.
+  /// The offset after the last word of a class's metadata that was read and may be needed.
   private static func classEnd(_ type: Bytes) -> Int {
     // The size of all of it, and of what lies before its address.
     let sizes = type.word(32)
@@ -234,8 +235,8 @@ private struct ObjectWriter {
 
   /// True for metadata of a class.
   ///
-  /// Its kind is 0, as that of any zeros. So the size of the metadata, the size before its address and the
-  /// descriptor must fit too.
+  /// The kind of a class is 0, so zeroed memory looks the same. So the size of the metadata, the size before its
+  /// address and the descriptor must fit too.
   private static func isClass(_ head: Bytes) -> Bool {
     let (sizes, descriptor) = (head.word(32), head.word(40))
     let size = sizes & 0xFFFF_FFFF
@@ -248,7 +249,7 @@ private struct ObjectWriter {
       || (word &>> 63 == 0 && word & 1 == 1 && word & 0xFFFF_FFFF > 1)
   }
 
-  /// Writes a region, unless it was written or there is no room for it.
+  /// Writes a region, unless it was already written or there is no room for it.
   private func write(_ address: UInt64, _ bytes: Bytes) {
     let (size, written) = (
       scratch.word(ObjectWriter.bytesOffset), scratch.word(ObjectWriter.countOffset)
@@ -266,7 +267,7 @@ private struct ObjectWriter {
     regions.write(address, bytes)
   }
 
-  /// True for an address that can be read, and not executed: there is no object in code.
+  /// True for an address that can be read and not executed, because code contains no objects.
   private func isData(_ address: UInt64) -> Bool {
     let index = mappings.index(endingAbove: address)
     guard index < mappings.count else { return false }

@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the memory that tells what threads wait for, and who holds it.
+/// Writes the memory that shows which locks threads wait for, and which threads hold them.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_pointed_memory) @_noLocks
@@ -17,14 +17,14 @@ func pm_write_pointed_memory(_ argument: UnsafeMutableRawPointer) {
 
 /// Writes the words that threads wait at in futex(2), with the locks that they are a part of.
 ///
-/// One call reads 32 of them: their addresses are kept in scratch memory first.
+/// One system call reads 32 words; their addresses are first collected in scratch memory.
 ///
 /// RUNS-DURING-CRASH. Source: glibc sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h.
 @safe
 private struct WaitWriter {
   /// Threads taken at most.
   private static var limit: Int { 256 }
-  /// Bytes in front of a word, where a `pthread_rwlock_t` begins, and of both with those after it.
+  /// The bytes before a word, where a `pthread_rwlock_t` begins, and the size of the whole window.
   private static var bytesBelow: UInt64 { 16 }
   private static var size: Int { 56 }
   /// Offset in scratch memory of the words' contents, after 16 bytes for each thread.
@@ -87,7 +87,7 @@ private struct WaitWriter {
     count &+= 1
   }
 
-  /// The word that a thread waits at, by the system call that the kernel told before the stop.
+  /// The address of the word that a thread waits at, from the system call that was read before the stop.
   private func word(of record: ThreadRecord) -> UInt64? {
     guard !record.status.isGone else { return nil }
     if record.status.isStill, let context = record.fields.context,
@@ -105,8 +105,8 @@ private struct WaitWriter {
     return text.hexadecimal()
   }
 
-  /// That of the thread that takes the dump, which the signal may have found in the call: the kernel
-  /// goes back to its instruction.
+  /// The address for the thread that takes the dump, which the signal may have interrupted in such a call: the kernel
+  /// has set its instruction pointer back to the system call.
   private func interruptedWord(_ context: SignalContext) -> UInt64? {
     let registers = context.generalRegisters
     #if arch(arm64)
@@ -122,7 +122,7 @@ private struct WaitWriter {
     return found == instruction ? word : nil
   }
 
-  /// Reads as many words as fit, by one call; returns the one after them.
+  /// Reads as many words as fit with one system call; returns the index of the next word.
   private func readWords(from first: Int, to count: Int) -> Int {
     stage.removeAll()
     var index = first

@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes what changes until the crash: parent, CPU time, the kernel's status text.
+/// Writes facts that change until the crash: parent, CPU time, the kernel's status text.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_process) @_noLocks
@@ -51,7 +51,7 @@ extension Capture {
   }
 }
 
-/// Replaces what stands in the line of a label, such as "Name:\tname".
+/// Replaces the text of a line after its label, such as "Name:\tname".
 @_noLocks
 private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer, count: Int) {
   var scanner = unsafe TextScanner(text, count: count)

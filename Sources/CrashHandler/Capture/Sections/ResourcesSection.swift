@@ -7,8 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes what the process used of what it may use: limits, descriptors, mappings, its cgroup, and
-/// the machine's load.
+/// Writes the limits and the use of resources: descriptors, mappings, the cgroup, and the machine's load.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_resources) @_noLocks

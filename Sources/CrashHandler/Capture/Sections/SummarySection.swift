@@ -59,7 +59,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   unsafe lines.appendCommands(result, names, in: directory, isAlone: false)
 }
 
-/// Adds what the crashing thread worked on, and that the process was to end.
+/// Adds the contexts of the crashing thread, and whether a signal had asked the process to end.
 private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
   if !capture.installed.isSanitized, let contexts = capture.contextsOfThisThread() {
     lines.append(contexts)
@@ -68,7 +68,7 @@ private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
   if termination != 0 { lines.append(termination: termination) }
 }
 
-/// Writes them to descriptor 2, if it is what it was at launch.
+/// Writes the lines to descriptor 2, if that is the same file as at launch.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_standard_error) @_noLocks

@@ -26,7 +26,7 @@ enum Surroundings {
   fileprivate static var descriptorLimit: Int { 256 }
   fileprivate static var pathLimit: Int { 512 }
 
-  /// The mounted file in the text of `mountinfo`; empty where there is none.
+  /// The path of the mounted file in a line of `mountinfo`; empty if there is none.
   ///
   /// A line: two numbers, the device, the mounted path in its file system, the path here, and more.
   @_noLocks
@@ -64,7 +64,8 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the file that a container's runtime has mounted into it, whose path has the container's ID.
+  /// Writes the path of a file that the container's runtime has mounted, because the path contains the container's
+  /// ID.
   private func writeContainerMount() {
     let descriptor = proc.open(named: "thread-self/mountinfo")
     guard descriptor >= 0 else { return }
@@ -114,7 +115,7 @@ extension Capture {
     _ = pm_close(directory)
   }
 
-  /// Writes one descriptor; its number alone where the link could not be read.
+  /// Writes one descriptor; only its number if the link could not be read.
   private func writeDescriptor(_ number: Int32, _ link: Bytes) {
     writer.startMap(.descriptor)
     writer.identifier(.descriptorNumber, number)

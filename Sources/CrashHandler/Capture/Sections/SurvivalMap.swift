@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// What a dump says of the crashes before it, and of what becomes of the process.
+/// The map of a dump with earlier survived crashes and the outcome of this one.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -35,7 +35,7 @@ extension Capture {
   /// True if the previous handler of the earlier crash is known to have been left: it returned, or
   /// its thread runs elsewhere than in a signal handler.
   ///
-  /// A thread that crashed while another one's previous handler ran proves nothing.
+  /// A crash on another thread, while the previous handler still runs, proves nothing about the earlier crash.
   private func isEarlierCrashOver() -> Bool {
     if shared.survived.handlerHasReturned { return true }
     guard session.exception.threadID == shared.survived.thread,

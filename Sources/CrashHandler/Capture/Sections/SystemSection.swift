@@ -9,7 +9,7 @@ extension SectionRow {
   }
 }
 
-/// Writes what was decided at install: the system's facts and the program's annotations.
+/// Writes the tokens encoded at launch: facts about the system and the program's annotations.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_system_and_annotations) @_noLocks

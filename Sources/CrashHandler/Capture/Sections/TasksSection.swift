@@ -15,8 +15,8 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 
 /// Writes the tasks that threads run, and the memory that their names and calls can be read from.
 ///
-/// Only a task's memory must be found here: its function frames lie in slabs of its own, which are
-/// copied whole. The addresses are kept in scratch memory until then.
+/// Only the memory of a task must be found here: its function frames are in the task's slabs, which are copied
+/// completely. The addresses are kept in scratch memory until then.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe
@@ -25,16 +25,17 @@ private struct TaskWriter {
   private static var limit: Int { 256 }
   /// Offset in scratch memory of the addresses, after their count.
   private static var addressesOffset: Int { 16 }
-  /// Slabs of the first task that are kept, and of each other: a slab is 1 KiB unless a function
+  /// The most slabs that are written for the first task, and for each other task; a slab has 1 KiB unless a function
   /// needs more.
   private static var slabLimit: Int { 64 }
   private static var otherSlabLimit: Int { 8 }
   private static var slabSizeLimit: UInt64 { 16384 }
-  /// Slabs that are walked of the first task, of all others together, and of each of them at least.
+  /// The most slabs that are walked for the first task, for all other tasks together, and the least for each of
+  /// these.
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }
-  /// Bytes of a task itself: its fields, its result and its first function frames.
+  /// The number of bytes of a task itself: its fields, its result and its first function frames.
   private static var taskSize: Int { 512 }
 
   private let finder: TaskFinder
@@ -141,7 +142,7 @@ private struct TaskWriter {
     return total
   }
 
-  /// The slab after one, 0 after the last; nil for what is no slab.
+  /// The next slab, 0 after the last; nil if the memory is not a slab.
   private func next(_ slab: UInt64) -> UInt64? {
     guard slab != 0, memory.word(slab) == finder.facts.slab_metadata else { return nil }
     return memory.word(slab &+ 8)

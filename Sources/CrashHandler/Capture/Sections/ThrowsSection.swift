@@ -7,8 +7,8 @@ extension SectionRow {
   }
 }
 
-/// Writes where errors were thrown, if the program has that recorded: by the crashing thread, then by
-/// others, the newest first.
+/// Writes where errors were thrown, if the program turned on recording: by the crashing thread, then by others, the
+/// newest first.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_throws) @_noLocks

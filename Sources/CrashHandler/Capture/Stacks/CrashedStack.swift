@@ -1,10 +1,10 @@
 internal import CSignalSafe
 
-/// Finds the crashing thread's stack where its stack pointer has left it.
+/// Finds the crashing thread's stack if its stack pointer has left the stack.
 ///
-/// One frame larger than the guard takes the stack pointer past it, into memory of anybody else or
-/// into none: what is mapped next is then not the stack. The frame pointer, which is set before the
-/// frame is made, is still in it.
+/// A frame larger than the guard region moves the stack pointer past it, into other memory or unmapped memory. The
+/// next mapping is then not the stack. The frame pointer, which is set before the stack pointer moves, is still in
+/// the stack.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -18,8 +18,8 @@ struct CrashedStack {
     self.environmentStart = environmentStart
   }
 
-  /// The address to capture from: the stack pointer, or the beginning of the thread's own stack if
-  /// that lies above and the frame pointer is in it.
+  /// The address to capture from: the stack pointer, or the beginning of the thread's own stack if that is above and
+  /// contains the frame pointer.
   @_noLocks
   func lowestAddress(_ context: SignalContext) -> UInt64 {
     let stackPointer = context.stackPointer

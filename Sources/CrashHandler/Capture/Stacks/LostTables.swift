@@ -1,17 +1,17 @@
 internal import CSignalSafe
 
-/// Writes the unwind tables of images on the crashing thread's stack whose files no longer exist: removed,
-/// replaced, or memory from the first.
+/// Writes the unwind tables of images on the crashing thread's stack whose files no longer exist because they were
+/// removed or replaced, or never existed.
 ///
-/// libc's functions and optimized code keep no frame pointers, and nobody can read the tables that lead to
-/// their callers after the crash. The ELF header is written too, by which they are found.
+/// libc and optimized code have no frame pointers, and the unwind tables that are needed to find their callers cannot
+/// be read after the crash. The ELF header is written too, because readers find the tables through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 @safe
 struct LostTables {
-  /// Bytes of all tables: those of libc have 150 KiB, of libswiftCore 800.
+  /// The number of bytes of all tables: those of libc have 150 KiB, of libswiftCore 800.
   private static var limit: Int { 2 << 20 }
-  /// Bytes of the stack that are searched for addresses: of the innermost 64 frames of a kilobyte each.
+  /// The number of bytes of the stack that are searched for addresses: of the innermost 64 frames of a kilobyte each.
   private static var searchedSize: UInt64 { 65536 }
 
   private let images: ImageFinder

@@ -10,13 +10,15 @@ internal import IntermediateDump
 @safe
 struct StackTop {
   private static var byteCount: Int { 65536 }
-  /// Bytes of it that are flushed first, together with the exception: a few microseconds.
+  /// The bytes of the stack that are written first, together with the exception.
+  ///
+  /// They take a few microseconds.
   private static var firstByteCount: Int { 8192 }
 
   private let capture: Capture
   private let memory: SafeMemory
   private let regions: MemoryWriter
-  /// Bytes of the stack in the whole dump.
+  /// The number of bytes of the stack in the whole dump.
   private let limit: Int
 
   @_noLocks
@@ -27,9 +29,9 @@ struct StackTop {
     limit = capture.installed.limits.crashingThreadStack
   }
 
-  /// Writes what the stack pointer points to, and what the frame pointer does where that is farther
-  /// up: a frame may be larger than all of it, and an overflow by such a frame leaves the stack
-  /// pointer in other memory.
+  /// Writes the memory at the stack pointer, and at the frame pointer if that is farther up.
+  ///
+  /// A frame may be larger than this part, and an overflow by a large frame leaves the stack pointer in other memory.
   @_noLocks
   func write(_ context: SignalContext) -> WrittenStack {
     let stackPointer = context.stackPointer

@@ -16,15 +16,16 @@ struct StackWriter {
     mappings = capture.session.mappings
   }
 
-  /// Writes a stack from just below its pointer to the end of its mapping, as far as the limit goes.
+  /// Writes a stack from just below its stack pointer to the end of its mapping, up to the limit.
   ///
   /// - Parameters:
-  ///   - stackPointer: after an overflow it lies in the guard; then from the next readable page up.
+  ///   - stackPointer: the start of the stack; after an overflow, which leaves it in the guard region, the next
+  ///     readable page is used.
   ///   - threadPointer: of the stack's thread; 0 if unknown.
   ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the
   ///     bottom.
-  ///   - written: what is in the dump already, and counts as written.
-  ///   - stage: where its parts may have been read to.
+  ///   - written: the bytes that are in the dump already.
+  ///   - stage: the buffer that may already contain parts of the stack.
   @_noLocks
   func write(
     from stackPointer: UInt64, threadPointer: UInt64, limit: Int,
@@ -58,7 +59,7 @@ struct StackWriter {
     }
   }
 
-  /// Bytes of a stack that are captured at its top and at its bottom.
+  /// The number of bytes of a stack that are captured at its top and at its bottom.
   private static func parts(of size: Int, limit: Int) -> (top: Int, bottom: Int) {
     guard size > limit else { return (size, 0) }
     let top = limit / 4 &* 3 & ~15
@@ -77,7 +78,7 @@ struct StackWriter {
     }
   }
 
-  /// The address to capture a stack from, and the mapping that it is in; nil for what is no stack.
+  /// The address to capture a stack from, and its mapping; nil if the address is not in a stack.
   ///
   /// Stacks whose guards lie within them (glibc 2.42) share one mapping with their neighbors. libc keeps
   /// a thread's control block at the top of its stack, in the last page.
@@ -95,7 +96,7 @@ struct StackWriter {
     return (start, mapping.start, end)
   }
 
-  /// Adds a stack to those that are read together; false if there is no room for it.
+  /// Adds a stack to the ones that are read together; false if there is no room for it.
   @_noLocks
   func add(
     from stackPointer: UInt64, threadPointer: UInt64, limit: Int, to stage: MemoryStage
@@ -111,8 +112,9 @@ struct StackWriter {
       || stage.add(place.start &+ UInt64(truncatingIfNeeded: size &- bottom), count: bottom)
   }
 
-  /// Bytes up to the stack's end: in front of arguments and environment, which end the main thread's
-  /// mapping and are no part of its stack.
+  /// The bytes up to the end of the stack.
+  ///
+  /// The main thread's stack ends before the arguments and the environment, which are at the end of the same mapping.
   private func size(from start: UInt64, to end: UInt64) -> Int {
     end > start ? regions.memory.allowed(start, count: Int(truncatingIfNeeded: end &- start)) : 0
   }
@@ -140,7 +142,7 @@ struct StackWriter {
     capture.writer.end()
   }
 
-  /// Writes a range except for what is written already.
+  /// Writes a range, except the bytes that were already written.
   private func writeMemory(from start: UInt64, to end: UInt64, except written: WrittenStack) {
     var place = start
     while place < end {

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes what is known of one thread.
+/// Writes the data of one thread.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -85,8 +85,9 @@ struct ThreadWriter {
     capture.writer.end()
   }
 
-  /// Writes a thread that did not stop: the kernel tells where a blocked one stands, without waking
-  /// it.
+  /// Writes a thread that did not stop.
+  ///
+  /// The kernel shows the registers of a blocked thread without waking it.
   ///
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
@@ -188,7 +189,7 @@ struct ThreadWriter {
   /// True for instruction and stack pointer and what the processor keeps: of `gregset_t` flags,
   /// segments, error code, trap number and mask; on arm64 pstate.
   ///
-  /// Not for the frame pointer: code without one has any value in that register.
+  /// False for the frame pointer, because code without frame pointers may have any value in that register.
   @_noLocks
   private static func isKept(_ index: Int) -> Bool {
     #if arch(arm64)
@@ -198,7 +199,7 @@ struct ThreadWriter {
     #endif
   }
 
-  /// Bytes of the floating-point state that a minidump's context holds.
+  /// The number of bytes of the floating-point state that a minidump's context holds.
   private static var contextStateSize: Int {
     @_noLocks get {
       #if arch(arm64)
@@ -211,7 +212,8 @@ struct ThreadWriter {
 
   /// Writes the general registers, and the floating-point and vector state as the kernel saved it.
   ///
-  /// - Parameter isExtended: whether also what no minidump's context holds, 300 to 10,000 bytes.
+  /// - Parameter isExtended: true to include the extended state, 300 to 10,000 bytes, which a minidump's context does
+  ///   not contain.
   @_noLocks
   func writeContext(_ context: SignalContext, isExtended: Bool = true) {
     if let sanitizer {

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// What the program does to the list; a crash only reads it.
+/// The program's operations on the list; the crash handler only reads it.
 extension AnnotationList {
   /// The place of the cell of an annotation that is a number; 0 for the annotation 0.
   @_noLocks
@@ -10,7 +10,7 @@ extension AnnotationList {
       &+ UInt32(truncatingIfNeeded: AnnotationNode.cellOffset(nameCount: node.nameCount))
   }
 
-  /// The number of an annotation by its `numberOffset`; nil for 0, where the annotation found no room.
+  /// The number of an annotation at its `numberOffset`; nil for 0, the offset of an annotation without room.
   @_noLocks
   func number(_ offset: UInt32) -> NumberCell? {
     let start = Int(offset)
@@ -18,7 +18,7 @@ extension AnnotationList {
     return unsafe NumberCell(base + start)
   }
 
-  /// The annotation of a name, type and capacity; made if there is none.
+  /// The annotation with a name, type and capacity; creates it if there is none.
   ///
   /// - Returns: 0 if there is no room for it, which is counted.
   @_noLocks
@@ -54,7 +54,7 @@ extension AnnotationList {
     }
   }
 
-  /// Takes memory for a node and fills it; 0 if there is none left.
+  /// Reserves memory for a node and fills it; 0 if no memory is left.
   private func make(
     name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int
   ) -> UInt32 {

@@ -1,4 +1,4 @@
-/// What a program puts into a slot of a `BreadcrumbRing`; text and metadata have room there together.
+/// The content of a slot of a `BreadcrumbRing`; text and metadata share its room.
 @safe
 struct BreadcrumbContent {
   let text: UnsafeRawPointer

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// What the program does to the ring; a crash only reads it.
+/// The program's operations on the ring; the crash handler only reads it.
 extension BreadcrumbRing {
   /// Leaves one.
   ///

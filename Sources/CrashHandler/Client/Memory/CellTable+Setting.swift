@@ -1,11 +1,10 @@
 internal import CSignalSafe
 
-/// What the program does to a table; a crash only reads it.
+/// The program's operations on a table; the crash handler only reads it.
 extension CellTable {
   /// Gives a key a value.
   ///
-  /// - Returns: false if it found no room, which is counted, or was given up because others are in
-  ///   the middle of setting it.
+  /// - Returns: false if there was no room, which is counted, or if other threads are setting it at the same time.
   @_noLocks
   func set(
     key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0

@@ -1,15 +1,15 @@
 internal import CSignalSafe
 
-/// What the program does to a value; a crash only reads it.
+/// The program's operations on a value; the crash handler only reads it.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// Bytes of a value for which outer contexts make room; a longer one is cut before they go.
+  /// The bytes of a value for which outer contexts are removed; a longer value is cut first.
   private static var leastValue: Int { 32 }
 
-  /// Begins with the contexts around one that is to be added, or none.
+  /// Begins with the outer contexts of the one to add, if any.
   ///
-  /// Leaves out the one of the same name, in whose place it comes, and the outermost ones where their
-  /// text would leave no room for the name and the beginning of the value.
+  /// Leaves out the context with the same name, which the new one replaces. Also leaves out the outermost ones if
+  /// their text would leave no room for the name and the beginning of the value.
   @_noLocks
   func begin(inside outer: ContextValue?, work: UInt64, adding name: Bytes, valueCount: Int) {
     guard let outer else {
@@ -45,14 +45,14 @@ extension ContextValue {
     }
   }
 
-  /// Bytes that the value of a name may have; nil if the name finds no room.
+  /// The number of bytes that the value of a name may have; nil if there is no room for the name.
   @_noLocks
   func room(nameCount: Int) -> Int? {
     let room = ContextValue.textCapacity &- textCount &- 2 &- nameCount
     return nameCount <= ContextValue.nameCapacity && room >= 0 ? room : nil
   }
 
-  /// Counts a context that found no room.
+  /// Counts a context that had no room.
   @_noLocks
   func omit() {
     if omittedCount < 0xFFFF { set(word(16) &+ 0x1_0000, at: 16) }

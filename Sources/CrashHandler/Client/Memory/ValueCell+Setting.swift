@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// What the program does to a value; a crash only reads it.
+/// The program's operations on a value; the crash handler only reads it.
 extension ValueCell {
   /// Replaces the value.
   ///
@@ -31,7 +31,7 @@ extension ValueCell {
     return show(index, replacing: version)
   }
 
-  /// Takes a buffer that is neither read nor written; -1 and the reason if there is none.
+  /// Reserves a buffer that is neither read nor written; -1 and the reason if there is none.
   @_noLocks
   func take(_ version: UInt64?) -> (index: Int, failure: CellResult) {
     while true {
@@ -46,7 +46,7 @@ extension ValueCell {
     }
   }
 
-  /// Makes a buffer that was taken and filled the value, or gives it back.
+  /// Makes a reserved and filled buffer the value, or releases it.
   @_noLocks
   func show(_ index: Int, replacing version: UInt64?) -> CellResult {
     while true {
@@ -71,7 +71,7 @@ extension ValueCell {
     }
   }
 
-  /// Whether the value has a key.
+  /// True if the value has a key.
   ///
   /// The answer is for the state given: who acts on it does so for that version only.
   @_noLocks
@@ -87,7 +87,7 @@ extension ValueCell {
 extension CellState {
   /// A buffer that is not being written and does not hold the value; -1 if there is none.
   ///
-  /// The value's last one is kept even where the value was cleared: a reader may be copying it.
+  /// The buffer of the last value is kept even if the value was cleared, because a reader may be copying it.
   var freeBuffer: Int {
     @_noLocks get {
       var index = 0
@@ -105,7 +105,7 @@ extension CellState {
   @_noLocks
   func giving(_ buffer: Int) -> CellState { CellState(word: word & ~bit(buffer)) }
 
-  /// The state in which a buffer that was being written is the value.
+  /// The state after a written buffer has become the value.
   @_noLocks
   func showing(_ buffer: Int) -> CellState {
     let writing = word & 0x0F & ~bit(buffer)
@@ -133,7 +133,7 @@ struct CellResult: Equatable {
   private init(code: UInt8) { self.code = code }
 
   static var done: CellResult { @_noLocks get { CellResult(code: 0) } }
-  /// The value is not the one any more that was to be replaced.
+  /// The value has been replaced meanwhile.
   static var overtaken: CellResult { @_noLocks get { CellResult(code: 1) } }
   /// Three threads are in the middle of writing it.
   static var noBuffer: CellResult { @_noLocks get { CellResult(code: 2) } }

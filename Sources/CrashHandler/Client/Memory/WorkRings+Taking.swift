@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// What the program does to the rings; a crash only reads them.
+/// The program's operations on the rings; the crash handler only reads them.
 extension WorkRings {
   private func index(of work: UInt64, from first: Int) -> Int? {
     var index = first
@@ -11,7 +11,7 @@ extension WorkRings {
     return nil
   }
 
-  /// The ring of a work, which takes one if it has none; nil if others took all meanwhile.
+  /// The ring of a work; reserves one if it has none; nil if other works reserved all meanwhile.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)
@@ -44,7 +44,7 @@ extension WorkRings {
     return oldest
   }
 
-  /// Lets the next work that needs one take a work's ring.
+  /// Releases a work's ring for the next work that needs one.
   @_noLocks
   func retire(_ work: UInt64) {
     guard let index = index(of: work, from: bucket(work)) else { return }

@@ -3,9 +3,9 @@ internal import IntermediateDump
 
 /// The program's annotations: a list that only grows, in memory that is handed out once.
 ///
-/// A node: offset of the next one (4), type (4), bytes of the name (4), capacity (4), the name,
-/// and from the next multiple of 8 on the `ValueCell` of a text or the `NumberCell` of any other type.
-/// A node is whole before a compare-and-swap of the list's head makes it known.
+/// A node: offset of the next one (4), type (4), bytes of the name (4), capacity (4), the name, and from the next
+/// multiple of 8 on the `ValueCell` of a text or the `NumberCell` of any other type. A node is complete before a
+/// compare-and-swap adds it to the list's head.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Source: Crashpad
 /// `client/annotation_list.h`.
@@ -37,10 +37,10 @@ struct AnnotationList {
 
   var omittedCount: UInt32 { @_noLocks get { omitted.value } }
 
-  /// The first node, which is that made last; 0 if there is none.
+  /// The first node, which was added last; 0 if the list is empty.
   var first: UInt32 { @_noLocks get { head.value } }
 
-  /// A node; nil if none can be there, which ends the list.
+  /// The node with a number; nil for a number that no node has, which ends the list.
   @_noLocks
   func node(_ offset: UInt32) -> AnnotationNode? {
     let start = Int(offset)
@@ -68,7 +68,7 @@ struct AnnotationNode {
     unsafe self.base = base
   }
 
-  /// The type of a text, as `AnnotationType` has it.
+  /// The type of a text in `AnnotationType`.
   private static var textType: UInt32 { UInt32(truncatingIfNeeded: AnnotationType.text.code) }
 
   @_noLocks
@@ -123,16 +123,16 @@ struct AnnotationNode {
 
 /// A number that any thread may replace at any time.
 ///
-/// One word, the number combined with `mark`, so that 0 is none; one store replaces it whole. The second
-/// word tells the one number whose word is 0. Nothing is read to set it: of many threads that set the
-/// same number at once each would wait for the line that another one has just written, while stores are
+/// The value is one word, the number combined with `mark`, so that 0 means no value. One store replaces it. A second
+/// word marks the one number whose combined word would be 0. Setting it reads nothing. If many threads set the same
+/// number at the same time, a read would wait for the cache line that another thread has just written, but stores are
 /// queued.
 ///
 /// RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct NumberCell {
   static var byteCount: Int { @_noLocks get { 16 } }
-  /// A number that hardly anybody sets.
+  /// A number that programs hardly ever set.
   static var mark: UInt64 { @_noLocks get { 0x9E37_79B9_7F4A_7C15 } }
 
   let words: UnsafeMutablePointer<UInt64>

@@ -1,18 +1,19 @@
 internal import CSignalSafe
 
-/// The last short texts that the program left, or one work of it: a power of two.
+/// The last breadcrumbs of the program or of one work.
 ///
-/// Each breadcrumb takes the next number, and with it a slot. A slot's word holds its breadcrumb's
-/// number and whether it is whole; it is made odd before the slot is written and even after, so
-/// that a slot in the middle of being written is told from a whole one. Whoever finds its slot in
-/// the hands of a thread that was stopped one round ago leaves it alone; its breadcrumb is lost.
+/// The number of slots is a power of two.
+///
+/// Each breadcrumb takes the next number, which determines its slot. The first word of a slot contains the number of
+/// its breadcrumb. The word is odd while the slot is written and even afterwards, so that an incomplete slot can be
+/// recognized. If a thread that was stopped one round ago still writes the slot, the new breadcrumb is dropped.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
 @safe
 struct BreadcrumbRing {
   /// Breadcrumbs of the process that are kept.
   static var processCount: Int { @_noLocks get { 128 } }
-  /// Bytes of a slot: word 0, work 8, CLOCK_BOOTTIME 16, thread 24, count of the text's bytes 28, count of
+  /// The number of bytes of a slot: word 0, work 8, CLOCK_BOOTTIME 16, thread 24, count of the text's bytes 28, count of
   /// the metadata's 29, level 31 (0 for none), text from 32, metadata right after it.
   static var stride: Int { @_noLocks get { 256 } }
   static var metadataCountOffset: Int { @_noLocks get { 29 } }
@@ -45,10 +46,10 @@ struct BreadcrumbRing {
   @_noLocks
   static func whole(_ number: UInt64) -> UInt64 { number &* 2 &+ 2 }
 
-  /// Copies one as it lies in its slot.
+  /// Copies a breadcrumb with the layout of its slot.
   ///
   /// - Parameter place: at least `stride` bytes.
-  /// - Returns: how many bytes its text has; -1 if it is not whole, or not there any more.
+  /// - Returns: the number of bytes of its text; -1 if it is incomplete or has been replaced.
   @_noLocks
   func read(_ number: UInt64, into place: UnsafeMutableRawPointer) -> Int {
     let slot = unsafe slot(number)

@@ -12,7 +12,7 @@ struct CellTable {
   let base: UnsafeMutableRawPointer
   let count: Int
   let capacity: Int
-  /// Counts what found no room.
+  /// Counts entries that had no room.
   let omitted: FutexWord
 
   @_noLocks
@@ -38,8 +38,8 @@ struct CellTable {
 
 /// The word of a `ValueCell`.
 ///
-/// Bits 0 to 3: the buffers that are being written. 4 and 5: the one that holds the value. 6: there
-/// is a value. 7: a later one was given up. From 8 on: counts the changes of the value.
+/// Bits 0 to 3 are set for buffers that are being written. Bits 4 and 5 number the buffer with the value, bit 6 is
+/// set if there is a value, and bit 7 if a later one was given up. From 8 on: counts the changes of the value.
 ///
 /// RUNS-DURING-CRASH.
 struct CellState {
@@ -95,7 +95,7 @@ struct CellReading {
     self.isBeingWritten = isBeingWritten
   }
 
-  /// Nil for a value with nothing to be said of it.
+  /// Nil for a value without a description.
   var state: AnnotationState? {
     @_noLocks get {
       if kind == .unreadable { return .unreadable }

@@ -1,15 +1,15 @@
 internal import CSignalSafe
 
-/// The memory of everything that the program tells of itself while it runs.
+/// The memory of all client data: annotations, breadcrumbs, attachments and memory ranges.
 ///
-/// One piece of static memory, all zeros at first: it is there before `startHandler`, needs no
+/// This is one block of static memory, all zeros at first. It can be used before `startHandler`, needs no
 /// initialization, and a forked child has its own copy.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct ClientMemory {
-  /// From the start of the memory: counts of what was left out at 0, 4, 8 and 12, the list's head
-  /// and end at 16 and 20, the next breadcrumb's number at 24.
+  /// Offsets in the memory: counts of left-out entries at 0, 4, 8 and 12, the list's head and end at 16 and 20, the
+  /// next breadcrumb's number at 24.
   private static var tablesOffset: Int { 64 }
   /// Key and value of a simple annotation together.
   ///

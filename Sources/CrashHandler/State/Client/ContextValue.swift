@@ -2,11 +2,11 @@ internal import CSignalSafe
 
 /// The names and values of all contexts around a piece of work, as they are stored with a task.
 ///
-/// Self-contained, so that a copy of the runtime's outlives the original. Word 0 is a seal over the
-/// rest: what was written over or not written whole does not validate. Word 1 is the work's
-/// `WorkKey`. Then the size of the text (2 bytes), the count of contexts that found no room (2), 0
-/// (4), and from 24 on the text, outermost first: bytes of a name, with `cutBit` if the value was
-/// cut, bytes of its value, the name, the value. 0 up to the next word.
+/// Self-contained, so that a copy of the runtime's outlives the original. Word 0 is a checksum of the rest, which
+/// does not match a value that was overwritten or not completely written. Word 1 is the work's `WorkKey`. Then the
+/// size of the text (2 bytes), the count of contexts that found no room (2), 0 (4), and from 24 on the text,
+/// outermost first: bytes of a name, with `cutBit` if the value was cut, bytes of its value, the name, the value. 0
+/// up to the next word.
 ///
 /// RUNS-DURING-CRASH; filled by the program.
 @safe
@@ -36,7 +36,7 @@ struct ContextValue {
   var textCount: Int { @_noLocks get { Int(truncatingIfNeeded: word(16) & 0xFFFF) } }
   var omittedCount: UInt64 { @_noLocks get { word(16) &>> 16 & 0xFFFF } }
 
-  /// The seal of what lies here; never 0.
+  /// The checksum of this value; never 0.
   ///
   /// An odd factor for each word finds every change of one.
   var expectedSeal: UInt64 {
@@ -54,7 +54,7 @@ struct ContextValue {
     }
   }
 
-  /// True if it is as it was sealed.
+  /// True if it has not changed since its checksum was set.
   var isValid: Bool {
     @_noLocks get {
       word(16) &>> 32 == 0 && textCount <= ContextValue.textCapacity && word(0) == expectedSeal

@@ -1,27 +1,27 @@
 internal import CSignalSafe
 
-/// A value of bytes that any thread may replace at any time, and that is read whole or not at all.
+/// A value of bytes that any thread may replace at any time, and that is read completely or not at all.
 ///
-/// A word and four buffers. The word says which buffer holds the value, which ones are being
-/// written, and how often the value was replaced. A setter takes a buffer that is neither,
-/// fills it, and makes it the value by one compare-and-swap. So a thread that is stopped in the
-/// middle, for good too, holds up nobody and shows nothing of what it wrote; of two at once the
-/// last one's swap counts. If all three spare buffers are taken, the new value is given up and
-/// the old one is marked as stale. Nothing waits, nothing is allocated.
+/// A word and four buffers. The word says which buffer holds the value, which ones are being written, and how often
+/// the value was replaced. A setter takes a buffer that is neither, fills it, and makes it the value by one
+/// compare-and-swap. So a thread that is stopped while it writes, even for good, does not block other threads, and
+/// its incomplete value is never read. If two threads write at the same time, the last swap counts. If all three
+/// spare buffers are taken, the new value is given up and the old one is marked as stale. It never waits and never
+/// allocates.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }
-  /// In front of the bytes: how many there are (4), and how many of them are the key (4).
+  /// Before the bytes of a value are their count (4 bytes) and the count of those that are the key (4 bytes).
   static var headerSize: Int { @_noLocks get { 8 } }
 
   private let word: UnsafeMutablePointer<UInt64>
   private let buffers: UnsafeMutableRawPointer
-  /// Bytes of the longest value, its key included.
+  /// The number of bytes of the longest value, its key included.
   let capacity: Int
 
-  /// Bytes that a cell takes.
+  /// The number of bytes that a cell takes.
   @_noLocks
   static func byteCount(capacity: Int) -> Int {
     8 &+ bufferCount &* stride(capacity)

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The numbers by which breadcrumbs of one work are found: of a `withContext`, a task or a thread.
+/// The rings of breadcrumbs, one for each work: a `withContext`, a task or a thread.
 ///
 /// RUNS-DURING-CRASH.
 enum WorkKey {
@@ -16,11 +16,11 @@ enum WorkKey {
 
 /// The last breadcrumbs of each of 512 works.
 ///
-/// A work's key chooses a bucket of eight rings. A work that has none takes the one of the bucket
-/// that was used the longest ago; one whose work has ended counts as never used. A slot says whose it
-/// is, so that a ring that is reassigned meanwhile does not show another work's breadcrumbs.
+/// A work's key chooses a bucket of eight rings. A work without a ring takes the least recently used ring of its
+/// bucket; a ring whose work has ended counts as never used. Each slot contains the ID of its work, so that a ring
+/// that is reassigned meanwhile does not show another work's breadcrumbs.
 ///
-/// Lies in memory of its own. RUNS-DURING-CRASH; filled by the program.
+/// It has its own memory. RUNS-DURING-CRASH; filled by the program.
 @safe
 struct WorkRings {
   static var ways: Int { @_noLocks get { 8 } }
@@ -69,9 +69,9 @@ struct WorkRings {
   /// Copies each breadcrumb of a work, those of a ring oldest first; a work may have several rings.
   ///
   /// - Parameters:
-  ///   - next: where to begin; the place after the breadcrumb found, afterwards.
+  ///   - next: the place to begin at; set to the place after the found breadcrumb.
   ///   - place: at least `BreadcrumbRing.stride` bytes.
-  /// - Returns: bytes of its text; -1 if there are no more.
+  /// - Returns: the number of bytes of its text; -1 if there are no more breadcrumbs.
   @_noLocks
   func read(_ work: UInt64, next: inout Int, into place: UnsafeMutableRawPointer) -> Int {
     let first = bucket(work)

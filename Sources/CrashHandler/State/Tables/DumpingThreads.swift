@@ -1,8 +1,8 @@
 /// The threads that take a dump without a crash, each with the capture it works on.
 ///
-/// A fault in a section of such a dump belongs to the section, not to the program, and comes to the
-/// crash handler all the same: it finds the recovery point here. Only a thread itself adds, removes
-/// and looks up its entry, so that no state is used after it was freed.
+/// A fault in a section of such a dump is not a crash of the program, but it also reaches the crash handler, which
+/// finds the recovery point through this table. Each thread adds, removes and looks up only its own entry, so that no
+/// state is used after it was freed.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -16,7 +16,7 @@ struct DumpingThreads {
     var dump: UnsafeMutableRawPointer?
   }
 
-  /// Bytes of the table, 16 for an entry.
+  /// The number of bytes of the table, 16 for an entry.
   static var byteCount: Int { @_noLocks get { 64 &* 16 } }
 
   private let base: UnsafeMutableRawPointer
@@ -45,7 +45,7 @@ struct DumpingThreads {
     return false
   }
 
-  /// Takes the calling thread out.
+  /// Removes the calling thread.
   @_noLocks
   func remove(_ threadID: Int32) {
     let index = index(of: threadID)
@@ -55,7 +55,7 @@ struct DumpingThreads {
     freed.wakeAll()
   }
 
-  /// Takes all out, in a process whose threads no longer exist.
+  /// Removes all entries, in a forked child, where those threads do not exist.
   @_noLocks
   func removeAll() {
     var index = 0
@@ -65,7 +65,7 @@ struct DumpingThreads {
     }
   }
 
-  /// The dump that the calling thread works on; nil if it takes none.
+  /// The dump that the calling thread takes; nil if it takes none.
   @_noLocks
   func dump(of threadID: Int32) -> UnsafeMutableRawPointer? {
     let index = index(of: threadID)

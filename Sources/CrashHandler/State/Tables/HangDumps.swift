@@ -17,7 +17,7 @@ struct HangDumps {
   }
 
   private static var namesOffset: Int { 64 }
-  /// Bytes of an entry.
+  /// The number of bytes of an entry.
   static var stride: Int { @_noLocks get { 64 &+ 3 &* 256 } }
   static var byteCount: Int { @_noLocks get { 8 &* (64 &+ 3 &* 256) } }
 
@@ -28,7 +28,7 @@ struct HangDumps {
     unsafe self.base = base
   }
 
-  /// Takes an entry, to be filled; -1 if there is none.
+  /// Reserves an entry; -1 if none is free.
   @_noLocks
   func take() -> Int {
     var index = 0
@@ -39,7 +39,7 @@ struct HangDumps {
     return -1
   }
 
-  /// Fills an entry from a finished dump, whose descriptors are the entry's now.
+  /// Fills an entry from a finished dump, and takes over its descriptors.
   @_noLocks
   func fill(_ index: Int, _ files: SessionFiles, _ names: DumpNames) {
     unsafe entry(index).pointee.dump = files.dump
@@ -50,7 +50,7 @@ struct HangDumps {
     word(index).store(2)
   }
 
-  /// Writes a value of 8 bytes over that of the dump, if the file is still ours.
+  /// Overwrites a value of 8 bytes in the dump, if its descriptor still is that file's.
   @_noLocks
   func overwrite(_ index: Int, _ value: UInt64, at offset: Int64) {
     let dump = unsafe entry(index).pointee.dump
@@ -59,7 +59,7 @@ struct HangDumps {
     _ = unsafe pm_pwrite(dump.descriptor, &value, 8, offset)
   }
 
-  /// Closes the dump and its FIFO, and gives the entry back.
+  /// Closes the dump and its FIFO, and frees the entry.
   @_noLocks
   func close(_ index: Int) {
     let entry = unsafe entry(index).pointee

@@ -7,12 +7,12 @@ struct Image {
   let source: ModuleSource
   /// The file was deleted, or there was none: it cannot be read after the crash.
   var isLost = false
-  /// Bytes of the program headers; 0 until they are known.
+  /// The number of bytes of the program headers; 0 until they are known.
   var headersSize: UInt32 = 0
   /// The address of the program headers.
   var headers: UInt64 = 0
   var bias: UInt64 = 0
-  /// As `ModuleImage`; the end is 0 for an image that was not found where it should be.
+  /// The bounds, as in `ModuleImage`; the end is 0 for an image that was not found at its address.
   var start: UInt64 = 0
   var end: UInt64 = 0
   /// From the linker's list: the addresses of the dynamic section and of the name.

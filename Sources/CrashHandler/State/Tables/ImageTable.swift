@@ -5,7 +5,7 @@
 struct ImageTable {
   static var capacity: Int { @_noLocks get { 4096 } }
   private static var stride: Int { 64 }
-  /// Bytes of the table: entries, and their number.
+  /// The number of bytes of the table: entries, and their number.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer
@@ -63,8 +63,7 @@ struct ImageTable {
     return -1
   }
 
-  /// The index of an image of the linker's list that was not found yet, by what the list says of it; -1 if
-  /// there is none.
+  /// The index of an image of the linker's list that was not found yet, by the data in the list; -1 if there is none.
   @_noLocks
   func missing(bias: UInt64, dynamicSection: UInt64) -> Int {
     var index = 0

@@ -1,21 +1,21 @@
 /// The last faults that were handled, one for a thread, and whether their handlers returned.
 ///
-/// A handler that returns without having removed the cause is called again for the same fault, at
-/// every turn of its loop. One that leaves by siglongjmp ends the fault: the next, although at the
-/// same instruction with the same stack, is another crash.
+/// A handler that returns without having removed the cause is called again for the same fault, at every turn of its
+/// loop. A previous handler that leaves by siglongjmp ends the fault: the next fault, even at the same instruction
+/// with the same stack, is another crash.
 ///
-/// A fixed table; the oldest entry makes room. Only the thread that captures adds and looks, but a
-/// previous handler returns when another one may capture already.
+/// A fixed table; the oldest entry makes room. Only the capturing thread adds and searches, but when a previous
+/// handler returns, another thread may already be capturing.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct KnownFaults {
   private static var capacity: Int { 16 }
   private static var stride: Int { 48 }
-  /// Bytes of the table.
+  /// The number of bytes of the table.
   ///
-  /// An entry has the fault (32), and at 40 a word, twice its number, and one more once its handler
-  /// has returned; 0 for none. The number of the last fault follows all entries.
+  /// An entry has the fault (32 bytes), and at offset 40 a word: twice the fault's number, plus one once its handler
+  /// has returned; 0 for a free entry. The number of the last fault follows all entries.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer
@@ -25,7 +25,7 @@ struct KnownFaults {
     unsafe self.base = base
   }
 
-  /// True for the last fault of its thread, come again because its handler returned.
+  /// True for the last fault of its thread if it occurred again because its handler returned.
   @_noLocks
   func isRepetition(_ fault: FaultIdentity) -> Bool {
     let index = index(of: fault)
@@ -68,7 +68,7 @@ struct KnownFaults {
     }
   }
 
-  /// Forgets all, in a process whose threads are others.
+  /// Removes all faults, in a forked child, whose threads are different.
   @_noLocks
   func removeAll() {
     var index = 0

@@ -13,10 +13,10 @@ struct MappingTable {
     var flags: UInt8
   }
 
-  /// Bytes of one entry.
+  /// The number of bytes of one entry.
   static var stride: Int { @_noLocks get { 24 } }
 
-  /// Room for the text, and how much of it is filled.
+  /// The size of the text's buffer, and the bytes used.
   let text: UnsafeMutableRawPointer
   let textCapacity: Int
   private let entries: UnsafeMutableRawPointer
@@ -76,7 +76,7 @@ struct MappingTable {
   /// The text as the kernel gave it.
   var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
 
-  /// Finds the lines of the text; what does not fit is left out.
+  /// Finds the lines of the text; lines that do not fit are left out.
   ///
   /// - Parameter filled: its bytes.
   @_noLocks

@@ -2,29 +2,29 @@ internal import CSignalSafe
 
 /// Pages of the program's memory that were read lately.
 ///
-/// Lists, chains of frames and headers are read in words that lie close together: one call for each
-/// page in place of one for each word, and one call for many pages whose addresses are known. A page
-/// is what it was when it was read first, so only a dump whose threads are stopped, or that would not
-/// mind, reads through it. Entries are taken in turn.
+/// Lists, chains of frames and headers are read in words that lie close together: one call for each page in place of
+/// one for each word, and one call for many pages whose addresses are known. A page stays as it was when it was first
+/// read, so only dumps whose threads are stopped, or that tolerate old contents, read through it. Entries are reused
+/// in turn.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
 struct PageCache {
-  /// Bytes of a page, on systems with larger ones too.
+  /// The number of bytes of a page, on systems with larger ones too.
   static var pageSize: Int { @_noLocks get { 4096 } }
   /// Few: the kernel clears each when it is first written to, which costs as much as reading one.
   static var capacity: Int { @_noLocks get { 16 } }
   /// The most pages that one call reads.
   static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }
-  /// Pages that are read from one on, where what follows will be wanted too.
+  /// The number of pages that are read together if the following ones will be needed too.
   static var readAhead: Int { @_noLocks get { 4 } }
-  /// Bytes of the table: the pages, an entry for each, the next entry to be taken, the last one found.
+  /// The number of bytes of the table: the pages, an entry for each, the next entry to be taken, the last one found.
   static var byteCount: Int { @_noLocks get { capacity &* (pageSize &+ 16) &+ 16 } }
 
   struct Entry {
-    /// 0 for none: nothing is read from page 0.
+    /// The page's address; 0 for a free entry, because page 0 is never read.
     var address: UInt64 = 0
-    /// Bytes of it, from the first on, that could be read.
+    /// The number of bytes of the page, from its start, that could be read.
     var count = 0
 
     @_noLocks
@@ -45,7 +45,7 @@ struct PageCache {
   @_noLocks
   func removeAll() { remove(0, count: PageCache.capacity) }
 
-  /// Takes entries that follow one another, at most `batch`; they hold nothing until they are filled.
+  /// Reserves at most `batch` consecutive entries; they are empty until they are filled.
   @_noLocks
   func take(_ count: Int) -> Int {
     let next = unsafe cursors[0]

@@ -1,19 +1,19 @@
 internal import CSignalSafe
 
-/// Tells which pages of the process are in memory or in swap: these are read without waiting for anybody.
+/// Finds which pages of the process are in memory or in swap: these can be read without waiting for another process.
 ///
-/// Another page may be one that a thread of the program brings, for userfaultfd or as a FUSE file system.
-/// That thread is stopped, or is the one that crashed, and no signal ends the wait in process_vm_readv.
+/// Another page may be one that a thread of the program brings, for userfaultfd or as a FUSE file system. That thread
+/// may be stopped or may be the crashed one, and no signal interrupts the wait in process_vm_readv.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux
 /// Documentation/admin-guide/mm/pagemap.rst.
 @safe
 struct ResidentPages {
-  /// Pages that one read tells of, and the number of such windows that are kept: one for the stack and the
-  /// thread-local block of each of some hundred threads.
+  /// The number of pages that one read covers, and the number of such windows that are cached: enough for the stack
+  /// and the thread-local block of about a hundred threads.
   private static var window: Int { 512 }
   private static var capacity: Int { 1024 }
-  /// Bytes of a window: its number with the count of `forget` above it, and a bit for each page.
+  /// The number of bytes of a window: its number with the count of `forget` above it, and a bit for each page.
   private static var stride: Int { 8 &+ window / 8 }
   private static var entriesOffset: Int { capacity &* stride }
   static var byteCount: Int { @_noLocks get { entriesOffset &+ window &* 8 } }
@@ -36,17 +36,17 @@ struct ResidentPages {
     self.pageSize = UInt64(truncatingIfNeeded: pageSize)
   }
 
-  /// False where the kernel does not tell; then nothing is known of any page.
+  /// False if the kernel does not show it; then no page's state is known.
   var isOpen: Bool { @_noLocks get { file.descriptor >= 0 } }
 
-  /// Reads from a file from now on; from none for an empty one.
+  /// Reads from this file from now on; from no file if it is empty.
   @_noLocks
   mutating func use(_ file: HeldFile) {
     self.file = file
     forget()
   }
 
-  /// The kernel's word on the page of an address; nil where it gives none.
+  /// The page-map entry of an address; nil if it cannot be read.
   @_noLocks
   func entry(_ address: UInt64) -> UInt64? {
     var word: UInt64 = 0
@@ -55,13 +55,13 @@ struct ResidentPages {
     return word
   }
 
-  /// Forgets what was read, for threads have run since.
+  /// Empties the cache, because threads have run since.
   @_noLocks
   mutating func forget() { generation &+= 1 &<< 44 }
 
-  /// The same pages, asked for anew: a thread that still runs may have mapped some since.
+  /// The same pages, read again: a thread that still runs may have mapped some since.
   ///
-  /// - Parameter attempt: 0 for what was read before, up to 64, another one each time.
+  /// - Parameter attempt: 0 to use the cache; another number up to 64 each time to read again.
   @_noLocks
   func again(_ attempt: UInt64) -> ResidentPages {
     var pages = self
@@ -69,7 +69,7 @@ struct ResidentPages {
     return pages
   }
 
-  /// Counts the bytes from an address on that are alike: all of pages that are here, or none.
+  /// Counts the bytes after an address with the same state: all in pages in memory, or all in other pages.
   ///
   /// - Parameter count: the most; more than 0.
   @_noLocks
@@ -82,7 +82,7 @@ struct ResidentPages {
     return (Int(truncatingIfNeeded: page &* pageSize &- address), isHere)
   }
 
-  /// True for a page that is here, or where the kernel does not tell.
+  /// True for a page that is in memory or in swap, and if that is not known.
   private func has(_ page: UInt64) -> Bool {
     let number = page &>> 9
     // By multiplication, since stacks lie at equal distances.

@@ -17,7 +17,7 @@ struct StackOffers {
     var base: UInt64
   }
 
-  /// Bytes of one record.
+  /// The number of bytes of one record.
   static var stride: Int { @_noLocks get { 16 } }
 
   /// The state of an offer.
@@ -80,19 +80,20 @@ struct StackOffers {
     return true
   }
 
-  /// Bytes that a stack is told to have where the thread had none: a little less than it has, so
-  /// that it is known by them in a crash, and nothing need be written into it.
+  /// The size that is set for an alternate stack if the thread had none: a little less than its real size.
+  ///
+  /// A crash recognizes the stack by this size, so that nothing must be written into it.
   @_noLocks
   static func firstSize(_ size: Int) -> Int { size &- 48 }
 
-  /// True for an alternate stack of ours that is its thread's first.
+  /// True for an alternate stack that this package created for a thread that had none.
   @_noLocks
   func isFirst(_ size: UInt64) -> Bool {
     size == UInt64(truncatingIfNeeded: StackOffers.firstSize(stackSize))
   }
 
-  /// Takes the stack that is offered to this thread, or declines if it has one, and opens the signals
-  /// of crashes that the thread blocks.
+  /// Installs the stack that is offered to this thread, or declines if it has one, and unblocks the crash signals
+  /// that the thread blocks.
   ///
   /// Returning from the handler makes both the thread's own.
   @_noLocks

@@ -7,15 +7,15 @@ internal import CSignalSafe
 struct ThreadRecord {
   /// The state of the thread's stop.
   enum Status: UInt32 {
-    /// Found, and not asked to stop: it blocks every signal that could, or is not to be stopped.
+    /// Found and not signaled: it blocks every signal that could stop it, or must not be stopped.
     case running = 0
     /// Asked to stop.
     case signalled = 1
     /// Stands still; its context is in the record.
     case stopped = 2
-    /// Was waiting in the handler with a crash of its own; its context is that crash's.
+    /// The thread also crashed and waits in the handler; its context is that of its crash.
     case alsoCrashed = 3
-    /// Has ended since it was found.
+    /// The thread has ended since it was found.
     case gone = 4
     /// Could not be asked yet: libc keeps every signal from it, for a moment, or the kernel refused
     /// the signal.
@@ -45,10 +45,10 @@ struct ThreadRecord {
     /// A `Status`, which the thread itself changes too.
     fileprivate let status: UInt32
     fileprivate let threadID: Int32
-    /// On the thread's own stack; nil until it has stopped.
+    /// The context in the thread's signal frame; nil until it has stopped.
     var context: SignalContext?
     var threadPointer: UInt64 = 0
-    /// Those below 32 alone, unless `knowsAllSignals`.
+    /// The blocked signals; only those below 32 unless `knowsAllSignals`.
     var blockedSignals: UInt64 = 0
     /// The letter of proc(5), before the thread was asked to stop; 0 if unknown.
     var stateLetter: UInt8 = 0
@@ -96,7 +96,7 @@ struct ThreadRecord {
   @_noLocks
   func setStatus(_ status: Status) { statusWord.store(status.rawValue) }
 
-  /// Sets it unless the thread itself has set another meanwhile.
+  /// Sets the status, unless the thread itself has set another one meanwhile.
   @_noLocks
   func setStatus(_ status: Status, insteadOf expected: Status) {
     _ = statusWord.exchange(expected: expected.rawValue, desired: status.rawValue)
@@ -134,7 +134,7 @@ struct ThreadRecord {
     }
   }
 
-  /// Stores what the kernel tells of the thread.
+  /// Stores the data that `/proc` shows for the thread.
   @inline(never) @_noLocks
   func set(_ line: ThreadLine) {
     let count = unsafe ThreadLine.copyName(
@@ -162,9 +162,9 @@ struct ThreadRecord {
     fields.systemCallLength = UInt8(truncatingIfNeeded: count)
   }
 
-  /// True if the stop signal has interrupted that call, and none that the thread has made since.
+  /// True if the stop signal interrupted that system call, and not a later one.
   ///
-  /// The kernel goes back to the instruction of a call that it makes again after the handler.
+  /// For a call that is repeated after the handler, the kernel sets the instruction pointer back to the call.
   @_noLocks
   func isInSystemCall(_ context: SignalContext) -> Bool {
     let place = SystemCallPlace(systemCall.text)

@@ -6,7 +6,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadTable {
-  /// Bytes of one record.
+  /// The number of bytes of one record.
   static var stride: Int { @_noLocks get { 320 } }
   /// The longest thread name kept, in bytes: 15 by the kernel's rule, each escaped by proc(5) to at
   /// most 4.
@@ -14,8 +14,9 @@ struct ThreadTable {
 
   /// The longest text of a system call kept, in bytes: ten numbers of 18 digits and their blanks.
   static var systemCallCapacity: Int { @_noLocks get { 192 } }
-  /// Threads whose system call is read from the kernel: 6 microseconds each, which thousands would
-  /// feel.
+  /// The most threads whose system call is read.
+  ///
+  /// Each takes 6 microseconds, which is too long for thousands of threads.
   static var systemCallThreads: Int { @_noLocks get { 512 } }
 
   let capacity: Int
@@ -39,7 +40,7 @@ struct ThreadTable {
     self.countWord = countWord
   }
 
-  /// Slots by which threads are found: a power of two, and at most half of them used.
+  /// The slots of the hash table of threads: a power of two, at most half of them used.
   @_noLocks
   static func slotCount(_ capacity: Int) -> Int {
     var count = 2

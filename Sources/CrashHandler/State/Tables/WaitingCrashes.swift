@@ -2,9 +2,9 @@ internal import CSignalSafe
 
 /// Threads that crashed while another one was already capturing, with their contexts.
 ///
-/// They are not asked to stop: they are stopped as it is, and on a small alternate stack the kernel
-/// would find no room for a second signal. So the stop signals are blocked while a thread waits, and
-/// the table has what the stop handler would have read. It is as long as that of the threads.
+/// They get no stop signal: they wait already, and a small alternate stack may have no room for a second signal
+/// frame. So a waiting thread blocks the stop signals, and this table has the data that the stop handler would have
+/// read. It has as many entries as the table of threads.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -17,15 +17,15 @@ struct WaitingCrashes {
   }
 
   private struct Entry {
-    /// 0 if nobody has it.
+    /// 0 if the entry is free.
     let threadID: UInt32
     var crash: Crash
   }
 
-  /// Bytes of one entry.
+  /// The number of bytes of one entry.
   private static var stride: Int { 32 }
 
-  /// Bytes of a table: the number of entries that were ever used comes first.
+  /// The number of bytes of a table: the number of entries that were ever used comes first.
   @_noLocks
   static func byteCount(capacity: Int) -> Int { stride &* (capacity &+ 1) }
 
@@ -60,7 +60,7 @@ struct WaitingCrashes {
     return false
   }
 
-  /// Takes the calling thread out: it waits no more.
+  /// Removes the calling thread, which no longer waits.
   @_noLocks
   func remove(_ threadID: Int32) {
     let index = index(of: threadID)
@@ -80,7 +80,7 @@ struct WaitingCrashes {
     }
   }
 
-  /// Takes all out, in a process whose threads no longer exist.
+  /// Removes all entries, in a forked child, where those threads do not exist.
   @_noLocks
   func removeAll() {
     signal.forget()
@@ -107,7 +107,7 @@ struct WaitingCrashes {
     return value == UInt32.max ? 0 : Int32(bitPattern: value)
   }
 
-  /// Entries that were ever used.
+  /// The number of entries that were ever used.
   var count: Int { @_noLocks get { Int(truncatingIfNeeded: countWord.value) } }
 
   // MARK: - Places

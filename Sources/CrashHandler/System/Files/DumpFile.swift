@@ -6,14 +6,14 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 enum DumpFile {
   static var writeOnly: Int32 { @_noLocks get { O_WRONLY | O_CLOEXEC | O_NOFOLLOW } }
-  /// For reading too: a dump may have to be copied, and a run record is mapped.
+  /// The file is also open for reading, because a dump may have to be copied and a run record is mapped.
   fileprivate static var createNew: Int32 {
     @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
   }
 
-  /// Bytes that are preallocated for a dump: the crash, mappings, modules and some 20 threads.
+  /// The number of bytes that are preallocated for a dump: the crash, mappings, modules and some 20 threads.
   ///
-  /// To give a whole megabyte back took 115 microseconds of a crash on tmpfs.
+  /// Releasing a whole megabyte took 115 microseconds of a crash on tmpfs.
   static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
 
   /// Attempts at a call of a slow file system that signals interrupt: ticks of the handler's own
@@ -21,18 +21,18 @@ enum DumpFile {
   fileprivate static var interruptions: Int { 64 }
 }
 
-/// Makes sure, before the first byte, that the dump goes into a file of ours.
+/// Checks before the first byte that the dump is written into its own file.
 ///
-/// The program may have closed our descriptors and opened others under their numbers, the file or
-/// its directory may have been removed, and a forked child has only its parent's file. Whatever is
-/// gone is opened or made again; descriptors that are not ours any more are never written to.
-/// Makes also the next file of a process that lives on.
+/// The program may have closed the handler's descriptors and opened other files under their numbers, the file or its
+/// directory may have been removed, and a forked child has only its parent's file. Missing files are opened or
+/// created again. A descriptor that no longer is the handler's file is never written to. Also creates the next file
+/// of a process that survived a crash.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
   /// Leaves the writer with a file to write to.
   ///
-  /// - Returns: false if there is no place for a dump at all.
+  /// - Returns: false if no dump can be written anywhere.
   @_noLocks
   func prepareDumpFile() -> Bool {
     prepareDirectories()
@@ -56,16 +56,18 @@ extension Capture {
     return makeNewDumpFile() || makeNewDumpFile() || isOpen
   }
 
-  /// True if the file is known not to lie under its name any more: a converter that took this
-  /// process for dead has renamed it, and removes it once it has a report.
+  /// True if the file no longer has its name: a converter that judged this process dead has renamed it, and removes
+  /// it once it has a report.
   private func isDumpTaken() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     return unsafe session.files.dump.identity.isGone(
       from: session.names.locked, in: session.files.directory.descriptor)
   }
 
-  /// Makes a locked file with a report ID of its own and uses it; FIFO and run record first, so
-  /// that it never lies there without the evidence that its owner lives.
+  /// Creates a locked file with a new report ID.
+  ///
+  /// FIFO and run record are created first, so that the locked file never exists without the evidence that its owner
+  /// lives.
   ///
   /// - Returns: false if there is no file; a converter then removes FIFO and run record.
   @_noLocks
@@ -81,8 +83,7 @@ extension Capture {
     return true
   }
 
-  /// Gives the preallocated blocks back that a complete dump did not need: the next start may be long
-  /// off.
+  /// Releases preallocated blocks that a complete dump did not need, because the next start may be much later.
   @_noLocks
   func releaseDumpBlocks() {
     let size = session.writer.size
@@ -93,10 +94,10 @@ extension Capture {
     _ = pm_truncate(session.files.dump.descriptor, size)
   }
 
-  /// Removes a dump that did not become whole.
+  /// Removes an incomplete dump.
   ///
-  /// Empties it first: a process that has changed its user since cannot take a name from the directory,
-  /// and an empty file of a dump becomes no report.
+  /// Empties the file first: a process that has changed its user cannot remove a name from the directory, and an
+  /// empty dump does not become a report.
   @_noLocks
   func discardDump() {
     let files = session.files
@@ -108,12 +109,12 @@ extension Capture {
     _ = unsafe pm_unlink(files.directory.descriptor, names.fifo)
   }
 
-  /// Takes `.locked` away from the name of a dump that is complete.
+  /// Removes `.locked` from the name of a complete dump.
   ///
-  /// The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
-  /// mark.
+  /// The suffix is the only lock. If this fails, the dump keeps the suffix, but its end mark shows that it is
+  /// complete.
   ///
-  /// - Returns: false if it keeps it, or lies under a converter's name.
+  /// - Returns: false if the file keeps its name or has a converter's name.
   @_noLocks
   func finishDump() -> Bool {
     let result = takeLockAway()
@@ -123,7 +124,7 @@ extension Capture {
 
   /// Copies the dump into a new file, if its own was removed while it was written.
   ///
-  /// One that was only renamed is left: a converter that has it looks again before it removes it.
+  /// A file that was only renamed stays: the converter that renamed it checks it again before removing it.
   private func copyDumpToNew() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     let old = session.files.dump.descriptor
@@ -166,7 +167,7 @@ extension Capture {
     session.files.dump.descriptor = -1
   }
 
-  /// Opens a file of the pending directory for writing; negative if it is not there.
+  /// Opens a file of the pending directory for writing; negative if it does not exist.
   ///
   /// - Parameter truncating: whether its contents are dropped.
   @_noLocks
@@ -176,7 +177,7 @@ extension Capture {
     return unsafe open(session.files.directory.descriptor, name, flags)
   }
 
-  /// Makes the run record, and keeps it open where the run is followed.
+  /// Creates the run record, and keeps it open if the end of the run is noted.
   private func makeRunRecord() {
     var record = createRunRecord()
     if record.isWhole && session.runRecord.isFollowed {
@@ -205,7 +206,7 @@ extension Capture {
     return (record, writeRunRecord(to: record, isMapped: isMapped))
   }
 
-  /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.
+  /// Replaces the read end of the old FIFO, whose dump is finished, by that of a new one.
   private func makeFIFO() {
     if isSame(session.files.fifo) {
       _ = pm_close(session.files.fifo.descriptor)
@@ -220,8 +221,8 @@ extension Capture {
     give(session.files.fifo.descriptor)
   }
 
-  /// Opens the directories again whose descriptors are not ours any more; a removed pending directory is
-  /// made again.
+  /// Opens directories again if their descriptors are no longer the handler's; creates a removed pending directory
+  /// again.
   private func prepareDirectories() {
     guard mayMake(CallBit.files) else { return }
     if mayMake(CallBit.proc), !isSame(session.files.proc) {
@@ -241,7 +242,7 @@ extension Capture {
     unsafe open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
   }
 
-  /// Renames the dump, which takes its lock away; returns 0 or -errno.
+  /// Renames the dump, which removes its lock; returns 0 or -errno.
   private func takeLockAway() -> Int {
     var result = -Int(EINTR)
     var attempts = 0

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
-/// The soft limit of file sizes, raised to the hard one while files of ours are written.
+/// Raises the soft limit of file sizes to the hard one while the handler writes its files.
 ///
-/// Under a limit of 0 every write is EFBIG, to blocks that are held too.
+/// Under a limit of 0 every write fails with EFBIG, even into preallocated blocks.
 ///
 /// RUNS-DURING-CRASH. Source: getrlimit(2), RLIMIT_FSIZE.
 struct FileSizeLimit {

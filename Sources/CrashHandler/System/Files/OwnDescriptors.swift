@@ -1,15 +1,14 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Keeps a dump out of the files of a program whose thread could not be stopped, and continues opening,
-/// duplicating and closing descriptors while the dump is written.
+/// Keeps a dump out of the program's files if a thread could not be stopped and opens, duplicates and closes
+/// descriptors while the dump is written.
 ///
-/// If the process ends by its crash, the capturing thread leaves the common table of descriptors:
-/// changes by others no longer reach it, so that a descriptor which is ours when it is checked stays
-/// so. There is no way back, so a process that may live on keeps the common table. There the file is
-/// checked before each flush, and a dump that has lost its file is written again from its beginning.
-/// A write between a check and the flush, or in the middle of a section, may still get into a file of
-/// the program's.
+/// If the process ends by its crash, the capturing thread stops sharing the table of descriptors. Changes by other
+/// threads no longer affect it, so a descriptor stays valid after it was checked. This cannot be undone, so a process
+/// that may continue keeps sharing the table. There the file is checked before each flush, and a dump that has lost
+/// its file is written again from its beginning. A write between a check and the flush, or in the middle of a
+/// section, may still get into a file of the program's.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: unshare(2), CLONE_FILES.
 extension Capture {
@@ -40,10 +39,10 @@ extension Capture {
     return false
   }
 
-  /// Makes a dump that has lost its file ready to be written once more; false for one that has not,
-  /// or too often.
+  /// Prepares a dump that has lost its file to be written again; false if it has not lost its file, or lost it too
+  /// often.
   ///
-  /// Threads stay stopped, and the mappings known.
+  /// The threads stay stopped, and the mappings stay known.
   @_noLocks
   ///
   /// - Parameter kept: sections that write nothing, by bits.

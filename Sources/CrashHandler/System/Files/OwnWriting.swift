@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// Keeps a write of ours, outside of a crash, from raising SIGXFSZ in the program.
+/// Keeps a write of the handler, outside a crash, from raising SIGXFSZ in the program.
 ///
-/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process. So the signal is
-/// blocked meanwhile and taken away again, and the soft limit raised where that may be.
+/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process. So the signal is blocked
+/// meanwhile, a pending one is removed, and the soft limit is raised if that is allowed.
 ///
 /// `finish` must follow. RUNS-DURING-CRASH: signal handlers and `_exit` write notes; `startHandler` and
 /// dumps without a crash use it too.
@@ -20,7 +20,7 @@ struct OwnWriting {
   /// - Parameters:
   ///   - raisesLimit: whether the limit may be raised.
   ///   - signals: others that are blocked meanwhile, by bits.
-  ///   - open: those that are not, whatever the thread had blocked.
+  ///   - open: the signals that stay unblocked, whatever the thread had blocked.
   @_noLocks
   init(raisesLimit: Bool, blocking signals: UInt64 = 0, opening open: UInt64 = 0) {
     previousMask = SignalMask.block(signals | OwnWriting.signal) ?? 0
@@ -29,7 +29,7 @@ struct OwnWriting {
     limit = FileSizeLimit(isRaised: raisesLimit)
   }
 
-  /// - Parameter hasFailed: whether a write may have been refused for its size.
+  /// - Parameter hasFailed: true if a write may have failed because of the file's size.
   @_noLocks
   func finish(hasFailed: Bool) {
     limit.restore()

@@ -2,22 +2,21 @@ internal import CSignalSafe
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Writes notes into the run record beside the handler's locked file: that the process ends by its
-/// own will, or which signal asks it to end.
+/// Writes notes into the run record: that the process ends itself, or which signal asks it to end.
 ///
-/// One write each, in the middle of the file. Nothing in a child, unless its run is followed: the
-/// record is its parent's.
+/// Each note is one write in the middle of the file. Writes nothing in a child unless the child's end is noted,
+/// because the record is the parent's.
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` call it, the latter also in children of vfork.
 extension Capture {
-  /// True in the process whose run is followed.
+  /// True in the process whose end is noted in the run record.
   var followsRun: Bool {
     @_noLocks get { session.runRecord.isFollowed && shared.isOwnProcess }
   }
 
   /// Notes that the process ends by its own will.
   ///
-  /// Removes the record where that cannot be written: without one the run has no verdict.
+  /// If the record cannot be written, it is removed: without a record, no report says how the run ended.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
     removeExpectedHangDumps()
@@ -29,7 +28,7 @@ extension Capture {
     closeRunDirectory(directory)
   }
 
-  /// The watch of these hangs was stopped: an end by the process's own will leaves no report of them.
+  /// These hangs are no longer watched: if the process ends itself, they get no report.
   private func removeExpectedHangDumps() {
     guard
       !shared.process.isForkedChild && pm_getpid() == shared.process.id
@@ -56,8 +55,8 @@ extension Capture {
     _ = unsafe writeRunNote(&note, 16, at: RunNotePlace.offset &+ RunNotePlace.terminationOffset)
   }
 
-  /// Writes to the record, also where the program has closed our descriptor, lowered the limit of
-  /// file sizes, or used up its descriptors.
+  /// Writes to the record, even if the program has closed the handler's descriptor, lowered the limit of file sizes,
+  /// or used up its descriptors.
   @_noLocks
   func writeRunNote(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64) -> Bool {
     let writing = OwnWriting(raisesLimit: mayMake(CallBit.files))
@@ -79,7 +78,7 @@ extension Capture {
     return result == count
   }
 
-  /// The pending directory's descriptor, opened again where the program has closed ours.
+  /// The pending directory's descriptor, opened again if the program has closed it.
   private func openRunDirectory() -> Int32 {
     let directory = session.files.directory
     if isSame(directory, linked: true) { return directory.descriptor }

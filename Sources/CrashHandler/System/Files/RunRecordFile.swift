@@ -1,15 +1,15 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The run record beside a locked file that is not made by `startHandler`: a forked child's, or the
-/// next one of a process that continues after a crash.
+/// The run record for a locked file that `startHandler` did not create: a forked child's, or the next one of a
+/// process that continues after a crash.
 ///
 /// RUNS-DURING-CRASH. `RunRecord` writes the first one.
 extension Capture {
   /// Writes it to an open file.
   ///
   /// - Parameter isMapped: whether this process maps that file, as `RecordMapping` has it.
-  /// - Returns: false if it did not become whole; a reader then takes it for none.
+  /// - Returns: false if it is incomplete; a reader then ignores it.
   @_noLocks
   func writeRunRecord(to descriptor: Int32, isMapped: Bool) -> Bool {
     let half = session.scratch.size / 2
@@ -72,7 +72,7 @@ extension Capture {
     return run
   }
 
-  /// A namespace's inode; 0 if it cannot be looked at, the other number if it cannot be opened.
+  /// A namespace's inode; 0 if its status cannot be read, `other` if it cannot be opened.
   private func namespaceNumber(
     _ path: StaticString, of proc: ProcReader, otherwise: UInt64
   ) -> UInt64 {

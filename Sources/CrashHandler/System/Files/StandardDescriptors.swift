@@ -1,17 +1,16 @@
 internal import CSignalSafe
 
-/// Keeps descriptors 0 to 2 from becoming files of ours.
+/// Keeps the handler's files from getting descriptors 0 to 2.
 ///
-/// A daemon may have closed them, and the kernel gives the lowest free number: what the program then
-/// prints to "standard error" would go into the dump. Those that are closed are taken until
-/// `giveBack`.
+/// A daemon may have closed them, and the kernel uses the lowest free number: output to standard error would then go
+/// into the dump. Placeholders take the closed ones until `giveBack`.
 ///
 /// RUNS-DURING-CRASH; `startHandler` uses it too.
 struct StandardDescriptors {
   /// The ones taken, by bits.
   private let taken: UInt32
 
-  /// For a process that is known to have all three open.
+  /// Takes no descriptor, for a process that has all three open.
   static var none: StandardDescriptors { @_noLocks get { StandardDescriptors(taken: 0) } }
 
   private init(taken: UInt32) { self.taken = taken }
@@ -32,7 +31,7 @@ struct StandardDescriptors {
     self.taken = taken
   }
 
-  /// False if stderr was closed: descriptor 2 is our placeholder, and closes with this value.
+  /// False if standard error was closed: descriptor 2 is then a placeholder, which this value closes.
   var hasStandardError: Bool { @_noLocks get { !isTaken(STDERR_FILENO) } }
 
   @_noLocks

@@ -1,10 +1,10 @@
 internal import CSignalSafe
 
-/// Reads pages that are not in memory, except for those that somebody else would have to bring.
+/// Reads pages that are not in memory, except those that another process would have to provide.
 ///
-/// Pages that were never touched, and those of files that the kernel reads itself. Through
-/// `/proc/thread-self/mem`: the kernel waits for no userfaultfd there, and fails. It would wait for a server of
-/// files, so their pages are left out; and it ignores rights, so the mappings must be known.
+/// Pages that were never touched, and those of files that the kernel reads itself. Through `/proc/thread-self/mem`:
+/// the kernel waits for no userfaultfd there, and fails. It could wait for a file server, so pages of such files are
+/// left out. It ignores page permissions, so the mappings must be known.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
 /// fs/userfaultfd.c, handle_userfault; proc_pid_mountinfo(5).
@@ -60,7 +60,7 @@ struct AbsentPages {
     return isServed(minor)
   }
 
-  /// The same of a file system by its device's number.
+  /// True for a file system with this device number.
   @inline(never)
   private func isServed(_ minor: UInt64) -> Bool {
     let descriptor = proc.open(named: "thread-self/mountinfo")

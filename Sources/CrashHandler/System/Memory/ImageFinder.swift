@@ -3,14 +3,13 @@ internal import IntermediateDump
 
 /// Finds the images of the process.
 ///
-/// The kernel tells of the program and the vDSO, the dynamic linker's list of the rest; program headers
-/// say what an image is. A mapping's path, rights and first bytes do not: a small library of lld shows its
-/// ELF header in each mapping, and a program may move its code into memory without a file. Images that the
-/// linker does not list (of other namespaces, copied, loaded by others) are found by ELF headers at the
-/// start of mappings.
+/// The kernel gives the addresses of the program and the vDSO, and the dynamic linker's list gives the others.
+/// Program headers describe each image. A mapping's path, rights and first bytes do not: a small library of lld shows
+/// its ELF header in each mapping, and a program may move its code into memory without a file. Images that the linker
+/// does not list (of other namespaces, copied, loaded by others) are found by ELF headers at the start of mappings.
 ///
-/// The list is read without the linker's lock, which the thread that crashed may hold, entry by entry
-/// through the fault-tolerant reader: what is not where the list says is not taken.
+/// The list is read without the linker's lock, which the crashed thread may hold, entry by entry through the
+/// fault-tolerant reader. An image that is not at the listed address is skipped.
 ///
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map; elf(5).
 @safe
@@ -45,7 +44,7 @@ struct ImageFinder {
 
   // MARK: - The list
 
-  /// Begins anew with what the kernel and the linker list.
+  /// Starts again with the images that the kernel and the linker list.
   @_noLocks
   mutating func begin() {
     images.removeAll()
@@ -126,7 +125,7 @@ struct ImageFinder {
     return nil
   }
 
-  /// Finds all that `next` does, where they were not found yet.
+  /// Finds all images, unless they were already found.
   @_noLocks
   mutating func findAll() {
     guard images.count == 0 else { return }
@@ -162,7 +161,7 @@ struct ImageFinder {
     return image
   }
 
-  /// True if an image may begin at a mapping that belongs to none yet.
+  /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
   /// A file may be mapped at its start more than once; only one whose code can be executed is an image.
   /// Memory without a file may hold one if code follows.
@@ -206,9 +205,9 @@ struct ImageFinder {
 
   // MARK: - What the images tell
 
-  /// The path of an image's file; empty where none is known.
+  /// The path of an image's file; empty if it is not known.
   ///
-  /// As the kernel has it where any of the image's mappings does, else as the linker does.
+  /// The kernel's path if one of the image's mappings has one, otherwise the linker's.
   @_noLocks
   func path(of index: Int, _ image: ModuleImage) -> Bytes {
     var place = mappings.index(endingAbove: image.start)
@@ -232,7 +231,7 @@ struct ImageFinder {
     }
   }
 
-  /// The image with a segment at an address, read; -1 as its index if there is none.
+  /// Reads the image with a segment at an address; its index is -1 if there is none.
   @_noLocks
   func image(around address: UInt64) -> (index: Int, image: ModuleImage?) {
     let index = images.index(around: address)
@@ -242,8 +241,10 @@ struct ImageFinder {
     return (index, image)
   }
 
-  /// True for an address of code: by the mappings, or the images where there are none, or where an emulator
-  /// only reads what its guest executes.
+  /// True for an address of code, according to the mappings.
+  ///
+  /// The images decide if there are no mappings, or if an emulator maps the code that its guest executes as readable
+  /// only.
   @_noLocks
   func isCode(_ address: UInt64) -> Bool {
     if mappings.count > 0 {

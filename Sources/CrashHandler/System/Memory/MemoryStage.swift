@@ -36,7 +36,7 @@ struct MemoryStage {
   @_noLocks
   func address(_ index: Int) -> UInt64 { scratch.word(MemoryStage.rangesOffset &+ index &* 16) }
 
-  /// The first range that begins at an address; nil if there is none.
+  /// The first staged range that begins at an address; nil if there is none.
   @_noLocks
   func index(of address: UInt64) -> Int? {
     var index = 0
@@ -47,9 +47,9 @@ struct MemoryStage {
     return nil
   }
 
-  /// Adds a range to be read, or as many of its first bytes as are in memory; false without room for them.
+  /// Adds a range to read, or those of its first bytes that are in memory; false if too few are, or there is no room.
   ///
-  /// - Parameter least: the bytes that must be; nil for all.
+  /// - Parameter least: the fewest bytes to add; nil for all.
   @_noLocks @discardableResult
   func add(_ address: UInt64, count: Int, least: Int? = nil) -> Bool {
     let (number, size) = (self.count, Int(truncatingIfNeeded: scratch.word(8)))
@@ -79,7 +79,7 @@ struct MemoryStage {
     scratch.setWord(8, UInt64(truncatingIfNeeded: count))
   }
 
-  /// The bytes of a range; nil if it was not read whole.
+  /// The bytes of a range; nil if it was not read completely.
   @_noLocks
   func bytes(_ address: UInt64, count: Int) -> Bytes? {
     guard let index = index(of: address), let bytes = bytes(index), bytes.count == count else {
@@ -88,7 +88,7 @@ struct MemoryStage {
     return bytes
   }
 
-  /// The bytes of the range with an index; nil if it was not read whole.
+  /// The bytes of the range with an index; nil if it was not read completely.
   @_noLocks
   func bytes(_ index: Int) -> Bytes? {
     let size = Int(truncatingIfNeeded: scratch.word(8))

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// An ELF image in memory: its program headers, its build ID, its segments.
 ///
-/// Its bytes lie in the handler's scratch memory, until the next image is read.
+/// Its bytes are in the handler's scratch memory until the next image is read.
 ///
 /// RUNS-DURING-CRASH. Source: elf(5).
 @safe
@@ -12,16 +12,16 @@ struct ModuleImage {
   let programHeaders: Bytes
   /// The difference between addresses in memory and in the program headers.
   let bias: UInt64
-  /// The page of the lowest loaded address: where the ELF header lies, if it is loaded.
+  /// The page of the lowest loaded address, which has the ELF header if that is loaded.
   private(set) var start: UInt64 = .max
   /// The end of the highest loaded address.
   private(set) var end: UInt64 = 0
   private let notes: UnsafeMutableRawPointer
   private let memory: SafeMemory
 
-  /// Bytes of scratch memory that an image takes.
+  /// The number of bytes of scratch memory that an image takes.
   static var scratchSize: Int { @_noLocks get { 8192 } }
-  /// Bytes of an Elf64_Phdr: p_type 0, p_flags 4, p_offset 8, p_vaddr 16, p_filesz 32, p_memsz 40.
+  /// The number of bytes of an Elf64_Phdr: p_type 0, p_flags 4, p_offset 8, p_vaddr 16, p_filesz 32, p_memsz 40.
   private static var headerSize: Int { 56 }
 
   /// Reads the ELF header at an address; nil if no image begins there.
@@ -142,8 +142,7 @@ struct ModuleImage {
     return nil
   }
 
-  /// True if the image is mapped as it is run, and not as a file that somebody reads: its code can be
-  /// executed.
+  /// True if the image's code can be executed: it is loaded as code, and not only mapped as a file to read.
   @_noLocks
   func isMapped(in mappings: MappingTable) -> Bool {
     var index = 0

@@ -38,7 +38,7 @@ extension PageCache {
     return done
   }
 
-  /// Reads pages, `batch` of them by one call, and one more call after each that cannot be read.
+  /// Reads pages, `batch` of them in one call, with one more call after each page that cannot be read.
   ///
   /// - Parameter pages: addresses of pages, each a word.
   @_noLocks

@@ -9,10 +9,10 @@ extension SafeMemory {
 extension SafeMemory {
   /// Copies the text that a pointer leads to, after some bytes.
   ///
-  /// Another thread that aborts too puts its own text there and unmaps the one before, which this
-  /// one was about to read, and whose addresses others may have by then: reads again until the
-  /// pointer was the same before and after. It may have mapped that text after the pages of the
-  /// process were looked at, so each attempt looks anew. Source: glibc sysdeps/posix/libc_fatal.c.
+  /// Another aborting thread may replace the text and unmap the old one while this thread reads it, and the addresses
+  /// may be reused. So the text is read again until the pointer was the same before and after. That thread may have
+  /// mapped the text after the resident pages were read, so each attempt reads them again. Source: glibc
+  /// sysdeps/posix/libc_fatal.c.
   @_noLocks
   func copyText(
     atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int

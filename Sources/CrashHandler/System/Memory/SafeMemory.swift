@@ -14,16 +14,15 @@ struct SafeMemory {
   ///
   /// 0 if unknown.
   let environmentStart: UInt64
-  /// The end of the mapping that `environmentStart` lies in.
+  /// The end of the mapping that contains `environmentStart`.
   let environmentEnd: UInt64
   /// Whether process_vm_readv may be made.
   private let usesSystemCall: Bool
-  /// For copies where a seccomp profile denies the system call; nil if a fault would not be
-  /// survived.
+  /// The recovery points for copies if a seccomp filter denies the system call; nil if a fault would not be survived.
   private let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
-  /// The pages that were read lately; nil to read anew each time.
+  /// The cache of recently read pages; nil to read from memory each time.
   private let pages: PageCache?
-  /// Reads what is not in memory; nil where that is not told apart.
+  /// Reads pages that are not in memory; nil if those are not distinguished.
   private let absent: AbsentPages?
 
   @_noLocks
@@ -41,7 +40,7 @@ struct SafeMemory {
     self.environmentEnd = environmentEnd
   }
 
-  /// Bytes from an address on that may be read, at most `count`.
+  /// The number of bytes from an address on that may be read, at most `count`.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
@@ -53,7 +52,7 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// Bytes from an address on that may be read, and are in memory as far as can be told; at most `count`.
+  /// The number of bytes at an address, up to `count`, that may be read and, as far as is known, are in memory.
   @_noLocks
   func countAtHand(_ address: UInt64, count: Int) -> Int {
     let allowed = allowed(address, count: count)
@@ -62,13 +61,13 @@ struct SafeMemory {
     return run.isHere ? run.count : 0
   }
 
-  /// True if all of a range may be read, and is in memory.
+  /// True if a range may be read and, as far as is known, is in memory.
   @_noLocks
   func isAtHand(_ address: UInt64, count: Int) -> Bool {
     countAtHand(address, count: count) == count
   }
 
-  /// The same memory as it is now, page cache or not.
+  /// The same memory, read without the page cache.
   ///
   /// - Parameter attempt: see `ResidentPages.again`.
   @_noLocks
@@ -153,8 +152,9 @@ struct SafeMemory {
     return unsafe copyGuarded(source, to: place, count: count)
   }
 
-  /// Copies page by page with plain loads, each on a recovery point that our own fault handler returns
-  /// to.
+  /// Copies page by page with plain loads.
+  ///
+  /// After a fault, the handler returns to a recovery point set for each page.
   ///
   /// Some seccomp profiles answer process_vm_readv with ENOSYS (getsentry/sentry-native#1655).
   @_noLocks
@@ -174,13 +174,14 @@ struct SafeMemory {
     return done
   }
 
-  /// Copies ranges to one place, by one system call; returns the bytes before the first that cannot be
-  /// read, 0 where the call is not to be had.
+  /// Copies ranges into one buffer with one system call.
+  ///
+  /// Returns the number of bytes before the first that cannot be read; 0 if the call is not allowed.
   ///
   /// - Parameters:
   ///   - ranges: pairs of an address and a size, each of which is at hand.
   ///   - number: `PM_COPIED_RANGES` at most.
-  ///   - count: bytes of all of them.
+  ///   - count: the bytes of all ranges together.
   @_noLocks
   func copyRanges(
     _ ranges: UnsafeRawPointer, number: Int, to place: UnsafeMutableRawPointer, count: Int
