@@ -96,9 +96,9 @@ import Testing
     func write(_ value: [UInt8], at offset: Int64) {
       bytes.replaceSubrange(Int(offset)..<Int(offset) + value.count, with: value)
     }
-    write(Array(notes.bytes.prefix(4)), at: RunNotes.offset)
+    write(Array(notes.bytes.prefix(4)), at: RunNotePlace.offset)
     let termination = notes.bytes[8..<24]
-    write(Array(termination), at: RunNotes.offset + RunNotes.terminationOffset)
+    write(Array(termination), at: RunNotePlace.offset + RunNotePlace.terminationOffset)
     write(try #require(heartbeat.heartbeatBytes()), at: RunEvidence.heartbeatOffset)
     record.course?.notes = notes
     record.course?.heartbeat = heartbeat

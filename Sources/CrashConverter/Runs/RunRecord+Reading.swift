@@ -77,5 +77,5 @@ extension RunNotes: FieldValue {
   }
 
   package static var kinds: IntermediateDumpKeyKinds { [.bytes] }
-  package static var storedSize: Int? { size }
+  package static var storedSize: Int? { RunNotePlace.size }
 }

@@ -31,12 +31,12 @@ extension Capture {
       writer.recover()
       writer.close(toDepth: depth)
     }
-    if section.isFlushed { flush() }
+    if section.isFlushed, !writer.isFlushed { flush() }
   }
 
   /// Writes the buffer to the file, unless the descriptor now belongs to another file.
   @_noLocks
   func flush() {
-    if !writer.isFlushed, holdsDumpFile() { writer.flush() }
+    if holdsDumpFile() { writer.flush() }
   }
 }

@@ -15,13 +15,4 @@ public enum SurvivalOutcome: UInt8, DumpCode {
 
   /// The byte of a process that ended after all, which readers treat as missing.
   package static var endedCode: UInt64 { @_noLocks get { 0 } }
-
-  public var word: String {
-    switch self {
-    case .previousHandlerRan: "may-have-survived"
-    case .wentOn: "survived"
-    case .discarded: "discarded"
-    case .endedByHandler: "ended-by-handler"
-    }
-  }
 }

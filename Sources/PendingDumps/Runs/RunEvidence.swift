@@ -10,7 +10,7 @@ package struct RunEvidence: Sendable {
   /// A heartbeat that would be longer leaves out breadcrumbs first, then paths of locked files, then the cgroup.
   package static let heartbeatSize = 2048
   /// The offset of the heartbeat in a run record: after the notes and its own property header.
-  package static let heartbeatOffset = RunNotes.offset &+ Int64(RunNotes.size + 7)
+  package static let heartbeatOffset = RunNotePlace.offset &+ Int64(RunNotePlace.size + 7)
 
   /// Nanoseconds since 1970.
   package var time: Int64

@@ -209,9 +209,11 @@ func readAbsentPages() throws {
   let resident = capture.session.resident
   #expect(resident.run(start, count: size) == (4096, true))
   #expect(resident.run(start + 4096 + 100, count: size) == (3996, false))
-  #expect(resident.have(start + 2 * 4096, count: 4096))
-  #expect(!resident.have(start + 2 * 4096, count: 4097))
-  #expect(!resident.have(0x8000_0000_0000_0000, count: 8))
+  #expect(resident.run(start + 2 * 4096, count: 4096) == (4096, true))
+  #expect(capture.memory.countAtHand(start + 2 * 4096, count: 4096) == 4096)
+  #expect(capture.memory.countAtHand(start + 2 * 4096 + 8, count: 4096) == 4088)
+  #expect(capture.memory.countAtHand(start + 4096, count: 8) == 0)
+  #expect(capture.memory.countAtHand(0x8000_0000_0000_0000, count: 8) == 0)
 
   func copied(_ address: UInt64, _ count: Int) -> [UInt8] {
     capture.session.resident.forget()
@@ -235,7 +237,7 @@ func readAbsentPages() throws {
   unsafe madvise(mapped, 1 << 20, MADV_RANDOM)
   unsafe pm_read_mappings(capture.argument)
   let place = UInt64(UInt(bitPattern: mapped))
-  #expect(!capture.session.resident.have(place, count: 4096))
+  #expect(!capture.memory.isAtHand(place, count: 4096))
   #expect(copied(place, 4) == Array("\u{7F}ELF".utf8))
   #expect(capture.memory.isAtHand(start, count: 4096))
   capture.closeResidentPages()

@@ -30,7 +30,7 @@ import Testing
     let address = UInt64(UInt(bitPattern: text))
     unsafe pages.storeBytes(of: address, as: UInt64.self)
     // Looks at all pages around.
-    #expect(!resident.have(address, count: 8))
+    #expect(!resident.run(address, count: 8).isHere)
     unsafe text.copyMemory(from: "four words of text", byteCount: 19)
     // Without a list of mappings, as before the threads are stopped.
     let counts = UnsafeMutablePointer<Int>.allocate(capacity: 2)

@@ -91,9 +91,7 @@ private struct ObjectWriter {
         let word = words.word(offset)
         offset &+= 8
         if isCandidate(word) {
-          add(
-            word, to: objects, isOnStack ? ObjectWriter.objectSize : ObjectWriter.headSize,
-            or: ObjectWriter.headSize)
+          add(word, to: objects, ObjectWriter.objectSize, least: ObjectWriter.headSize)
         }
       }
       objects.read()
@@ -115,10 +113,8 @@ private struct ObjectWriter {
     var index = 0
     while index < objects.count {
       if let head = head(ofObject: index) {
-        let toPageEnd = 4096 &- Int(truncatingIfNeeded: head.word(0) & 4095)
         add(
-          head.word(0), to: types, ObjectWriter.argumentsSize,
-          or: toPageEnd > ObjectWriter.classSize ? toPageEnd : ObjectWriter.classSize)
+          head.word(0), to: types, ObjectWriter.argumentsSize, least: ObjectWriter.classSize)
       }
       index &+= 1
     }
@@ -149,13 +145,14 @@ private struct ObjectWriter {
   }
 
   private func addContent(_ metadata: UInt64) {
-    if isCandidate(metadata) { add(metadata, to: contents, ObjectWriter.classSize, or: 32) }
+    if isCandidate(metadata) {
+      add(metadata, to: contents, ObjectWriter.classSize, least: ObjectWriter.classSize)
+    }
   }
 
-  /// Adds a range that is not in the stage yet, with fewer bytes if not all can be read.
-  private func add(_ address: UInt64, to stage: MemoryStage, _ count: Int, or fewer: Int) {
-    guard stage.index(of: address) == nil, !stage.add(address, count: count) else { return }
-    stage.add(address, count: fewer)
+  /// Adds a range that is not there yet.
+  private func add(_ address: UInt64, to stage: MemoryStage, _ count: Int, least: Int) {
+    if stage.index(of: address) == nil { stage.add(address, count: count, least: least) }
   }
 
   /// The first words of an object, if the first two can be those of one.

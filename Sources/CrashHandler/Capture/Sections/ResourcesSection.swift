@@ -79,7 +79,6 @@ extension Capture {
   ///
   /// Source: Linux Documentation/admin-guide/cputopology.rst.
   fileprivate func writeProcessorCount() {
-    guard !proc.isMissing else { return }
     let scratch = session.scratch
     let count = unsafe proc.read(
       named: "/sys/devices/system/cpu/online", into: scratch.address, capacity: 1024)

@@ -82,14 +82,7 @@ struct ResidentPages {
     return (Int(truncatingIfNeeded: page &* pageSize &- address), isHere)
   }
 
-  /// True if all bytes of a range are of such pages.
-  @_noLocks
-  func have(_ address: UInt64, count: Int) -> Bool {
-    let run = run(address, count: count)
-    return run.isHere && run.count == count
-  }
-
-  /// True for a page that is in memory or in swap, and if that is not known.
+  /// True for a page that is here, or where the kernel does not tell.
   private func has(_ page: UInt64) -> Bool {
     let number = page &>> 9
     // By multiplication, since stacks lie at equal distances.

@@ -22,7 +22,7 @@ extension Capture {
     removeExpectedHangDumps()
     guard followsRun else { return }
     var value = end.code
-    if unsafe writeRunNote(&value, 4, at: RunNotes.offset) { return }
+    if unsafe writeRunNote(&value, 4, at: RunNotePlace.offset) { return }
     let directory = openRunDirectory()
     _ = unsafe pm_unlink(directory, session.names.runRecord)
     closeRunDirectory(directory)
@@ -52,7 +52,7 @@ extension Capture {
     guard followsRun && session.runRecord.termination == 0 else { return }
     session.runRecord.termination = signal
     var note = (UInt32(bitPattern: signal), reaction.code, wallClock)
-    _ = unsafe writeRunNote(&note, 16, at: RunNotes.offset &+ RunNotes.terminationOffset)
+    _ = unsafe writeRunNote(&note, 16, at: RunNotePlace.offset &+ RunNotePlace.terminationOffset)
   }
 
   /// Writes to the record, even if the program has closed the handler's descriptor, lowered the limit of file sizes,

@@ -47,16 +47,19 @@ struct MemoryStage {
     return nil
   }
 
-  /// Adds a range to read; false if it may not be read, is not in memory, or there is no room for it.
+  /// Adds a range to be read, or as many of its first bytes as are in memory; false without room for them.
+  ///
+  /// - Parameter least: the bytes that must be; nil for all.
   @_noLocks @discardableResult
-  func add(_ address: UInt64, count: Int) -> Bool {
-    let number = Int(truncatingIfNeeded: scratch.word(0))
-    let size = Int(truncatingIfNeeded: scratch.word(8))
+  func add(_ address: UInt64, count: Int, least: Int? = nil) -> Bool {
+    let (number, size) = (self.count, Int(truncatingIfNeeded: scratch.word(8)))
     let offset = MemoryStage.rangesOffset &+ number &* 16
-    guard number < Int(PM_COPIED_RANGES), count > 0,
-      count <= scratch.size &- MemoryStage.dataOffset &- size,
-      memory.isAtHand(address, count: count)
-    else { return false }
+    guard !isFull, count > 0, count <= scratch.size &- MemoryStage.dataOffset &- size else {
+      return false
+    }
+    let wanted = least ?? count
+    let count = memory.countAtHand(address, count: count)
+    guard count >= wanted else { return false }
     scratch.setWord(offset, address)
     scratch.setWord(offset &+ 8, UInt64(truncatingIfNeeded: count))
     scratch.setWord(0, UInt64(truncatingIfNeeded: number &+ 1))

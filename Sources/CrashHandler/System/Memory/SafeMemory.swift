@@ -52,12 +52,19 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// True if a range may be read and, as far as is known, is in memory.
+  /// Bytes from an address on that may be read, and are in memory as far as can be told; at most `count`.
+  @_noLocks
+  func countAtHand(_ address: UInt64, count: Int) -> Int {
+    let allowed = allowed(address, count: count)
+    guard allowed > 0, let absent else { return allowed }
+    let run = absent.resident.run(address, count: allowed)
+    return run.isHere ? run.count : 0
+  }
+
+  /// True if all of a range may be read, and is in memory.
   @_noLocks
   func isAtHand(_ address: UInt64, count: Int) -> Bool {
-    guard allowed(address, count: count) == count else { return false }
-    guard let absent else { return true }
-    return absent.resident.have(address, count: count)
+    countAtHand(address, count: count) == count
   }
 
   /// The same memory, read without the page cache.
@@ -172,7 +179,7 @@ struct SafeMemory {
   /// Returns the number of bytes before the first that cannot be read; 0 if the call is not allowed.
   ///
   /// - Parameters:
-  ///   - ranges: pairs of an address and a size, each of which `isAtHand`.
+  ///   - ranges: pairs of an address and a size, each of which is at hand.
   ///   - number: `PM_COPIED_RANGES` at most.
   ///   - count: the bytes of all ranges together.
   @_noLocks

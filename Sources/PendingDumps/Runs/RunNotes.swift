@@ -1,4 +1,6 @@
-/// The notes of a process about its own end, in the first bytes of its run record.
+package import IntermediateDump
+
+/// The notes of a process about its own end, in the first bytes of its run record: at `RunNotePlace`.
 ///
 /// The notes are at a fixed offset. A process that calls `_exit`, or that a signal is about to end, writes a note by
 /// one system call.
@@ -21,13 +23,6 @@ package struct RunNotes: Sendable {
     }
   }
 
-  /// The size of the notes, and their offset in a run record: after header, owner token and their own property
-  /// header.
-  package static var size: Int { @_noLocks get { 32 } }
-  package static var offset: Int64 { @_noLocks get { 32 &+ 3 &+ 7 } }
-  /// The offset of the signal in the notes.
-  package static var terminationOffset: Int64 { @_noLocks get { 8 } }
-
   package var end: End?
   package var termination: Termination?
 
@@ -38,7 +33,7 @@ package struct RunNotes: Sendable {
 
   /// Reads the notes; nil if they are of another size.
   package init?(bytes: ArraySlice<UInt8>) {
-    guard bytes.count == Self.size else { return nil }
+    guard bytes.count == RunNotePlace.size else { return nil }
     end = bytes.littleEndian(at: 0, as: UInt32.self).flatMap(End.init(rawValue:))
     if let signal = bytes.littleEndian(at: 8, as: UInt32.self),
       let reaction = bytes.littleEndian(at: 12, as: UInt32.self).flatMap(Reaction.init(rawValue:)),
