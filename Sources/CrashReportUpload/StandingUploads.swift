@@ -125,7 +125,7 @@ package struct StandingUploads: Sendable {
       engine.spreadTime(of: report, now))
   }
 
-  /// The pending reports that may be sent: all with consent, else the requested ones.
+  /// The pending reports that may be sent: all with consent, otherwise the requested ones.
   private mutating func pending() throws(CrashReportDatabaseError) -> [StoredReport] {
     let isEnabled = try engine.database.uploadsEnabled()
     let listing = try engine.database.listing()

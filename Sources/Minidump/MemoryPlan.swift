@@ -85,7 +85,7 @@ struct MemoryPlan {
 }
 
 extension ThreadSnapshot {
-  /// The piece of the stack that the stack pointer is in, or else the next one above it.
+  /// The piece of the stack that the stack pointer is in, otherwise the next one above it.
   ///
   /// After a stack overflow the stack pointer is in the guard page, below all memory that could be captured.
   var stackAtPointer: MemoryRegion? {

@@ -73,7 +73,7 @@ public struct StackFrame: Sendable, Equatable {
 public struct FrameSymbol: Sendable, Equatable {
   /// The name in the symbol table.
   public var linkageName: String
-  /// Demangled if it is Swift or C++, else the linkage name.
+  /// Demangled if it is Swift or C++, otherwise the linkage name.
   public var name: String
   /// The number of bytes from the function's start to the address; nil for an inlined function.
   public var offset: UInt64?

@@ -6,9 +6,9 @@ internal import PendingDumps
 ///
 /// Every report of this process shows the last 128 notes.
 ///
-/// A report shows those of the work that crashed first: the last 16 of the `withContext` around the
-/// call, else of the task, else of the thread. Those last as long as no more than some 500 works
-/// leave any at once; a `withContext` that has ended makes room first.
+/// A report first shows the breadcrumbs of the crashed work: the last 16 of the `withContext` around the call,
+/// otherwise of the task, otherwise of the thread. Those last as long as no more than some 500 works leave any at
+/// once; a `withContext` that has ended makes room first.
 ///
 /// Each has its time and the thread. It takes some 100 nanoseconds, and never locks or allocates. Any number of
 /// threads can call it at the same time, also before `startHandler`. A breadcrumb that was being written at the crash

@@ -12,7 +12,7 @@ package struct CrashReport: Sendable {
   package var threads: [Thread]
   /// The reason why frames have no names or uncertain ones, for each of the snapshot's modules.
   package var symbolNotes: [String?]
-  /// The message of the runtime or the C library that ended the process, else the type and text of
+  /// The message of the runtime or the C library that ended the process, otherwise the type and text of
   /// an uncaught C++ exception; the program's reason for a dump without a crash.
   package var message: String?
   /// Messages of the runtimes that another thread wrote, or this one before.

@@ -4,7 +4,7 @@ package import ProcessSnapshot
 /// Captured bytes near what matters of the crash.
 package struct MemoryExcerpt: Sendable, Equatable {
   /// "fault" for the faulting address, "instructions", "stack" for the top of the crashing
-  /// thread's, else the register that points there.
+  /// thread's, otherwise the register that points there.
   package var about: String
   /// The address that it is about; within `bytes`.
   package var target: Address

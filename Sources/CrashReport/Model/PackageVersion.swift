@@ -1,4 +1,4 @@
-/// The version of this package, which `.ci/release` compares with the tag: here and nowhere else.
+/// The version of this package, which is defined only here; `.ci/release` compares it with the tag.
 package enum PackageVersion {
   package static let version = "1.0.0"
 }

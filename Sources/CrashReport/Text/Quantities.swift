@@ -81,7 +81,7 @@ extension String {
     String(repeating: " ", count: max(0, columns - count)) + self
   }
 
-  /// A mapping's name: of a path the end, else such as "[heap]".
+  /// A mapping's name: of a path the end, otherwise such as "[heap]".
   var shortMappingName: String { hasPrefix("/") ? shortPath : self }
 
   /// The file and directory of a path, which usually distinguish it from other files with that name.

@@ -46,7 +46,7 @@ package struct Waits: Sendable, Equatable {
     deadlocks.first { $0.waits.contains { $0.threadID == thread } }
   }
 
-  /// The circle that a dump without a crash is about: of the thread that hangs, else the first.
+  /// The circle that a dump without a crash is about: of the thread that hangs, otherwise the first.
   func deadlock(of snapshot: ProcessSnapshot, _ hang: HangSubject?) -> Deadlock? {
     guard snapshot.request != nil else { return nil }
     return hang?.threadID.flatMap { deadlock(with: $0) } ?? deadlocks.first

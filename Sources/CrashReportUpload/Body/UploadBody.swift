@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// The body of a request in a file of `new/`, which is removed with this value.
 ///
-/// The next uploader removes the file of a killed one, or else the first `prune` after three days.
+/// The next uploader removes the file of a killed one, otherwise the first `prune` after three days.
 struct UploadBody: ~Copyable, Sendable {
   let path: String
   /// The size in bytes, as sent.

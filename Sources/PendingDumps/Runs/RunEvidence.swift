@@ -36,7 +36,7 @@ package struct RunEvidence: Sendable {
   /// The last breadcrumbs, oldest first; in heartbeats only.
   package var breadcrumbs: [Breadcrumb] = []
 
-  /// A note of what the program did.
+  /// A breadcrumb: a note that the program left.
   package struct Breadcrumb: Sendable, Equatable {
     /// CLOCK_BOOTTIME in nanoseconds.
     package var uptime: UInt64

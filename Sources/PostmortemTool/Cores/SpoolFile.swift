@@ -23,7 +23,7 @@ struct SpoolFile {
 
   /// Makes one.
   ///
-  /// - Parameter directory: nil for TMPDIR, or else `/var/tmp`, which unlike `/tmp` is seldom in memory.
+  /// - Parameter directory: nil for TMPDIR, otherwise `/var/tmp`, which unlike `/tmp` is seldom in memory.
   init(in directory: String?) throws(ToolError) {
     let environment = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
     let place = directory ?? (environment.isEmpty ? "/var/tmp" : environment)

@@ -163,7 +163,7 @@ struct ReportTable {
 
 /// The words of one line for a crash.
 enum CrashWords {
-  /// The message, else the signal and the cause; for a run without a dump how it ended.
+  /// The message, otherwise the signal and the cause; for a run without a dump how it ended.
   static func text(of facts: ReportFacts?) -> String {
     guard let facts else { return "(cannot be read)" }
     if let end = facts.end { return "ended: " + spaced(end) }

@@ -39,7 +39,7 @@ public struct ClientInformation: Sendable, Equatable {
 
   public var isEmpty: Bool { self == ClientInformation() }
 
-  /// A note of what the program did.
+  /// A note that the program left.
   public struct Breadcrumb: Sendable, Equatable {
     /// Nanoseconds since 1970.
     public var time: Int64?

@@ -35,7 +35,7 @@ public struct SystemDescription: Sendable, Equatable {
   public var swiftVersion: String?
   /// `uname -n` at launch.
   public var hostName: String?
-  /// TZ at launch, else the target of `/etc/localtime`.
+  /// TZ at launch, otherwise the target of `/etc/localtime`.
   public var timeZone: String?
   /// The path of a file that the container's runtime has mounted, if `cgroup` does not have the container's ID.
   public var containerMount: String?

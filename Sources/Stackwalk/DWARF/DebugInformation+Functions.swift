@@ -16,7 +16,7 @@ extension DebugInformation {
 
   /// An inlined call; its file has a number of the unit.
   struct InlinedCall {
-    /// The linkage name, else the plain one.
+    /// The linkage name, otherwise the plain one.
     let name: String?
     /// 0 for a call in the function itself.
     let depth: Int
@@ -36,7 +36,7 @@ extension DebugInformation {
     }
   }
 
-  /// Reads a function's linkage name, else the plain one.
+  /// Reads a function's linkage name, otherwise the plain one.
   func name(of part: FunctionPart) -> String? {
     part.content.die(at: part.entry).flatMap { name(of: $0, in: part.content) }
   }

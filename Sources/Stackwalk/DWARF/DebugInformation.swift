@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 package final class DebugInformation: MemoryHolder {
   /// One call at an address.
   package struct Frame: Equatable {
-    /// The linkage name, else the plain one.
+    /// The linkage name, otherwise the plain one.
     package var name: String?
     /// The start of the function's code; nil for an inlined one.
     var start: Address?

@@ -42,7 +42,7 @@ package struct SymbolTable {
   private var aliases: [Address: [Entry]] = [:]
   private var strings: (offset: UInt64, size: UInt64) = (0, 0)
 
-  /// Reads `.symtab`, else `.dynsym`; empty if there is neither.
+  /// Reads `.symtab`, otherwise `.dynsym`; empty if there is neither.
   package init(of elf: borrowing ELFFile, _ limit: WorkLimit = WorkLimit()) {
     let sections = elf.sections
     guard

@@ -44,7 +44,7 @@ final class UnwindProcess {
     snapshot.memory.bytes(at: address, count: width)?.littleEndian(at: 0, width: width)
   }
 
-  /// Reads code from the dump, else from the module's file.
+  /// Reads code from the dump, otherwise from the module's file.
   func code(at address: Address, count: Int) -> [UInt8]? {
     if let captured = snapshot.memory.bytes(at: address, count: count) { return Array(captured) }
     guard let module = snapshot.module(containing: address) else { return nil }
@@ -102,7 +102,7 @@ final class UnwindProcess {
     }
   }
 
-  /// Finds the unwind rules at an address in the module's file, else in the dump's memory.
+  /// Finds the unwind rules at an address in the module's file, otherwise in the dump's memory.
   func cfiRow(at address: Address) -> CFIRow? {
     cfiRows.value(at: address) { uncachedCFIRow(at: address) }
   }
@@ -126,7 +126,7 @@ final class UnwindProcess {
     }
   }
 
-  /// Identifies the function of a frame by its start, else by the address.
+  /// Identifies the function of a frame by its start, otherwise by the address.
   func functionIdentity(_ state: UnwindState) -> Address {
     guard let address = state.lookupAddress else { return 0 }
     return identities.value(at: address) {
@@ -196,7 +196,7 @@ final class UnwindProcess {
     return next
   }
 
-  /// A thread's stack, which may share its mapping with its neighbors', else the mapping.
+  /// A thread's stack, which may share its mapping with its neighbors', otherwise the mapping.
   private func wholeStack(around address: Address) -> AddressRange? {
     let index = stackRanges.partitioningIndex { $0.start > address } - 1
     if index >= 0, stackRanges[index].contains(address) { return stackRanges[index] }
