@@ -30,15 +30,17 @@ package struct HostIdentity: Sendable, Equatable {
 
   /// Asks the system; not kept, because a fork changes the answer.
   ///
-  /// - Parameter statistics: the calling process's.
+  /// - Parameters:
+  ///   - statistics: the calling process's.
+  ///   - processID: the same, in its own PID namespace; nil to ask for it.
   package static func current(
-    _ statistics: ProcessStatistics? = ProcessStatistics.current()
+    _ statistics: ProcessStatistics? = ProcessStatistics.current(), processID: UInt32? = nil
   ) -> HostIdentity {
-    let processID = getpid()
-    let isProcOurs = statistics?.own.processID == UInt32(bitPattern: processID)
+    let processID = processID ?? UInt32(bitPattern: getpid())
+    let isProcOurs = statistics?.own.processID == processID
     return HostIdentity(
       bootID: currentBootID(), processNamespace: SystemFile.namespace("pid"),
-      isProcOurs: isProcOurs, processID: UInt32(bitPattern: processID),
+      isProcOurs: isProcOurs, processID: processID,
       startTime: isProcOurs ? statistics?.startTime : nil,
       timeNamespace: SystemFile.namespace("time"))
   }
