@@ -90,14 +90,13 @@ let package = Package(
     // Reports in Crashpad's layout on disk.
     .target(
       name: "CrashReportDatabase",
-      dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
+      dependencies: ["CSignalSafe", "DumpInspection", "IntermediateDump", "PendingDumps"]),
     // Converts a pending dump: snapshot, minidump, database.
     .target(
       name: "CrashConverter",
       dependencies: [
-        "CSignalSafe", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
-        "PendingDumps",
-        "ProcessSnapshot", "Stackwalk",
+        "CSignalSafe", "CrashReport", "CrashReportDatabase", "DumpInspection", "IntermediateDump",
+        "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ]),
     // The library of programs whose dumps another program converts: the handler alone.
     .target(
@@ -201,8 +200,8 @@ let package = Package(
       name: "PostmortemToolTests",
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport",
-        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool",
-        "ProcessSnapshot", "Stackwalk",
+        "DumpInspection", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
+        "PostmortemTool", "ProcessSnapshot", "Stackwalk",
       ]),
 
     // Helpers of tests and proofs: run victims and debuggers, build fixtures. Never a product.
@@ -261,7 +260,8 @@ let package = Package(
     .testTarget(
       name: "CrashReportDatabaseTests",
       dependencies: [
-        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "PendingDumps",
+        "CrashReportDatabase", "CrashTestSupport", "DumpInspection", "IntermediateDump",
+        "PendingDumps",
       ]),
     .testTarget(
       name: "CrashReportUploadTests",

@@ -1,5 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
+internal import DumpInspection
 internal import IntermediateDump
 internal import ProcessSnapshot
 
@@ -10,7 +11,13 @@ extension ReportDetails {
   init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?) {
     self.init()
     let process = snapshot.process
-    let system = snapshot.system
+    for (key, _) in ListedFact.all {
+      switch ProcessSnapshot.mapFields.shown[key]?(snapshot) {
+      case .text(let text): self[text: key] = text
+      case .unsigned(let number): self[number: key] = number
+      default: break
+      }
+    }
     kind =
       switch (snapshot.end, snapshot.request) {
       case (.some, _): .end
@@ -24,28 +31,15 @@ extension ReportDetails {
       self[.codeName] = SignalNames.codeName(signal: signal, code: code)
     }
     self[.endSignal] = snapshot.end?.signal.map(SignalNames.text)
-    self[.errorType] = snapshot.request?.errorType
-    self[.host] = system.hostName
     self[.containerID] = snapshot.containerID
-    self[.environment] = process.environment
-    self[.executable] = process.executablePath
     let main = snapshot.mainModuleAddress(in: snapshot.modules)
     let buildID = snapshot.modules.first { $0.address == main }?.buildID ?? []
     self[.buildID] = buildID.isEmpty ? nil : buildID.hexadecimal
     self[.architecture] = snapshot.architecture.rawValue
-    self[.distribution] = system.distribution
-    self[.kernel] = system.kernelRelease
-    self[.clientID] = snapshot.clientID?.description
-    self[.processID] = process.processID.map { UInt64($0) }
     self[.uptime] = process.uptime
     self[.age] = process.age
-    self[.hangTime] = snapshot.request?.hangTime
     self[.residentMemory] = process.residentMemory
     self[.peakMemory] = process.peakResidentMemory
-    self[.groupMemory] = process.cgroup.memoryUsed
-    self[.groupMemoryLimit] = process.cgroup.memoryLimit
-    self[.threads] = snapshot.capture.threadsFound
-    self[.openFiles] = process.descriptorCount.map { UInt64($0) }
     isComplete = snapshot.capture.isComplete
     ownFrames = facts?.ownFrames ?? []
     stack = facts?.stack ?? []

@@ -93,9 +93,10 @@ public func startHandler(
     let (proc, standard) = openProc(isWanted: !options.forgoing.contains(.proc))
     defer { standard.giveBack() }
     let statistics = ProcessStatistics.current()
+    let present = SignalDispositions.current()
     let signals = CrashSignals(
-      options.signals, present: .current(), hasTerminal: statistics?.own.terminal != 0)
-    let host = HostIdentity.current(statistics)
+      options.signals, present: present, hasTerminal: statistics?.own.terminal != 0)
+    let host = HostIdentity.current(statistics, processID: present?.processID)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
       annotations: options.privacy > .full ? [:] : annotations,

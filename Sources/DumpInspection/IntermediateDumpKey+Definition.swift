@@ -11,6 +11,8 @@ extension IntermediateDumpKey {
     package let words: [String]
     /// How a report shows the value; nil if the report has its own code for it, or does not show it.
     package private(set) var fact: ReportFact?
+    /// The way in which index and export have it; nil where they do not.
+    package private(set) var listed: ListedFact?
 
     /// Makes reports show the value unchanged.
     ///
@@ -18,11 +20,30 @@ extension IntermediateDumpKey {
     ///   - name: in JSON.
     ///   - label: the label in text and page; nil if they have their own words.
     func shown(
-      in place: ReportFact.Place, _ name: String, _ label: String? = nil,
+      in places: ReportFact.Place..., as name: String, _ label: String? = nil,
       unit: ReportFact.Unit = .plain
     ) -> Self {
       var row = self
-      row.fact = ReportFact(place: place, name: name, label: label, unit: unit)
+      row.fact = ReportFact(places: places, name: name, label: label, unit: unit)
+      return row
+    }
+
+    /// Has the index of a database keep the value, and exports print it.
+    ///
+    /// - Parameters:
+    ///   - field: in a record of the index.
+    ///   - column: its name; nil for a fact that has no column of its own.
+    ///   - meaning: the column's.
+    ///   - attribute: in OTLP.
+    func listed(
+      _ field: UInt8, as column: String? = nil, _ kind: ListedFact.Column.Kind = .text,
+      _ meaning: String = "", attribute: String? = nil
+    ) -> Self {
+      var row = self
+      row.listed = ListedFact(
+        field: field,
+        column: column.map { ListedFact.Column(name: $0, kind: kind, meaning: meaning) },
+        attribute: attribute)
       return row
     }
 

@@ -11,14 +11,17 @@ extension IntermediateDumpKey {
       The process. May occur more than once, with the facts of the launch, then those of the crash; \
       the maps are merged.
       """)
-    case .processID: .unsigned(4, "Process ID, in the process's own PID namespace.").shown(in: .process, "pid")
-    case .parentProcessID: .unsigned(4, "Process ID of the parent at the crash.").shown(in: .process, "parent")
-    case .executablePath: .text("Path of the executable, as the kernel names it.").shown(in: .process, "executable")
-    case .product: .text("Name of the product, as the program gave it.").shown(in: .process, "product")
-    case .version: .text("Version of the product.").shown(in: .process, "version")
-    case .environment: .text("Free text such as \"production\".").shown(in: .process, "environment")
-    case .launchTime: .time("Time of the handler's start, not the process's.")
-    case .crashTime: .time("Time at which the signal was handled, by the wall clock.")
+    case .processID: .unsigned(4, "Process ID, in the process's own PID namespace.").shown(in: .process, as: "pid")
+      .listed(3, as: "pid", .integer, "the process ID, in the process's own namespace", attribute: "process.pid")
+    case .parentProcessID: .unsigned(4, "Process ID of the parent at the crash.").shown(in: .process, as: "parent")
+    case .executablePath: .text("Path of the executable, as the kernel names it.").shown(in: .process, as: "executable")
+      .listed(38, as: "executable", .text, "the executable's path", attribute: "process.executable.path")
+    case .product: .text("Name of the product, as the program gave it.").shown(in: .process, as: "product")
+    case .version: .text("Version of the product.").shown(in: .process, as: "version")
+    case .environment: .text("Free text such as \"production\".").shown(in: .process, as: "environment")
+      .listed(37, as: "environment", .word, "such as `production`", attribute: "deployment.environment.name")
+    case .launchTime: .time("Time of the handler's start, not the process's.").shown(in: .process, as: "launchTime")
+    case .crashTime: .time("Time at which the signal was handled, by the wall clock.").shown(in: .process, as: "crashTime")
     case .userTime: .unsigned(8, "CPU time of all threads in user mode, in nanoseconds.")
     case .systemTime: .unsigned(8, "CPU time of all threads in the kernel, in nanoseconds.")
     case .processStatus: .text("""
@@ -27,7 +30,7 @@ extension IntermediateDumpKey {
         """)
     case .auxiliaryVector: .bytes("`/proc/self/auxv`: pairs of 8-byte integers.")
     case .identifier: .text("The identifier given to startHandler, with which the dump's file is named.")
-    case .reportID: .bytes(16, "The report's ID, in the order in which it is printed.")
+    case .reportID: .bytes(16, "The report's ID, in the order in which it is printed.").shown(in: .report, as: "reportID")
     case .launchUptime: .unsigned(8, "CLOCK_BOOTTIME when the handler was started, in nanoseconds.")
     case .crashUptime: .unsigned(8, "CLOCK_BOOTTIME at the crash, in nanoseconds.")
     case .commandLine: .bytes("""
@@ -39,22 +42,25 @@ extension IntermediateDumpKey {
       Open file descriptors, counted in `/proc/self/fd`; counting stops at 65,536. Those that the \
       handler holds or opens are among them.
       """)
+      .listed(11, as: "open_files", .integer, "open descriptors")
     case .mappingCount: .unsigned(4, "Lines of `/proc/thread-self/maps`; counting stops at 65,536.")
     case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at the crash.")
     case .memoryUsed: .unsigned(8, """
       Bytes used by the cgroup (`memory.current`; version 1 `memory.usage_in_bytes`).
       """)
+      .listed(8, as: "group_bytes", .bytes, "memory of the control group", attribute: "postmortem.memory.group")
     case .memoryLimit: .unsigned(8, """
       Its limit in bytes (`memory.max`; version 1 `memory.limit_in_bytes`). Missing if there is \
       none.
       """)
+      .listed(9, as: "group_limit_bytes", .bytes, "its limit; null for none", attribute: "postmortem.memory.group.limit")
     case .tasksUsed: .unsigned(8, "Tasks in the cgroup (`pids.current`).")
     case .tasksLimit: .unsigned(8, "Their limit (`pids.max`). Missing if there is none.")
     case .cgroup:
       .text("""
         Path of the memory cgroup at launch, of `/proc/self/cgroup`; at most 1 KiB. Missing if the program \
         asked so.
-        """)
+        """).shown(in: .resources, as: "controlGroup")
     case .dumpDigest: .unsigned(8, """
       A digest of the intermediate dump that the report was made of, FNV-1a over words of eight \
       bytes: tells whether a pending dump of the report's ID is this one. In a minidump only, never \
@@ -64,7 +70,7 @@ extension IntermediateDumpKey {
       What was left out, in a crash or later: \(ReportPrivacy.sanitized.rawValue) `ReportPrivacy.sanitized`, \
       \(ReportPrivacy.noMemory.rawValue) `ReportPrivacy.noMemory`. \
       Missing if nothing was.
-      """)
+      """).shown(in: .report, as: "privacy")
     case .processStart: .unsigned(8, """
       The process's start, which is its fork and not its exec, in hundredths of a second after boot: \
       field 22 of `/proc/self/stat`.
@@ -72,32 +78,34 @@ extension IntermediateDumpKey {
     case .oomScoreAdjustment: .signed(4, """
       `/proc/self/oom_score_adj` at the crash: -1000 to 1000; the higher, the sooner the kernel kills the process \
       because memory ran out.
-      """).shown(in: .resources, "oomScoreAdjustment", "OOM score")
+      """).shown(in: .resources, as: "oomScoreAdjustment", "OOM score")
     case .system: .map("Kernel, machine and system.")
-    case .kernelName: .text("`uname -s`.").shown(in: .system, "kernelName")
-    case .kernelRelease: .text("`uname -r`.").shown(in: .system, "kernelRelease")
-    case .kernelVersion: .text("`uname -v`.").shown(in: .system, "kernelVersion")
-    case .machine: .text("`uname -m`.").shown(in: .system, "machine")
-    case .distribution: .text("PRETTY_NAME of os-release(5).").shown(in: .system, "distribution")
-    case .processorCount: .unsigned(4, "Processors online: `/sys/devices/system/cpu/online` at the crash.").shown(in: .system, "processorCount")
-    case .pageSize: .unsigned(8, "Size of a page, in bytes.").shown(in: .system, "pageSize")
-    case .bootID: .text("`/proc/sys/kernel/random/boot_id`, without the line's end.").shown(in: .system, "bootID")
-    case .libraryVersion: .text("The C library and its version.").shown(in: .system, "libraryVersion")
+    case .kernelName: .text("`uname -s`.").shown(in: .system, as: "kernelName")
+    case .kernelRelease: .text("`uname -r`.").shown(in: .system, as: "kernelRelease")
+      .listed(42, as: "kernel", .word, "as `uname -r` has it", attribute: "os.version")
+    case .kernelVersion: .text("`uname -v`.").shown(in: .system, as: "kernelVersion")
+    case .machine: .text("`uname -m`.").shown(in: .system, as: "machine")
+    case .distribution: .text("PRETTY_NAME of os-release(5).").shown(in: .system, as: "distribution")
+      .listed(41, as: "os", .word, "the distribution's name and version", attribute: "os.description")
+    case .processorCount: .unsigned(4, "Processors online: `/sys/devices/system/cpu/online` at the crash.").shown(in: .system, as: "processorCount")
+    case .pageSize: .unsigned(8, "Size of a page, in bytes.").shown(in: .system, as: "pageSize")
+    case .bootID: .text("`/proc/sys/kernel/random/boot_id`, without the line's end.").shown(in: .system, as: "bootID")
+    case .libraryVersion: .text("The C library and its version.").shown(in: .system, as: "libraryVersion")
     case .loadAverage: .text("`/proc/loadavg` at the crash, without the line's end.")
-    case .processorModel: .text("`model name` of `/proc/cpuinfo`. In a minidump, and in dumps of earlier versions.").shown(in: .system, "processorModel")
+    case .processorModel: .text("`model name` of `/proc/cpuinfo`. In a minidump, and in dumps of earlier versions.").shown(in: .system, as: "processorModel")
     case .processorText: .text("The first of `/proc/cpuinfo` at the crash, as far as 4 KiB have it.")
     case .releaseText: .text("os-release(5) at launch; at most 4 KiB.")
     case .compiler:
-      .text("The C compiler of the toolchain that built the handler, as it names itself.").shown(in: .system, "compiler")
-    case .swiftVersion: .text("Version of the Swift compiler that built the handler, such as \"6.3\".").shown(in: .system, "swiftVersion")
+      .text("The C compiler of the toolchain that built the handler, as it names itself.").shown(in: .system, as: "compiler")
+    case .swiftVersion: .text("Version of the Swift compiler that built the handler, such as \"6.3\".").shown(in: .system, as: "swiftVersion")
     case .exception: .map("The crash. In a dump without one (`dumpRequest`) the thread's ID only.")
     case .exceptionThreadID: .unsigned(4, """
       Kernel's ID of the thread that took the signal, or that a dump without a crash is about; the \
       first property.
-      """)
-    case .signalNumber: .signed(4, "The signal.")
-    case .signalCode: .signed(4, "`si_code`.")
-    case .faultAddress: .address("`si_addr`; only if the signal sets it.")
+      """).shown(in: .exception, as: "threadID")
+    case .signalNumber: .signed(4, "The signal.").shown(in: .exception, .end, as: "signal")
+    case .signalCode: .signed(4, "`si_code`.").shown(in: .exception, as: "code")
+    case .faultAddress: .address("`si_addr`; only if the signal sets it.").shown(in: .exception, as: "address")
     case .signalInfo: .bytes(128, "The kernel's siginfo_t.")
     case .fatalMessage: .text("Last message of the Swift runtime.")
     case .abortMessage: .text("Last message of the C library.")
@@ -110,13 +118,13 @@ extension IntermediateDumpKey {
       """)
     case .threads: .array("The threads other than the one that took the signal.")
     case .thread: .map("One thread.")
-    case .threadID: .unsigned(4, "Kernel's ID of the thread.")
-    case .threadName: .text("As after `Name:` in proc_pid_status(5), escapes included.")
+    case .threadID: .unsigned(4, "Kernel's ID of the thread.").shown(in: .thread, as: "id")
+    case .threadName: .text("As after `Name:` in proc_pid_status(5), escapes included.").shown(in: .thread, as: "name")
     case .threadState: .unsigned(1, """
       The state's letter of proc(5), as a character code, before the thread was asked to stop. In crashes that \
       1.0.0 wrote and that end the process, by the registers.
-      """)
-    case .captureMethod: .code(CaptureMethod.self, "Source of the registers")
+      """).shown(in: .thread, as: "state")
+    case .captureMethod: .code(CaptureMethod.self, "Source of the registers").shown(in: .thread, as: "capturedBy")
     case .generalRegisters: .bytes("""
       x86_64: 23 registers of 8 bytes in the order of gregset_t (r8 to r15, rdi, rsi, rbp, rbx, \
       rdx, rax, rcx, rsp, rip, eflags, cs/gs/fs/ss, err, trapno, oldmask, cr2); in a minidump the \
@@ -140,7 +148,7 @@ extension IntermediateDumpKey {
       """)
     case .stackRegionStart: .address("Start of the mapping that the stack pointer is in.")
     case .stackRegionEnd: .address("End of that mapping, exclusive.")
-    case .stackBytesOmitted: .unsigned(8, "Bytes of the stack that a limit left out.").shown(in: .thread, "stackBytesOmitted")
+    case .stackBytesOmitted: .unsigned(8, "Bytes of the stack that a limit left out.").shown(in: .thread, as: "stackBytesOmitted")
     case .blockedSignals: .address("Signal mask: bit n - 1 for signal n.")
     case .crashingThread: .map("""
       The thread that took the signal, or that the dump is about; contents as `thread`. In two \
@@ -148,8 +156,8 @@ extension IntermediateDumpKey {
       byte of the stack is in both; a hung thread in one, and all of it in one in dumps of earlier \
       versions.
       """)
-    case .schedulingPolicy: .code(SchedulingPolicy.self, "As sched_getscheduler(2)")
-    case .niceValue: .signed(4, "The nice value of getpriority(2): -20 to 19.").shown(in: .thread, "niceValue")
+    case .schedulingPolicy: .code(SchedulingPolicy.self, "As sched_getscheduler(2)").shown(in: .thread, as: "schedulingPolicy")
+    case .niceValue: .signed(4, "The nice value of getpriority(2): -20 to 19.").shown(in: .thread, as: "niceValue")
     case .systemCall: .text("""
       The system call that the thread was blocked in, as proc_pid_syscall(5); at most 192 bytes. The \
       number alone where the arguments are not known. Only for the first 512 threads.
@@ -160,17 +168,17 @@ extension IntermediateDumpKey {
       """)
     case .threadFrames: .bytes("""
       The frames of a thread whose memory was left out (`privacy` 2), innermost first. 16 bytes of head: \
-      how the walk ended (1; 0 bottom, 1 lost, 2 limit, 3 no context), 1 if the chain of asynchronous \
+      how the walk ended (1; \(StoredStackEnd.list)), 1 if the chain of asynchronous \
       callers is cut (1), 1 if there is one (1), nothing (1), the number of asynchronous callers (4) and \
       of frames (4), nothing (4). Then 8 bytes an asynchronous caller: where it goes on; then 18 bytes a \
-      frame: address (8), stack pointer or 0 (8), 1 for a return address (1), how it was found (1). In a \
+      frame: address (8), stack pointer or 0 (8), 1 for a return address (1), how it was found (1; \(StoredTrust.list)). In a \
       minidump only, never in a dump.
       """)
     case .threadProcessorTime: .unsigned(8, """
       In `crashingThread`: CPU time of the thread alone, in user mode and in the kernel together, in \
       nanoseconds (CLOCK_THREAD_CPUTIME_ID), when this is written. Missing in a dump of another thread than \
       the one that writes it.
-      """).shown(in: .thread, "processorTime", "CPU time", unit: .nanoseconds)
+      """).shown(in: .thread, as: "processorTime", "CPU time", unit: .nanoseconds)
     case .memory: .array("""
       Memory that is not a stack: `memoryRegion` maps. May occur more than once; all count. Not in \
       a minidump. Of each thread that waits in futex(2), 256 at most, the 16 bytes in front of its word \
@@ -205,17 +213,18 @@ extension IntermediateDumpKey {
       """)
     case .annotations: .array("Annotations given to startHandler: `annotation` maps.")
     case .annotation: .map("One name and its value.")
-    case .annotationName: .text("The name.")
+    case .annotationName: .text("The name.").shown(in: .annotation, as: "name")
     case .annotationValue: .text("The value.")
     case .capture: .map("Completeness and duration of the capture.")
     case .threadsFound: .unsigned(8, """
       Threads of the process, without those that ended meanwhile and without `threadsOmitted`.
-      """)
-    case .threadsStopped: .unsigned(8, "Threads read while they stood still.")
+      """).shown(in: .capture, as: "threadsFound")
+      .listed(10, as: "threads", .integer, "threads of the process")
+    case .threadsStopped: .unsigned(8, "Threads read while they stood still.").shown(in: .capture, as: "threadsStopped")
     case .threadsReadFromKernel:
-      .unsigned(8, "Number of threads whose stack and instruction pointers the kernel showed.")
+      .unsigned(8, "Number of threads whose stack and instruction pointers the kernel showed.").shown(in: .capture, as: "threadsReadFromKernel")
     case .threadsOmitted:
-      .unsigned(8, "Threads past the limit of threads: counted, not in the dump.")
+      .unsigned(8, "Threads past the limit of threads: counted, not in the dump.").shown(in: .capture, as: "threadsOmitted")
     // `SectionTests` compares the list with `Section`.
     case .sectionsAbandoned: .unsigned(8, """
       Bit n is set if section n ended early, by a fault of the handler or at the time limit, or was \
@@ -227,23 +236,23 @@ extension IntermediateDumpKey {
       crash summary, 14 crash summary on standard error, 15 \
       removing the dumps of hangs. The handler never sets bits 10 and \
       13 to 15: these sections end after this is written. A reader sets bit 10 if this is missing.
-      """)
-    case .captureTime: .unsigned(8, "Nanoseconds from the handler's entry until this map is written.")
-    case .bytesOmitted: .unsigned(8, "Bytes that the size limit left out.")
+      """).shown(in: .capture, as: "sectionsAbandoned")
+    case .captureTime: .unsigned(8, "Nanoseconds from the handler's entry until this map is written.").shown(in: .capture, as: "captureTime")
+    case .bytesOmitted: .unsigned(8, "Bytes that the size limit left out.").shown(in: .capture, as: "bytesOmitted")
     case .writerError: .signed(4, "The error number of the first write that failed.")
     case .isIncomplete: .unsigned(1, "1 for what was torn. In a minidump only, never in a dump.")
     case .damage:
-      .text("Place and cause of the damage of a torn dump. In a minidump only, never in a dump.")
+      .text("Place and cause of the damage of a torn dump. In a minidump only, never in a dump.").shown(in: .capture, as: "damage")
     case .threadsUnlisted:
-      .unsigned(8, "Threads that the minidump's list has no room for. In a minidump only.")
+      .unsigned(8, "Threads that the minidump's list has no room for. In a minidump only.").shown(in: .capture, as: "threadsUnlisted")
     case .modulesUnlisted:
-      .unsigned(8, "Modules that the minidump's list has no room for. In a minidump only.")
+      .unsigned(8, "Modules that the minidump's list has no room for. In a minidump only.").shown(in: .capture, as: "modulesUnlisted")
     case .regionsUnlisted:
-      .unsigned(8, "Memory regions that the minidump's list has no room for. In a minidump only.")
+      .unsigned(8, "Memory regions that the minidump's list has no room for. In a minidump only.").shown(in: .capture, as: "regionsUnlisted")
     case .notShown: .unsigned(8, """
       Bits of what `/proc` did not show, which is unknown and not none: \
       \(NotShown.allCases.map { "\($0.rawValue) \($0.name)" }.joined(separator: ", ")). Absent if it showed all.
-      """)
+      """).shown(in: .capture, as: "notShown")
     case .owner: .map("The process that made the run record. In a run record only, never in a dump.")
     case .ownerProcessID: .unsigned(4, "Process ID.")
     case .ownerStartTime:
@@ -282,15 +291,15 @@ extension IntermediateDumpKey {
       ends the process by `abort` or another signal that it sends itself, which gets no dump of its own, or by `exit`. \
       \(SurvivalOutcome.endedCode) is written over another value where `abort` goes on to end the first process of a \
       PID namespace. Absent if the default action follows, at once or after Swift's backtracer.
-      """)
-    case .previousHandler: .address("The previous handler, if it runs.")
+      """).shown(in: .survival, as: "outcome")
+    case .previousHandler: .address("The previous handler, if it runs.").shown(in: .survival, as: "previousHandler")
     case .previousHandlerIsBacktracer: .unsigned(1, """
       1: that handler is Swift's backtracer, in a shared runtime or one that is linked statically. Absent \
       for others, and in dumps of versions before 1.1.0.
-      """)
+      """).shown(in: .survival, as: "previousHandlerIsBacktracer")
     case .survivedCrashes:
-      .unsigned(4, "Number of earlier crashes of this process that have their own dumps.")
-    case .precedingReport: .bytes(16, "The report ID of the last of them.")
+      .unsigned(4, "Number of earlier crashes of this process that have their own dumps.").shown(in: .survival, as: "survivedCrashes")
+    case .precedingReport: .bytes(16, "The report ID of the last of them.").shown(in: .survival, as: "precedingReport")
     case .continuesReport: .bytes(16, """
       In a run record, inside `owner`: the locked file was made because the process may survive \
       the crash of this report. If it is left behind empty, that crash was the end, or an ordinary \
@@ -327,53 +336,55 @@ extension IntermediateDumpKey {
       The reason for a dump without a crash; absent in a crash. `exception` then holds the \
       thread's ID only.
       """)
-    case .requestKind: .code(RequestKind.self, "Who asked for the dump")
-    case .requestReason: .text("The program's reason for the dump; at most 512 bytes.")
+    case .requestKind: .code(RequestKind.self, "Who asked for the dump").shown(in: .request, as: "kind")
+    case .requestReason: .text("The program's reason for the dump; at most 512 bytes.").shown(in: .request, as: "reason")
     case .requestErrorType:
-      .text("The type of the error that the program passed; at most 256 bytes.")
-    case .requestErrorText: .text("That error as text; at most 1024 bytes.")
-    case .hangTarget: .code(HangTarget.self, "The part that hung")
-    case .hangName: .text("The program's name for it; at most 128 bytes.")
+      .text("The type of the error that the program passed; at most 256 bytes.").shown(in: .request, as: "errorType")
+      .listed(34)
+    case .requestErrorText: .text("That error as text; at most 1024 bytes.").shown(in: .request, as: "errorText")
+    case .hangTarget: .code(HangTarget.self, "The part that hung").shown(in: .request, as: "target")
+    case .hangName: .text("The program's name for it; at most 128 bytes.").shown(in: .request, as: "name")
     case .hangThreshold:
-      .unsigned(8, "Nanoseconds without an answer after which it counts as hung.")
+      .unsigned(8, "Nanoseconds without an answer after which it counts as hung.").shown(in: .request, as: "threshold")
     case .hangTime: .unsigned(8, """
       Nanoseconds without an answer so far, standstills of the whole process not counted; written \
       over in the finished dump, in place, while the hang lasts.
-      """)
+      """).shown(in: .request, as: "hangTime")
+      .listed(5, as: "hang_seconds", .seconds, "the time that a hang had lasted", attribute: "postmortem.hang.duration")
     case .hangProcessorTime: .unsigned(8, """
       Nanoseconds of CPU time that the thread in `exception` used meanwhile; written over \
       likewise. Absent if no thread is known.
-      """)
+      """).shown(in: .request, as: "processorTime")
     case .hangThreadEvidence: .code(HangThreadEvidence.self, "Certainty that this thread hung", """
       Without evidence it is the monitor's own.
-      """)
+      """).shown(in: .request, as: "threadEvidence")
     case .client: .map("""
       Counts of client data that had no room or is missing; a value that would be 0 is \
       left out. The data itself is in `annotationObjects`, `simpleAnnotations`, `breadcrumbs` and the \
       like. May occur more than once; the maps are merged.
       """)
-    case .annotationsOmitted: .unsigned(8, "Number of annotations that had no room.")
-    case .simpleAnnotationsOmitted: .unsigned(8, "Number of simple annotations that had no room.")
-    case .breadcrumbsLeft: .unsigned(8, "Breadcrumbs that were ever left.")
+    case .annotationsOmitted: .unsigned(8, "Number of annotations that had no room.").shown(in: .client, as: "annotationsOmitted")
+    case .simpleAnnotationsOmitted: .unsigned(8, "Number of simple annotations that had no room.").shown(in: .client, as: "simpleAnnotationsOmitted")
+    case .breadcrumbsLeft: .unsigned(8, "Breadcrumbs that were ever left.").shown(in: .client, as: "breadcrumbsLeft")
     case .breadcrumbsOmitted:
-      .unsigned(8, "Of the last 128 those that were being written, or could not be.")
-    case .memoryRangesOmitted: .unsigned(8, "Number of memory ranges that had no room.")
-    case .memoryBytesOmitted: .unsigned(8, "Bytes of extra memory past the limit.")
-    case .attachmentsOmitted: .unsigned(8, "Number of attachments that had no room.")
-    case .contextsOmitted: .unsigned(8, "Number of contexts of the threads in `contexts` that had no room.")
+      .unsigned(8, "Of the last 128 those that were being written, or could not be.").shown(in: .client, as: "breadcrumbsOmitted")
+    case .memoryRangesOmitted: .unsigned(8, "Number of memory ranges that had no room.").shown(in: .client, as: "memoryRangesOmitted")
+    case .memoryBytesOmitted: .unsigned(8, "Bytes of extra memory past the limit.").shown(in: .client, as: "memoryBytesOmitted")
+    case .attachmentsOmitted: .unsigned(8, "Number of attachments that had no room.").shown(in: .client, as: "attachmentsOmitted")
+    case .contextsOmitted: .unsigned(8, "Number of contexts of the threads in `contexts` that had no room.").shown(in: .client, as: "contextsOmitted")
     case .annotationObjects:
       .array("The program's annotations that have a type: `annotationObject` maps; at most 400.")
     case .annotationObject: .map("One, with `annotationName`.")
     case .annotationType: .code(AnnotationType.self, "Type of the value", """
       A double is an IEEE 754 number; a bool of 0 is false.
-      """)
+      """).shown(in: .annotation, as: "type")
     case .annotationData: .bytes("""
       The value: text of at most 20,480 bytes, else 8 bytes. Missing if it could not be read.
       """)
     case .annotationState: .code(AnnotationState.self, "Of a value that is not simply the last one", """
       The first: a newer one was being written, this is the one before. The second: a newer one was given \
       up. The third: it could not be read, for it changed all the time or was written over.
-      """)
+      """).shown(in: .annotation, as: "state")
     case .simpleAnnotations: .array("""
       Simple annotations set after launch: `annotation` maps, with `annotationState`; at most 64. \
       They count before `annotations` of the same name.
@@ -381,26 +392,26 @@ extension IntermediateDumpKey {
     case .breadcrumbs:
       .array("The program's breadcrumbs, oldest first: `breadcrumb` maps; at most 128.")
     case .breadcrumb: .map("One note.")
-    case .breadcrumbTime: .time("Time, by the wall clock. In minidumps and older dumps.")
+    case .breadcrumbTime: .time("Time, by the wall clock. In minidumps and older dumps.").shown(in: .breadcrumb, as: "time")
     case .breadcrumbUptime: .unsigned(8, "CLOCK_BOOTTIME then, in nanoseconds.")
-    case .breadcrumbThreadID: .unsigned(4, "Kernel's ID of the thread that left it.")
-    case .breadcrumbText: .text("Its text; at most 224 bytes.")
-    case .breadcrumbLevel: .code(BreadcrumbLevel.self, "Its level; missing if it has none.")
+    case .breadcrumbThreadID: .unsigned(4, "Kernel's ID of the thread that left it.").shown(in: .breadcrumb, as: "threadID")
+    case .breadcrumbText: .text("Its text; at most 224 bytes.").shown(in: .breadcrumb, as: "text")
+    case .breadcrumbLevel: .code(BreadcrumbLevel.self, "Its level; missing if it has none.").shown(in: .breadcrumb, as: "level")
     case .breadcrumbMetadata: .text("""
       Its names and values in turn, each ended by NUL; with the text at most 224 bytes. Missing if there \
       are none.
-      """)
+      """).shown(in: .breadcrumb, as: "metadata")
     case .extraMemory: .array("""
       Memory that the program asked for: `memoryRegion` maps of at most 128 KiB each, touching \
       ones of one range.
       """)
     case .attachments: .array("Files to be copied with the report: `attachment` maps; at most 16.")
     case .attachment: .map("One file.")
-    case .attachmentPath: .text("Its absolute path; at most 1,024 bytes.")
-    case .attachmentName: .text("The copy's name. In a minidump only, as the next three.")
-    case .attachmentSize: .unsigned(8, "Bytes that were copied.")
-    case .attachmentBytesOmitted: .unsigned(8, "Bytes before them that were not.")
-    case .attachmentFailure: .text("Why it was not copied.")
+    case .attachmentPath: .text("Its absolute path; at most 1,024 bytes.").shown(in: .attachment, as: "path")
+    case .attachmentName: .text("The copy's name. In a minidump only, as the next three.").shown(in: .attachment, as: "name")
+    case .attachmentSize: .unsigned(8, "Bytes that were copied.").shown(in: .attachment, as: "size")
+    case .attachmentBytesOmitted: .unsigned(8, "Bytes before them that were not.").shown(in: .attachment, as: "bytesOmitted")
+    case .attachmentFailure: .text("Why it was not copied.").shown(in: .attachment, as: "failure")
     case .userStreamFailures: .array("""
       Streams of the converter's own that could not be added: `userStreamFailure` maps. In a \
       minidump only.
@@ -439,23 +450,23 @@ extension IntermediateDumpKey {
     case .evidenceAvailableMemory: .unsigned(8, "Its available bytes.")
     case .evidenceLockedFiles:
       .text("Paths of files on which the process held locks, one a line; at most 8.")
-    case .evidenceHangReport: .bytes(16, "The report ID of a hang that lasted.")
+    case .evidenceHangReport: .bytes(16, "The report ID of a hang that lasted.").shown(in: .end, as: "hangReport")
     case .runEnd:
       .map("The end of a run without a dump. In a minidump only, never in a dump.")
     case .runEndKind: .code(RunEndKind.self, "How the run ended", """
       Beside it `signalNumber` and `evidenceHangReport`.
-      """)
-    case .runEndCertainty: .code(RunEndCertainty.self, "Certainty of that")
-    case .runEndEvidence: .text("The evidence, one sentence a line.")
+      """).shown(in: .end, as: "kind")
+    case .runEndCertainty: .code(RunEndCertainty.self, "Certainty of that").shown(in: .end, as: "certainty")
+    case .runEndEvidence: .text("The evidence, one sentence a line.").shown(in: .end, as: "evidence")
     case .contexts: .array("""
       The values of `withContext` around each thread's work, from the outermost to the innermost; of \
       one name the last counts: `context` maps. At most 4,096 threads, the crashing one first.
       """)
     case .context: .map("One value.")
     case .contextThreadID: .unsigned(4, "The thread that worked on it.")
-    case .contextName: .text("Its name; at most 64 bytes.")
-    case .contextValue: .text("The value; at most 232 bytes together with the thread's other contexts.")
-    case .contextIsCut: .unsigned(1, "1 if it was longer.")
+    case .contextName: .text("Its name; at most 64 bytes.").shown(in: .context, as: "name")
+    case .contextValue: .text("The value; at most 232 bytes together with the thread's other contexts.").shown(in: .context, as: "value")
+    case .contextIsCut: .unsigned(1, "1 if it was longer.").shown(in: .context, as: "cut")
     case .workBreadcrumbs: .array("""
       Breadcrumbs of the crashing thread's work: `breadcrumb` maps, the last 16 each of its context, \
       its task, and the thread outside both. They may be in `breadcrumbs` too.
@@ -500,7 +511,8 @@ extension IntermediateDumpKey {
       In `process`: WATCHDOG_USEC of sd_watchdog_enabled(3) at launch, in nanoseconds, if \
       WATCHDOG_PID is this process or absent.
       """)
-    case .hostName: .text("In `system`: `uname -n` at launch; missing if the program asked so.").shown(in: .system, "hostName")
+    case .hostName: .text("In `system`: `uname -n` at launch; missing if the program asked so.").shown(in: .system, as: "hostName")
+      .listed(35, as: "host", .word, "the machine's name, as `uname -n` has it", attribute: "host.name")
     case .containerMount: .text("""
       In `system`, where `cgroup` is `/` or missing: the file that is mounted at `/run/.containerenv`, else at \
       `/etc/hostname`, of `/proc/self/mountinfo` at the crash; at most 512 bytes.
@@ -508,30 +520,31 @@ extension IntermediateDumpKey {
     case .timeZone: .text("""
       In `system`: TZ at launch, else the target of `/etc/localtime` at the crash; at most 256 bytes.
       """)
-    case .workingDirectory: .text("In `process`: `/proc/thread-self/cwd` at the crash.").shown(in: .process, "workingDirectory")
+    case .workingDirectory: .text("In `process`: `/proc/thread-self/cwd` at the crash.").shown(in: .process, as: "workingDirectory")
     case .descriptors: .array("""
       In `process`: the lowest 256 open file descriptors at the crash, as they stand in \
       `/proc/self/fd`: `descriptor` maps. Those that the handler holds are among them.
       """)
     case .descriptor: .map("One descriptor.")
-    case .descriptorNumber: .unsigned(4, "Its number.")
+    case .descriptorNumber: .unsigned(4, "Its number.").shown(in: .descriptor, as: "number")
     case .descriptorKind: .code(DescriptorKind.self, "Kind of the file", """
       The first: opened by a path, and none of the others; a file or a named pipe. A device is below `/dev`, a \
       pipe has no name, an anonymous inode is such as `eventfd` and `eventpoll`, memory is of memfd_create(2).
-      """)
+      """).shown(in: .descriptor, as: "kind")
     case .descriptorPath: .text("""
       The link's text without the mark of a deleted file; at most 512 bytes. Missing for all but \
       sockets, pipes and anonymous inodes if the program asked so.
-      """)
-    case .descriptorPathIsCut: .unsigned(1, "1 if it was longer.")
+      """).shown(in: .descriptor, as: "path")
+    case .descriptorPathIsCut: .unsigned(1, "1 if it was longer.").shown(in: .descriptor, as: "cut")
     case .descriptorIsDeleted: .unsigned(1, """
       1 if the link ends in ` (deleted)`: no name leads to the file any more.
-      """)
+      """).shown(in: .descriptor, as: "deleted")
     case .conversion: .map("""
       Additions by the converter. In a minidump only, as all that follows. Beside these keys: \
       `annotations`, which count before all others of the same name.
       """)
     case .clientID: .bytes(16, "The client ID of the database.")
+      .listed(43, as: "client_id", .text, "the database's client ID, one for each installation", attribute: "service.instance.id")
     case .symbols: .array("""
       Functions at addresses on the crashing thread's stack, found at conversion: \
       `symbol` maps.

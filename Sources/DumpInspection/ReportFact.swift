@@ -1,19 +1,23 @@
 package import IntermediateDump
 
-/// The place and the names of a fact that a report shows unchanged.
+/// The places and the names of a fact that a report shows unchanged.
 ///
 /// JSON, its schema, text and page show such a fact from its row, without other code.
 package struct ReportFact: Sendable {
   /// A part of a report; the raw value is its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {
-    case process, system, resources, thread
+    case process, system, resources, thread, exception, capture, survival, request, end, client,
+      annotation, breadcrumb,
+      context, attachment, descriptor
+    /// The report itself, which is no definition.
+    case report = ""
   }
 
   package enum Unit: Sendable {
     case plain, nanoseconds
   }
 
-  package let place: Place
+  package let places: [Place]
   /// In JSON.
   package let name: String
   /// The label in text and page; nil if they show the fact in their own words.
@@ -25,16 +29,9 @@ package struct ReportFact: Sendable {
     byPlace[place] ?? []
   }
 
-  /// The fact of a key; nil if the report has its own code for it, or does not show it.
-  package static func of(_ key: IntermediateDumpKey) -> ReportFact? { byKey[key] }
-
-  private static let byKey: [IntermediateDumpKey: ReportFact] = Dictionary(
-    uniqueKeysWithValues: IntermediateDumpKey.allCases.compactMap { key in
-      key.definition.fact.map { (key, $0) }
-    })
-
-  private static let byPlace = Dictionary(
-    grouping: IntermediateDumpKey.allCases.compactMap { key in
-      byKey[key].map { (key: key, fact: $0) }
-    }, by: \.fact.place)
+  private static let byPlace: [Place: [(key: IntermediateDumpKey, fact: ReportFact)]] =
+    IntermediateDumpKey.allCases.reduce(into: [:]) { facts, key in
+      guard let fact = key.definition.fact else { return }
+      for place in fact.places { facts[place, default: []].append((key, fact)) }
+    }
 }

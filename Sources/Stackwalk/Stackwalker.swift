@@ -1,3 +1,4 @@
+internal import IntermediateDump
 public import ProcessSnapshot
 
 /// Walks the stacks of a crashed process.
@@ -102,14 +103,14 @@ public struct Stackwalker {
 
   /// Walks the whole stack of a thread for a report without memory.
   package func storedStack(of thread: ThreadSnapshot, runsTask: Bool) -> StoredStack {
-    var stored = StoredStack(end: 0)
+    var stored = StoredStack(end: StoredStackEnd.bottom.rawValue)
     var callee: AsyncCallee?
     let end = walk(thread) { state in
       if runsTask { follow(&callee, state) }
       stored.frames.append(storedFrame(state))
       return stored.frames.count < StoredStack.limit
     }
-    stored.end = end.number
+    stored.end = end.stored.rawValue
     let callers = callee.flatMap { chain(of: $0, thread) }
     stored.asyncCallers = callers?.addresses
     stored.isAsyncCut = callers?.isCut ?? false
@@ -150,7 +151,7 @@ public struct Stackwalker {
     StoredStack.Frame(
       address: state.registers.programCounter ?? 0,
       stackPointer: state.registers.stackPointer ?? 0,
-      isReturnAddress: state.isReturnAddress, trust: state.trust.number)
+      isReturnAddress: state.isReturnAddress, trust: state.trust.stored.rawValue)
   }
 
   private func chain(of callee: AsyncCallee, _ thread: ThreadSnapshot) -> AsyncContexts.Chain? {
@@ -218,11 +219,11 @@ public struct Stackwalker {
       registers.programCounter = frame.address
       registers.stackPointer = frame.stackPointer == 0 ? nil : frame.stackPointer
       let state = UnwindState(
-        registers: registers, trust: FrameTrust(number: frame.trust),
+        registers: registers, trust: FrameTrust(StoredTrust(rawValue: frame.trust)),
         isReturnAddress: frame.isReturnAddress)
       guard process.spend(1), visit(state) else { return .limit }
     }
-    return StackTrace.End(number: stored.end)
+    return StackTrace.End(StoredStackEnd(rawValue: stored.end))
   }
 
   /// The callers of a frame that a tail call took off the stack, innermost first.
@@ -293,28 +294,37 @@ public struct Stackwalker {
   }
 }
 
-// The numbers of stored stacks, whose order must not change.
+// Stored stacks have the words by their codes.
 
 extension FrameTrust {
-  private static let numbered: [FrameTrust] = [
-    .context, .callFrameInformation, .signalFrame, .returnAddress, .framePointer, .scan, .afterGap,
-    .asyncContext, .tailCall,
-  ]
+  /// Every method that a walk has has one.
+  fileprivate var stored: StoredTrust {
+    StoredTrust.allCases.first { $0.word == rawValue } ?? .scan
+  }
 
-  fileprivate var number: UInt8 { UInt8(clamping: Self.numbered.firstIndex(of: self) ?? 255) }
-
-  /// A number that this version does not know counts as the least reliable method.
-  fileprivate init(number: UInt8) {
-    self = Int(number) < Self.numbered.count ? Self.numbered[Int(number)] : .scan
+  /// A method that this version does not know counts as the least reliable one.
+  fileprivate init(_ stored: StoredTrust?) {
+    self.init(rawValue: (stored ?? .scan).word)
   }
 }
 
 extension StackTrace.End {
-  private static let numbered: [StackTrace.End] = [.bottom, .lost, .limit, .noContext]
+  fileprivate var stored: StoredStackEnd {
+    switch self {
+    case .bottom: .bottom
+    case .lost: .lost
+    case .limit: .limit
+    case .noContext: .noContext
+    }
+  }
 
-  fileprivate var number: UInt8 { UInt8(clamping: Self.numbered.firstIndex(of: self) ?? 1) }
-
-  fileprivate init(number: UInt8) {
-    self = Int(number) < Self.numbered.count ? Self.numbered[Int(number)] : .lost
+  fileprivate init(_ stored: StoredStackEnd?) {
+    self =
+      switch stored {
+      case .bottom: .bottom
+      case .lost, nil: .lost
+      case .limit: .limit
+      case .noContext: .noContext
+      }
   }
 }

@@ -1,3 +1,4 @@
+import DumpInspection
 import IntermediateDump
 import Testing
 
@@ -7,8 +8,8 @@ import Testing
 @Suite struct ReportDetailsTests {
   private static var full: ReportDetails {
     var details = ReportDetails()
-    for fact in ReportDetails.Text.allCases { details[fact] = "text \(fact)" }
-    for fact in ReportDetails.Number.allCases { details[fact] = UInt64(fact.rawValue) << 40 | 7 }
+    for fact in ReportDetails.Text.all { details[fact] = "text \(fact.rawValue)" }
+    for fact in ReportDetails.Number.all { details[fact] = UInt64(fact.rawValue) << 40 | 7 }
     details.kind = .hang
     details.isComplete = false
     details.ownFrames = ["Basket.firstItem(of:) at main.swift:28", ""]
@@ -26,11 +27,15 @@ import Testing
 
   /// The keys are for ever: records of all versions lie in one file.
   @Test func keepTheirKeys() {
-    #expect(ReportDetails.Number.allCases.map(\.rawValue) == Array(1...12))
-    #expect(ReportDetails.Text.allCases.map(\.rawValue) == Array(32...43))
-    #expect(ReportDetails.Text.clientID.rawValue == 43 && ReportDetails.Text.host.rawValue == 35)
-    #expect(ReportDetails.Number.openFiles.rawValue == 11)
-    #expect(ReportDetails.Number.age.rawValue == 12)
+    #expect(ReportDetails.Number.all.map(\.rawValue) == Array(1...12))
+    #expect(ReportDetails.Text.all.map(\.rawValue) == Array(32...43))
+    #expect(ReportDetails.Number.age.rawValue == 12 && ReportDetails.Text.buildID.rawValue == 39)
+    #expect(
+      ListedFact.all.map { "\($0.fact.field) \($0.key)" } == [
+        "3 processID", "5 hangTime", "8 memoryUsed", "9 memoryLimit", "10 threadsFound",
+        "11 descriptorCount", "34 requestErrorType", "35 hostName", "37 environment",
+        "38 executablePath", "41 distribution", "42 kernelRelease", "43 clientID",
+      ])
   }
 
   @Test func everyCutIsWholeOrNone() {
@@ -54,14 +59,14 @@ import Testing
 
   @Test func longTextsAndManyTagsAreCutAndSaidToBe() throws {
     var details = Self.full
-    details[.host] = String(repeating: "é", count: 1000)
+    details[text: .hostName] = String(repeating: "é", count: 1000)
     details.tags = (0..<1000).map { .init(name: "name \($0)", value: "value") }
     details.tags.insert(.init(name: "long", value: String(repeating: "x", count: 5000)), at: 0)
     let bytes = details.bytes
     #expect(bytes.count <= 6 << 10)
     let found = try #require(ReportDetails(reading: bytes[...]))
     #expect(found.isCut && !Self.full.isCut)
-    #expect(found[.host] == String(repeating: "é", count: 128))
+    #expect(found[text: .hostName] == String(repeating: "é", count: 128))
     #expect(found.tags.first?.value.utf8.count == 1 << 10)
     #expect(found.tags.count > 100 && found.tags.count < 1000)
     #expect(found.ownFrames == details.ownFrames)

@@ -28,6 +28,24 @@ struct DumpCodeTests {
     }.map(String.init)
   }
 
+  /// The places in a text where what is read under such a key is compared with a number.
+  private static func comparisons(in text: String, _ keys: some Collection<String>) -> [String] {
+    text.split(separator: "\n").filter { line in
+      guard let match = line.firstMatch(of: /signed\(\.(\w+)\)\s*(==|!=|<|>|<=|>=)\s*-?[0-9]/)
+      else {
+        return false
+      }
+      return keys.contains(String(match.1))
+    }.map(String.init)
+  }
+
+  /// The modules that write or read dumps, but for that of the format.
+  private static let others = [
+    "CoreFile", "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
+    "CrashReportUpload", "DumpInspection", "HangDetection", "Minidump", "PendingDumps",
+    "PostmortemTool", "ProcessSnapshot", "Stackwalk",
+  ].map { "Sources/" + $0 }
+
   /// The types in a text that give their values numbers: `case name = 1`.
   private static func numberedTypes(in text: String) -> [String] {
     var (found, type): ([String], String?) = ([], nil)
@@ -52,9 +70,11 @@ struct DumpCodeTests {
     // The kernel's own numbers, which are written as they are.
     let keys = try Self.codeKeys().keys.filter { $0 != "schedulingPolicy" }
     #expect(keys.count >= 12)
-    for directory in ["Sources/CrashHandler", "Sources/HangDetection", "Sources/CrashConverter"] {
+    for directory in Self.others {
       for file in try House.swiftFiles(in: directory) {
         #expect(Self.bareNumbers(in: file.text, keys) == [], "\(file.path)")
+        #expect(Self.comparisons(in: file.text, keys) == [], "\(file.path)")
+        #expect(!file.text.contains("firstIndex(of: self)"), "\(file.path) numbers by an order")
       }
     }
     for file in try House.swiftFiles(in: "Sources/IntermediateDump/Codes") {
@@ -68,11 +88,11 @@ struct DumpCodeTests {
   func types() throws {
     // Their numbers are in memory of the process, and an order.
     let others: Set = ["Status", "Section"]
-    for directory in [
-      "Sources/CrashHandler", "Sources/HangDetection", "Sources/PendingDumps",
-      "Sources/ProcessSnapshot", "Sources/CrashReport", "Sources/CrashConverter",
-    ] {
-      for file in try House.swiftFiles(in: directory) {
+    // Numbers of other formats: of the index's records, of ELF notes.
+    let formats = ["CrashReportDatabase/Index/ReportDetails.swift", "CoreFile/CoreNotes.swift"]
+    for directory in Self.others {
+      for file in try House.swiftFiles(in: directory)
+      where !formats.contains(where: file.path.hasSuffix) {
         #expect(Set(Self.numberedTypes(in: file.text)).subtracting(others) == [], "\(file.path)")
       }
     }
@@ -88,5 +108,7 @@ struct DumpCodeTests {
     #expect(Self.bareNumbers(in: "output.unsigned(.threadID, 3, width: 4)", keys) == [])
     #expect(Self.numberedTypes(in: "enum Way: UInt8 {\n  /// One.\n  case one = 1\n}") == ["Way"])
     #expect(Self.numberedTypes(in: "enum Way { case one }") == [])
+    #expect(Self.comparisons(in: "map.unsigned(.captureMethod) == 3", keys).count == 1)
+    #expect(Self.comparisons(in: "map.unsigned(.isIncomplete) == 1", keys) == [])
   }
 }

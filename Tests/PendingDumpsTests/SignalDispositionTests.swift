@@ -1,3 +1,4 @@
+import Glibc
 import PendingDumps
 import Testing
 
@@ -13,6 +14,22 @@ import Testing
       """
     let found = try #require(SignalDispositions(statusText: Array(text.utf8)))
     #expect(found.ignored == 0x1000 && found.caught == 0x1_8000_0440)
+  }
+
+  @Test(
+    "The last of NStgid is the ID in the process's own namespace",
+    arguments: [
+      ("NStgid:\t14176", 14176), ("NStgid:\t14176\t57\t1", 1), ("NStgid:\t", nil), ("NStgid:", nil),
+      ("NStgid:\t7\tx", nil), ("NSpid:\t5", nil), ("", nil), ("NStgid:\t4294967296", nil),
+    ] as [(String, UInt32?)])
+  func processID(line: String, expected: UInt32?) throws {
+    let text = "Tgid:\t3\n\(line)\nSigIgn:\t0\nSigCgt:\t0\n"
+    #expect(try #require(SignalDispositions(statusText: Array(text.utf8))).processID == expected)
+  }
+
+  @Test("The calling process's ID is that of getpid")
+  func ownProcessID() throws {
+    #expect(try #require(SignalDispositions.current()).processID == UInt32(getpid()))
   }
 
   @Test("A system that leaves a line out, as gVisor does, tells nothing")

@@ -1,4 +1,5 @@
 import CrashTestSupport
+import DumpInspection
 import Foundation
 import Testing
 
@@ -34,6 +35,13 @@ import Testing
     if ProcessInfo.processInfo.environment["UPDATE_DOCUMENTS"] != nil {
       try text.write(toFile: Self.path, atomically: true, encoding: .utf8)
     }
+  }
+
+  /// A fact whose row has a column is exported.
+  @Test func everyRowWithAColumnIsExported() {
+    let columns = ListedFact.all.compactMap { $0.fact.column?.name }
+    #expect(columns.count == 12)
+    #expect(Set(columns).isSubset(of: ExportColumn.all.map(\.name)))
   }
 
   /// Names that databases take: no column twice, and none that is a reserved word or needs quotes.

@@ -19,7 +19,7 @@ import Testing
     facts.time = Timestamp(seconds: day * 86_400 + 5)
     (facts.program, facts.version, facts.signature) = (program, version, signature)
     var details = ReportDetails()
-    details[.host] = host
+    details[text: .hostName] = host
     details.kind = kind
     facts.details = details
     return ExportedReport(

@@ -11,22 +11,31 @@ struct Cgroup {
   let memory: MemoryCgroupFiles
 
   /// The calling process's.
-  static func current() -> Cgroup {
-    let text = SystemFile.text("/proc/self/cgroup", isOneRecord: true) ?? ""
+  ///
+  /// `memory.stat` tells what of the used is a cache, which nobody asks for where there is no limit.
+  ///
+  /// - Parameters:
+  ///   - text: of its `/proc/self/cgroup`; nil to read that.
+  ///   - root: the directory that cgroups are mounted at.
+  static func current(text: String? = nil, root: String = CgroupText.root) -> Cgroup {
+    let text = text ?? SystemFile.text("/proc/self/cgroup", isOneRecord: true) ?? ""
     let paths = CgroupText.paths(in: text)
-    let memory = open(paths, paths.memory, "memory", "memory.current", "memory.usage_in_bytes")
-    let tasks = open(paths, paths.tasks, "pids", "pids.current", "pids.current")
-    let files = CgroupFiles(
-      memoryUsed: HeldFile(memory.descriptor),
-      memoryLimit: file(besides: memory, "memory.max", "memory.limit_in_bytes"),
-      memoryKinds: file(besides: memory, "memory.stat", "memory.stat"),
-      tasksUsed: HeldFile(tasks.descriptor),
-      tasksLimit: file(besides: tasks, "pids.max", "pids.max"))
+    let used = open(
+      paths, paths.memory, root, "memory", "memory.current", "memory.usage_in_bytes")
+    let tasks = open(paths, paths.tasks, root, "pids", "pids.current", "pids.current")
+    let memoryUsed = HeldFile(used.descriptor)
+    let memoryLimit = file(besides: used, "memory.max", "memory.limit_in_bytes")
+    let memory = MemoryCgroupFiles(
+      path: paths.ofMemory, directory: used.directory, isUnified: used.isUnified,
+      used: memoryUsed.descriptor, limit: memoryLimit.descriptor)
     return Cgroup(
-      files: files,
-      memory: MemoryCgroupFiles(
-        path: paths.ofMemory, directory: memory.directory, isUnified: memory.isUnified,
-        used: files.memoryUsed.descriptor, limit: files.memoryLimit.descriptor))
+      files: CgroupFiles(
+        memoryUsed: memoryUsed, memoryLimit: memoryLimit,
+        memoryKinds: memory.limitAtOpening == nil
+          ? HeldFile() : file(besides: used, "memory.stat", "memory.stat"),
+        tasksUsed: HeldFile(tasks.descriptor),
+        tasksLimit: file(besides: tasks, "pids.max", "pids.max")),
+      memory: memory)
   }
 
   /// True if the memory cgroup has a limit.
@@ -62,10 +71,9 @@ struct Cgroup {
   /// In a container the path may be the host's while the mount shows only the container's own cgroup
   /// at its root, so the root is tried last. The root of the host has no such file.
   private static func open(
-    _ paths: CgroupText.Paths, _ path: String?, _ controller: String, _ name: String,
-    _ oldName: String
+    _ paths: CgroupText.Paths, _ path: String?, _ root: String, _ controller: String,
+    _ name: String, _ oldName: String
   ) -> Usage {
-    let root = CgroupText.root
     var usage = Usage()
     if path == nil {
       if let path = paths.unified, path != "/" { usage = Usage(root + path, name, isUnified: true) }

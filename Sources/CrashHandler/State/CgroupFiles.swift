@@ -5,7 +5,7 @@
 struct CgroupFiles {
   let memoryUsed: HeldFile
   let memoryLimit: HeldFile
-  /// `memory.stat`.
+  /// `memory.stat`; none where there was no limit at launch.
   let memoryKinds: HeldFile
   let tasksUsed: HeldFile
   let tasksLimit: HeldFile

@@ -5,7 +5,8 @@ internal import Stackwalk
 
 // The JSON of `postmortem show --json`: `Docs/Reference/ReportSchema.json` is its schema,
 // `Docs/Reference/ReportFields.md` says what each key means. No key is ever left out. Addresses, offsets and registers are strings,
-// because JSON readers lose bits of numbers above 2^53.
+// because JSON readers lose bits of numbers above 2^53. The names of facts that stand in a dump as they are come from their
+// rows in `IntermediateDumpKey+Definitions.swift`.
 
 extension CrashReport {
   /// The version of the schema; it grows when a field changes its meaning or goes.
@@ -15,9 +16,8 @@ extension CrashReport {
   package func json(isIndented: Bool = false) -> String {
     let mappings = snapshot.listedMappings
     let ownCode = ownCode
-    let json: JSONObject = [
+    let derived: JSONObject = [
       "schemaVersion": Self.schemaVersion,
-      "reportID": snapshot.reportID?.description,
       "message": message,
       "otherMessages": otherMessages,
       "explanation": explanation,
@@ -26,7 +26,6 @@ extension CrashReport {
       "place": place,
       "symbolHint": threads.first { $0.crashed }.flatMap(symbolHint),
       "complete": snapshot.capture.isComplete,
-      "privacy": snapshot.process.privacy?.name,
       "exception": snapshot.exception?.json,
       "process": snapshot.process.json,
       "system": systemJSON,
@@ -51,6 +50,7 @@ extension CrashReport {
       "end": snapshot.end?.json,
       "log": log?.json,
     ]
+    let json = JSONObject(.report, ProcessSnapshot.mapFields, of: snapshot, derived)
     var writer = JSONWriter(isIndented: isIndented)
     json.write(to: &writer)
     writer.add(verbatim: "\n")
@@ -86,24 +86,24 @@ extension CrashReport {
   }
 
   private var systemJSON: JSONObject {
-    let object: JSONObject = [
-      "architecture": snapshot.architecture.rawValue,
-      "containerID": snapshot.containerID,
-      "timeZone": snapshot.system.timeZoneName,
-    ]
-    return object.adding(SystemDescription.mapFields.facts(of: snapshot.system, in: .system))
+    JSONObject(
+      .system, SystemDescription.mapFields, of: snapshot.system,
+      [
+        "architecture": snapshot.architecture.rawValue,
+        "containerID": snapshot.containerID,
+        "timeZone": snapshot.system.timeZoneName,
+      ])
   }
 
   private var resourcesJSON: JSONObject {
     let resources = Resources(snapshot)
-    let object: JSONObject = [
+    let derived: JSONObject = [
       "openFiles": resources.openFiles.json,
       "descriptors": snapshot.process.descriptors.map(\.json),
       "mappings": resources.mappings.json,
       "memory": snapshot.process.residentMemory,
       "memoryPeak": snapshot.process.peakResidentMemory,
       "threads": resources.threads.used,
-      "controlGroup": snapshot.process.cgroup.path,
       "controlGroupMemory": resources.cgroupMemory.json,
       "controlGroupTasks": resources.cgroupTasks.json,
       "stackLimit": resources.stackLimit,
@@ -112,20 +112,14 @@ extension CrashReport {
       "taskLimit": resources.threads.limit,
       "loadAverage": resources.loadAverage,
     ]
-    return object.adding(
-      ProcessDescription.mapFields.facts(of: snapshot.process, in: .resources))
+    return JSONObject(.resources, ProcessDescription.mapFields, of: snapshot.process, derived)
   }
 
   private var survivalJSON: JSONObject? {
     snapshot.survival.map { survival in
-      [
-        "outcome": survival.outcome?.word,
-        "previousHandler": survival.previousHandler?.description,
-        "previousHandlerModule": previousHandlerModule,
-        "previousHandlerIsBacktracer": survival.previousHandlerIsBacktracer,
-        "survivedCrashes": survival.survivedCrashes,
-        "precedingReport": survival.precedingReport?.description,
-      ]
+      JSONObject(
+        .survival, Survival.mapFields, of: survival,
+        ["previousHandlerModule": previousHandlerModule])
     }
   }
 
@@ -133,7 +127,7 @@ extension CrashReport {
   private var clientJSON: JSONObject? {
     let client = snapshot.client
     guard !client.isEmpty else { return nil }
-    return [
+    let derived: JSONObject = [
       "annotations": (client.annotations + client.simpleAnnotations).map(\.json),
       "breadcrumbs": client.breadcrumbs.map(breadcrumb),
       "workBreadcrumbs": client.workBreadcrumbs.map(breadcrumb),
@@ -146,27 +140,14 @@ extension CrashReport {
         ]
       },
       "userStreamFailures": client.userStreamFailures,
-      "breadcrumbsLeft": client.breadcrumbsLeft,
-      "breadcrumbsOmitted": client.breadcrumbsOmitted,
-      "annotationsOmitted": client.annotationsOmitted,
-      "simpleAnnotationsOmitted": client.simpleAnnotationsOmitted,
-      "memoryRangesOmitted": client.memoryRangesOmitted,
-      "memoryBytesOmitted": client.memoryBytesOmitted,
-      "attachmentsOmitted": client.attachmentsOmitted,
-      "contextsOmitted": client.contextsOmitted,
     ]
+    return JSONObject(.client, ClientInformation.mapFields, of: client, derived)
   }
 
   private func breadcrumb(_ breadcrumb: ClientInformation.Breadcrumb) -> JSONObject {
-    [
-      "time": breadcrumb.time.map { Timestamp(nanoseconds: $0).description },
-      "age": age(of: breadcrumb),
-      "threadID": breadcrumb.threadID,
-      "text": breadcrumb.text,
-      "level": breadcrumb.level?.word,
-      "metadata": Dictionary(
-        breadcrumb.metadata.pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
-    ]
+    JSONObject(
+      .breadcrumb, ClientInformation.Breadcrumb.mapFields, of: breadcrumb,
+      ["age": age(of: breadcrumb)])
   }
 }
 
@@ -181,13 +162,9 @@ extension ExceptionSnapshot {
     let codeName = signal.flatMap { signal in
       code.flatMap { SignalNames.codeName(signal: signal, code: $0) }
     }
-    return [
-      "threadID": threadID,
-      "signal": signal,
+    let derived: JSONObject = [
       "signalName": signal.flatMap(SignalNames.name),
-      "code": code,
       "codeName": codeName,
-      "address": address?.description,
       "access": MemoryAccess(self)?.rawValue,
       "sender": sender.map { sender -> JSONObject in
         ["pid": sender.processID, "uid": sender.userID, "name": senderName]
@@ -202,23 +179,23 @@ extension ExceptionSnapshot {
         ]
       },
     ]
+    return JSONObject(.exception, Self.mapFields, of: self, derived)
   }
 }
 
 extension ProcessDescription {
   fileprivate var json: JSONObject {
-    let object: JSONObject = [
-      "launchTime": launchTime.map { Timestamp(nanoseconds: $0).description },
-      "crashTime": crashTime.map { Timestamp(nanoseconds: $0).description },
-      "arguments": arguments,
-      "uptime": uptime,
-      "age": age,
-      "userID": userIDs?.real,
-      "effectiveUserID": userIDs?.effective,
-      "groupID": groupIDs?.real,
-      "effectiveGroupID": groupIDs?.effective,
-    ]
-    return object.adding(Self.mapFields.facts(of: self, in: .process))
+    JSONObject(
+      .process, Self.mapFields, of: self,
+      [
+        "arguments": arguments,
+        "uptime": uptime,
+        "age": age,
+        "userID": userIDs?.real,
+        "effectiveUserID": userIDs?.effective,
+        "groupID": groupIDs?.real,
+        "effectiveGroupID": groupIDs?.effective,
+      ])
   }
 }
 
@@ -234,19 +211,14 @@ private struct ThreadJSON: JSONConvertible {
     let trace = thread.trace
     let registers =
       (known.context?.generalRegisters ?? []) + (known.context?.segmentRegisters ?? [])
-    let object: JSONObject = [
-      "id": known.id,
-      "name": known.name,
+    let derived: JSONObject = [
       "crashed": thread.crashed,
-      "capturedBy": known.captureMethod?.word,
-      "state": known.state.map { String($0) },
       "systemCall": known.systemCallNumber.map { number -> JSONObject in
         [
           "number": number, "name": snapshot.architecture.systemCallName(number),
           "inferred": known.systemCallSource == .code,
         ]
       },
-      "schedulingPolicy": known.policyWord,
       "registers": Dictionary(
         registers.map { ($0.name, Address($0.value).description) },
         uniquingKeysWith: { first, _ in first }),
@@ -257,11 +229,11 @@ private struct ThreadJSON: JSONConvertible {
       "stackEnd": trace.end.rawValue,
       "recursion": trace.recursion?.json,
       "task": thread.task.map(task),
-      "context": thread.contexts.map { context -> JSONObject in
-        ["name": context.name, "value": context.value, "cut": context.isCut]
+      "context": thread.contexts.map { context in
+        JSONObject(.context, ClientInformation.Context.mapFields, of: context)
       },
     ]
-    return object.adding(ThreadSnapshot.mapFields.facts(of: known, in: .thread))
+    return JSONObject(.thread, ThreadSnapshot.mapFields, of: known, derived)
   }
 
   private func frames(_ frames: [StackFrame]) -> [FrameJSON] {
@@ -355,22 +327,7 @@ extension CrashReport.LoggedDump {
 }
 
 extension CaptureQuality {
-  fileprivate var json: JSONObject {
-    [
-      "damage": damage,
-      "threadsFound": threadsFound,
-      "threadsStopped": threadsStopped,
-      "threadsReadFromKernel": threadsReadFromKernel,
-      "threadsOmitted": threadsOmitted,
-      "sectionsAbandoned": sectionsAbandoned.map { Address($0).description },
-      "captureTime": captureTime,
-      "bytesOmitted": bytesOmitted,
-      "notShown": partsNotShown.map(\.name),
-      "threadsUnlisted": threadsUnlisted,
-      "modulesUnlisted": modulesUnlisted,
-      "regionsUnlisted": regionsUnlisted,
-    ]
-  }
+  fileprivate var json: JSONObject { JSONObject(.capture, Self.mapFields, of: self) }
 }
 
 extension Resources.Usage {
@@ -379,51 +336,25 @@ extension Resources.Usage {
 
 extension OpenDescriptor {
   fileprivate var json: JSONObject {
-    [
-      "number": number,
-      "kind": kind?.word,
-      "path": path,
-      "cut": isCut,
-      "deleted": isDeleted,
-      "ofHandler": isHandlers,
-    ]
+    JSONObject(.descriptor, Self.mapFields, of: self, ["ofHandler": isHandlers])
   }
 }
 
 extension DumpRequest {
   fileprivate var json: JSONObject {
-    [
-      "kind": kind?.word,
-      "reason": reason,
-      "errorType": errorType,
-      "errorText": errorText,
-      "target": target?.word,
-      "name": name,
-      "threshold": threshold,
-      "hangTime": hangTime,
-      "processorTime": processorTime,
-      "activity": isBusy.map { $0 ? "busy" : "idle" },
-      "threadEvidence": threadEvidence?.word,
-    ]
+    JSONObject(
+      .request, Self.mapFields, of: self, ["activity": isBusy.map { $0 ? "busy" : "idle" }])
   }
 }
 
 extension ClientAnnotation {
   fileprivate var json: JSONObject {
-    ["name": name, "type": value?.type.word, "value": text, "state": state?.word]
+    JSONObject(.annotation, Self.mapFields, of: self, ["value": text])
   }
 }
 
 extension ClientInformation.Attachment {
-  fileprivate var json: JSONObject {
-    [
-      "path": path,
-      "name": name,
-      "size": size,
-      "bytesOmitted": bytesOmitted,
-      "failure": failure,
-    ]
-  }
+  fileprivate var json: JSONObject { JSONObject(.attachment, Self.mapFields, of: self) }
 }
 
 extension MemoryExcerpt {
@@ -451,13 +382,5 @@ private struct MappingJSON: JSONConvertible {
 }
 
 extension RunEnd {
-  fileprivate var json: JSONObject {
-    [
-      "kind": kind?.word,
-      "certainty": certainty?.word,
-      "signal": signal,
-      "evidence": evidence,
-      "hangReport": hangReport?.description,
-    ]
-  }
+  fileprivate var json: JSONObject { JSONObject(.end, Self.mapFields, of: self) }
 }

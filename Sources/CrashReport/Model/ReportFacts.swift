@@ -10,7 +10,12 @@ extension MapFields {
     of value: Value, in place: ReportFact.Place
   ) -> [(fact: ReportFact, value: ShownValue?)] {
     ReportFact.all(in: place).compactMap { key, fact in
-      keysShown.contains(key) ? (fact, shown(key, of: value)) : nil
+      guard let shown = shown[key] else { return nil }
+      let value = shown(value)
+      if case .signed(let nanoseconds)? = value, key.kind == .time {
+        return (fact, .text(Timestamp(nanoseconds: nanoseconds).description))
+      }
+      return (fact, value)
     }
   }
 
@@ -28,7 +33,11 @@ extension ShownValue: JSONValue {
     switch self {
     case .unsigned(let number): number.write(to: &json)
     case .signed(let number): number.write(to: &json)
+    case .address(let address): address.description.write(to: &json)
+    case .flag(let flag): flag.write(to: &json)
     case .text(let text): text.write(to: &json)
+    case .lines(let lines): lines.write(to: &json)
+    case .members(let members): members.write(to: &json)
     }
   }
 
@@ -38,14 +47,23 @@ extension ShownValue: JSONValue {
     case (.unsigned(let number), .plain): "\(number)"
     case (.signed(let number), .nanoseconds): Quantity.duration(number)
     case (.signed(let number), .plain): "\(number)"
+    case (.address(let address), _): address.description
+    case (.flag(let flag), _): "\(flag)"
     case (.text(let text), _): text
+    case (.lines(let lines), _): lines.joined(separator: ", ")
+    case (.members(let members), _):
+      members.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: ", ")
     }
   }
 }
 
 extension JSONObject {
-  /// Adds the facts of a place.
-  func adding(_ facts: [(fact: ReportFact, value: ShownValue?)]) -> JSONObject {
-    adding(members: facts.map { (name: $0.fact.name, value: $0.value) })
+  /// The facts of a value, and other members.
+  init<Value>(
+    _ place: ReportFact.Place, _ fields: MapFields<Value>, of value: Value,
+    _ others: JSONObject = [:]
+  ) {
+    let facts = fields.facts(of: value, in: place)
+    self = others.adding(members: facts.map { (name: $0.fact.name, value: $0.value) })
   }
 }

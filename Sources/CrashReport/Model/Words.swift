@@ -1,11 +1,6 @@
-internal import IntermediateDump
 package import ProcessSnapshot
 
 // The words of the JSON schema for the states that a snapshot knows.
-
-extension ThreadSnapshot {
-  var policyWord: String? { schedulingPolicy.flatMap(SchedulingPolicy.init(rawValue:))?.word }
-}
 
 extension TaskSnapshot.Fields {
   /// Source: swift stdlib/public/Concurrency/Task.swift, `TaskPriority`.

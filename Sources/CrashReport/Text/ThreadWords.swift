@@ -192,11 +192,6 @@ extension CaptureQuality {
     return sentences.joined(separator: " ")
   }
 
-  /// The parts that `/proc` did not show.
-  var partsNotShown: [NotShown] {
-    NotShown.allCases.filter { (notShown ?? 0) & $0.bit != 0 }
-  }
-
   /// For example "mappings, threads".
   var unknownText: String { partsNotShown.map(\.name).joined(separator: ", ") }
 }

@@ -1,4 +1,5 @@
-internal import IntermediateDump
+internal import DumpInspection
+package import IntermediateDump
 
 /// The facts of a report that an export has and a list has not.
 ///
@@ -28,45 +29,68 @@ package struct ReportDetails: Sendable, Equatable {
   }
 
   /// Facts that are texts; the raw value is the field's key.
-  package enum Text: UInt8, Sendable, CaseIterable {
-    case codeName = 32
+  ///
+  /// Those that stand in a dump as they are have their keys from the rows of the schema.
+  package struct Text: RawRepresentable, Sendable, Hashable {
+    package let rawValue: UInt8
+
+    /// Nil for one that this version does not know.
+    package init?(rawValue: UInt8) {
+      guard Self.known.contains(rawValue) else { return nil }
+      self.rawValue = rawValue
+    }
+
+    private init(_ rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let codeName = Text(32)
     /// The signal that ended a run without a dump.
-    case endSignal
-    /// The type of the error that a dump without a crash was given.
-    case errorType
-    case host
-    case containerID
-    /// For example "production".
-    case environment
-    case executable
+    package static let endSignal = Text(33)
+    package static let containerID = Text(36)
     /// The executable's build ID, in hexadecimal.
-    case buildID
-    case architecture
-    case distribution
-    case kernel
-    case clientID
+    package static let buildID = Text(39)
+    package static let architecture = Text(40)
+
+    private static let derived = [codeName, endSignal, containerID, buildID, architecture]
+    /// In the order of their keys.
+    package static let all = (derived + ListedFact.all.map { Text($0.fact.field) })
+      .filter { keys.contains($0.rawValue) }.sorted { $0.rawValue < $1.rawValue }
+    private static let known = Set(all.map(\.rawValue))
+    fileprivate static let keys: Range<UInt8> = 32..<64
+
+    fileprivate var place: Int { Int(rawValue &- Self.keys.lowerBound) }
   }
 
   /// Facts that are numbers; the raw value is the field's key.
-  package enum Number: UInt8, Sendable, CaseIterable {
-    case kind = 1
+  package struct Number: RawRepresentable, Sendable, Hashable {
+    package let rawValue: UInt8
+
+    /// Nil for one that this version does not know.
+    package init?(rawValue: UInt8) {
+      guard Self.known.contains(rawValue) else { return nil }
+      self.rawValue = rawValue
+    }
+
+    private init(_ rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let kind = Number(1)
     /// The signal's code as siginfo_t has it, its bits.
-    case code
-    case processID
+    package static let code = Number(2)
     /// Nanoseconds from the handler's start to the crash.
-    case uptime
-    /// Nanoseconds.
-    case hangTime
+    package static let uptime = Number(4)
     /// In bytes.
-    case residentMemory
-    case peakMemory
-    /// The number of bytes of all processes of the control group.
-    case groupMemory
-    case groupMemoryLimit
-    case threads
-    case openFiles
+    package static let residentMemory = Number(6)
+    package static let peakMemory = Number(7)
     /// Nanoseconds from the process's start to the crash.
-    case age
+    package static let age = Number(12)
+
+    private static let derived = [kind, code, uptime, residentMemory, peakMemory, age]
+    /// In the order of their keys.
+    package static let all = (derived + ListedFact.all.map { Number($0.fact.field) })
+      .filter { keys.contains($0.rawValue) }.sorted { $0.rawValue < $1.rawValue }
+    private static let known = Set(all.map(\.rawValue))
+    fileprivate static let keys: Range<UInt8> = 0..<31
+
+    fileprivate var place: Int { Int(rawValue) }
   }
 
   /// An annotation.
@@ -80,8 +104,8 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  private var texts = [String?](repeating: nil, count: Text.allCases.count)
-  private var numbers = [UInt64?](repeating: nil, count: Number.allCases.count)
+  private var texts = [String?](repeating: nil, count: Text.keys.count)
+  private var numbers = [UInt64?](repeating: nil, count: Number.keys.count)
   /// False for a dump that was cut off.
   package var isComplete = true
   /// True if a text was cut, or fields left out, for lack of room.
@@ -96,13 +120,33 @@ package struct ReportDetails: Sendable, Equatable {
   package init() {}
 
   package subscript(fact: Text) -> String? {
-    get { texts[Int(fact.rawValue &- Text.codeName.rawValue)] }
-    set { texts[Int(fact.rawValue &- Text.codeName.rawValue)] = newValue }
+    get { texts[fact.place] }
+    set { texts[fact.place] = newValue }
   }
 
   package subscript(fact: Number) -> UInt64? {
-    get { numbers[Int(fact.rawValue &- Number.kind.rawValue)] }
-    set { numbers[Int(fact.rawValue &- Number.kind.rawValue)] = newValue }
+    get { numbers[fact.place] }
+    set { numbers[fact.place] = newValue }
+  }
+
+  /// The text under a key of a dump; nil for a key that an index does not keep, or not as a text.
+  package subscript(text key: IntermediateDumpKey) -> String? {
+    get { ListedFact.of(key).flatMap { Text(rawValue: $0.field) }.flatMap { self[$0] } }
+    set {
+      if let fact = ListedFact.of(key).flatMap({ Text(rawValue: $0.field) }) {
+        self[fact] = newValue
+      }
+    }
+  }
+
+  /// The same of a number.
+  package subscript(number key: IntermediateDumpKey) -> UInt64? {
+    get { ListedFact.of(key).flatMap { Number(rawValue: $0.field) }.flatMap { self[$0] } }
+    set {
+      if let fact = ListedFact.of(key).flatMap({ Number(rawValue: $0.field) }) {
+        self[fact] = newValue
+      }
+    }
   }
 
   /// Nil for one that this version does not know.
@@ -157,10 +201,10 @@ extension ReportDetails {
       while end > 0, utf8[end] & 0xC0 == 0x80 { end -= 1 }
       return Array(utf8[..<end])
     }
-    for fact in Number.allCases {
+    for fact in Number.all {
       if let number = self[fact] { add(fact.rawValue, Self.bytes(of: number)) }
     }
-    for fact in Text.allCases {
+    for fact in Text.all {
       if let text = self[fact] { add(fact.rawValue, cut(text)) }
     }
     for frame in ownFrames { add(Key.ownFrame, cut(frame)) }
@@ -207,7 +251,7 @@ extension ReportDetails {
       let both = contents.dropFirst(2)
       tags.append(
         Tag(name: text(both.prefix(Int(size))), value: text(both.dropFirst(Int(size)))))
-    case 0..<Text.codeName.rawValue:
+    case 0..<Text.keys.lowerBound:
       guard let number = contents.littleEndian(at: 0, as: UInt64.self) else { return false }
       if key == Key.flags { (isComplete, isCut) = (number & 1 != 0, number & 2 != 0) }
       if let fact = Number(rawValue: key) { self[fact] = number }

@@ -31,15 +31,17 @@ package struct HostIdentity: Sendable, Equatable {
 
   /// Reads them from the system; they are not cached, because a fork changes them.
   ///
-  /// - Parameter statistics: the statistics of the calling process.
+  /// - Parameters:
+  ///   - statistics: the statistics of the calling process.
+  ///   - processID: its ID in its own PID namespace; nil to ask the kernel.
   package static func current(
-    _ statistics: ProcessStatistics? = ProcessStatistics.current()
+    _ statistics: ProcessStatistics? = ProcessStatistics.current(), processID: UInt32? = nil
   ) -> HostIdentity {
-    let processID = getpid()
-    let isProcOurs = statistics?.own.processID == UInt32(bitPattern: processID)
+    let processID = processID ?? UInt32(bitPattern: getpid())
+    let isProcOurs = statistics?.own.processID == processID
     return HostIdentity(
       bootID: currentBootID(), processNamespace: SystemFile.namespace("pid"),
-      isProcOurs: isProcOurs, processID: UInt32(bitPattern: processID),
+      isProcOurs: isProcOurs, processID: processID,
       startTime: isProcOurs ? statistics?.startTime : nil,
       timeNamespace: SystemFile.namespace("time"))
   }

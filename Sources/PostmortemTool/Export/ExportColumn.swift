@@ -1,5 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
+internal import DumpInspection
 internal import IntermediateDump
 
 /// A column of `postmortem export`; a test writes `Docs/Reference/Export.md` from it.
@@ -39,6 +40,24 @@ struct ExportColumn {
     self.value = value
   }
 
+  /// The column of a fact of a dump, by its row.
+  private static func of(_ key: IntermediateDumpKey) -> ExportColumn {
+    guard let fact = ListedFact.of(key), let column = fact.column else {
+      preconditionFailure("\(key) has no column")
+    }
+    let (kind, unit): (Kind, String) =
+      switch column.kind {
+      case .text: (.text, "")
+      case .word: (.word, "")
+      case .integer: (.integer, "")
+      case .bytes: (.integer, "bytes")
+      case .seconds: (.number, "seconds")
+      }
+    return ExportColumn(column.name, kind, unit: unit, column.meaning) {
+      $0.details.value(of: fact)
+    }
+  }
+
   /// Grows when a column changes its meaning or goes; not when one is added at the end.
   static let schemaVersion: Int64 = 1
 
@@ -56,9 +75,7 @@ struct ExportColumn {
     ExportColumn("time_known", .boolean, isOptional: false, "whether the dump tells the time") {
       .boolean($0.isTimeKnown)
     },
-    ExportColumn("host", .word, "the machine's name, as `uname -n` has it") {
-      ExportValue($0.details[.host])
-    },
+    of(.hostName),
     ExportColumn("container_id", .text, "64 hexadecimal digits") {
       ExportValue($0.details[.containerID])
     },
@@ -66,12 +83,8 @@ struct ExportColumn {
       ExportValue($0.facts.program)
     },
     ExportColumn("version", .word, "the product's version") { ExportValue($0.facts.version) },
-    ExportColumn("environment", .word, "such as `production`") {
-      ExportValue($0.details[.environment])
-    },
-    ExportColumn("executable", .text, "the executable's path") {
-      ExportValue($0.details[.executable])
-    },
+    of(.environment),
+    of(.executablePath),
     ExportColumn("build_id", .text, "of the executable, in hexadecimal") {
       ExportValue($0.details[.buildID])
     },
@@ -109,37 +122,21 @@ struct ExportColumn {
     ExportColumn("peak_resident_bytes", .integer, unit: "bytes", "the most there was, VmHWM") {
       ExportValue($0.details[.peakMemory])
     },
-    ExportColumn("group_bytes", .integer, unit: "bytes", "memory of the control group") {
-      ExportValue($0.details[.groupMemory])
-    },
-    ExportColumn("group_limit_bytes", .integer, unit: "bytes", "its limit; null for none") {
-      ExportValue($0.details[.groupMemoryLimit])
-    },
-    ExportColumn("threads", .integer, "threads of the process") {
-      ExportValue($0.details[.threads])
-    },
-    ExportColumn("open_files", .integer, "open descriptors") {
-      ExportValue($0.details[.openFiles])
-    },
+    of(.memoryUsed),
+    of(.memoryLimit),
+    of(.threadsFound),
+    of(.descriptorCount),
     ExportColumn(
       "uptime_seconds", .number, unit: "seconds", "from the handler's start to the crash"
     ) { $0.details[.uptime].map { .seconds($0) } ?? .none },
-    ExportColumn("hang_seconds", .number, unit: "seconds", "the time that a hang had lasted") {
-      $0.details[.hangTime].map { .seconds($0) } ?? .none
-    },
-    ExportColumn("pid", .integer, "the process ID, in the process's own namespace") {
-      ExportValue($0.details[.processID])
-    },
+    of(.hangTime),
+    of(.processID),
     ExportColumn("architecture", .word, "`x86_64` or `arm64`") {
       ExportValue($0.details[.architecture])
     },
-    ExportColumn("os", .word, "the distribution's name and version") {
-      ExportValue($0.details[.distribution])
-    },
-    ExportColumn("kernel", .word, "as `uname -r` has it") { ExportValue($0.details[.kernel]) },
-    ExportColumn("client_id", .text, "the database's client ID, one for each installation") {
-      ExportValue($0.details[.clientID])
-    },
+    of(.distribution),
+    of(.kernelRelease),
+    of(.clientID),
     ExportColumn("state", .word, isOptional: false, "`pending` or `completed`") {
       .text($0.state.rawValue)
     },

@@ -1,5 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
+internal import DumpInspection
 internal import IntermediateDump
 
 /// The value of a column.
@@ -19,6 +20,17 @@ enum ExportValue: Equatable {
 
   /// Numbers that databases with signed integers do not have are their largest one.
   init(_ number: UInt64?) { self = number.map { .integer(Int64(clamping: $0)) } ?? .none }
+}
+
+extension ReportDetails {
+  /// The value of a fact of a dump as an export has it.
+  func value(of fact: ListedFact) -> ExportValue {
+    guard let field = Number(rawValue: fact.field) else {
+      return ExportValue(Text(rawValue: fact.field).flatMap { self[$0] })
+    }
+    guard fact.column?.kind == .seconds else { return ExportValue(self[field]) }
+    return self[field].map { .seconds($0) } ?? .none
+  }
 }
 
 extension String {

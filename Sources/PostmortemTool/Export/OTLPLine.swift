@@ -1,5 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
+internal import DumpInspection
 internal import IntermediateDump
 
 /// A line of `postmortem export --format otlp`: one ExportLogsServiceRequest as JSON, with one record.
@@ -34,24 +35,34 @@ enum OTLPLine {
 
   private typealias Attribute = (key: String, value: ExportValue)
 
+  /// A fact of a dump, by its row.
+  private static func attribute(
+    _ key: IntermediateDumpKey, of details: ReportDetails
+  ) -> Attribute {
+    guard let fact = ListedFact.of(key), let name = fact.attribute else {
+      preconditionFailure("\(key) has no attribute")
+    }
+    return (name, details.value(of: fact))
+  }
+
   /// The process, and the machine that it ran on.
   private static func resource(of report: ExportedReport) -> [Attribute] {
     let details = report.details
-    let name = details[.executable]?.split(separator: "/").last.map { String($0) }
+    let name = details[text: .executablePath]?.split(separator: "/").last.map { String($0) }
     return [
       ("service.name", .text(report.facts.program ?? "unknown_service")),
       ("service.version", ExportValue(report.facts.version)),
-      ("service.instance.id", ExportValue(details[.clientID])),
-      ("deployment.environment.name", ExportValue(details[.environment])),
-      ("host.name", ExportValue(details[.host])),
+      attribute(.clientID, of: details),
+      attribute(.environment, of: details),
+      attribute(.hostName, of: details),
       ("host.arch", ExportValue(details[.architecture].map { $0 == "x86_64" ? "amd64" : $0 })),
       ("os.type", .text("linux")),
-      ("os.description", ExportValue(details[.distribution])),
-      ("os.version", ExportValue(details[.kernel])),
+      attribute(.distribution, of: details),
+      attribute(.kernelRelease, of: details),
       ("container.id", ExportValue(details[.containerID])),
-      ("process.pid", ExportValue(details[.processID])),
+      attribute(.processID, of: details),
       ("process.executable.name", ExportValue(name)),
-      ("process.executable.path", ExportValue(details[.executable])),
+      attribute(.executablePath, of: details),
       ("process.executable.build_id.gnu", ExportValue(details[.buildID])),
     ]
   }
@@ -74,10 +85,10 @@ enum OTLPLine {
       ("postmortem.place", ExportValue(facts.place)),
       ("postmortem.age", details[.age].map { .seconds($0) } ?? .none),
       ("postmortem.uptime", details[.uptime].map { .seconds($0) } ?? .none),
-      ("postmortem.hang.duration", details[.hangTime].map { .seconds($0) } ?? .none),
+      attribute(.hangTime, of: details),
       ("postmortem.memory.resident", ExportValue(details[.residentMemory])),
-      ("postmortem.memory.group", ExportValue(details[.groupMemory])),
-      ("postmortem.memory.group.limit", ExportValue(details[.groupMemoryLimit])),
+      attribute(.memoryUsed, of: details),
+      attribute(.memoryLimit, of: details),
     ]
     for tag in report.tags { attributes.append(("postmortem.tag.\(tag.name)", .text(tag.value))) }
     return attributes
@@ -85,7 +96,7 @@ enum OTLPLine {
 
   /// The type of the error if the program gave one, otherwise the signal, otherwise the cause.
   private static func type(of report: ExportedReport) -> String {
-    report.details[.errorType] ?? report.signal ?? report.facts.cause ?? report.kind
+    report.details[text: .requestErrorType] ?? report.signal ?? report.facts.cause ?? report.kind
   }
 
   private static func body(of report: ExportedReport) -> String {

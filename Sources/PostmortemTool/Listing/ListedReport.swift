@@ -15,7 +15,7 @@ struct ListedReport {
   init(stored: StoredReport, facts: ReportFacts?, keepsDetails: Bool = true) {
     self.stored = stored
     self.facts = facts
-    processID = facts?.details?[.processID]
+    processID = facts?.details?[number: .processID]
     if !keepsDetails { self.facts?.details = nil }
   }
 

@@ -164,7 +164,7 @@ extension ReportSelection.Candidate {
     self.kind = kind
     program = report.facts?.program
     let details = report.facts?.details
-    executable = details?[.executable]?.lastComponent
+    executable = details?[text: .executablePath]?.lastComponent
     processID = report.processID
   }
 
@@ -176,8 +176,8 @@ extension ReportSelection.Candidate {
     let word = facts.details?.kind ?? .crash
     kind = { word }
     program = facts.program
-    executable = facts.details?[.executable]?.lastComponent ?? dump.name.identifier
-    processID = facts.details?[.processID]
+    executable = facts.details?[text: .executablePath]?.lastComponent ?? dump.name.identifier
+    processID = facts.details?[number: .processID]
     waiting = dump
   }
 }

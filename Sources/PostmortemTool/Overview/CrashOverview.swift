@@ -48,7 +48,7 @@ struct CrashOverview {
     let day = Int32(clamping: report.time.seconds / 86_400)
     let program = number(of: report.facts.program ?? Self.noName)
     let version = number(of: report.facts.version ?? Self.noName)
-    let host = number(of: report.details[.host] ?? Self.noName)
+    let host = number(of: report.details[text: .hostName] ?? Self.noName)
     func add(to group: inout Group) {
       group.count += 1
       group.first = min(group.first, report.time)

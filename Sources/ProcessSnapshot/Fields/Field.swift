@@ -19,8 +19,8 @@ package struct Field<Root>: Sendable {
   /// Reads the value if the map has it; otherwise keeps the old value and returns false.
   package let read: @Sendable (IntermediateDumpMap, inout Root) -> Bool
   package let write: @Sendable (Root, inout IntermediateDumpWriter) -> Void
-  /// The value of the first key as a report shows it; nil if a report needs more than this value.
-  package private(set) var shown: (@Sendable (Root) -> ShownValue?)?
+  /// The values of keys that a report shows unchanged.
+  package private(set) var shown: [IntermediateDumpKey: @Sendable (Root) -> ShownValue?] = [:]
 
   /// Binds a key with custom reading and writing.
   package init(
@@ -43,7 +43,13 @@ package struct Field<Root>: Sendable {
     self.isRequired = isRequired
     self.read = read
     self.write = write
-    shown = nil
+  }
+
+  /// Has reports show the value of the first key.
+  package func showing(_ value: @escaping @Sendable (Root) -> ShownValue?) -> Field {
+    var field = self
+    if let key = keys.first?.key { field.shown[key] = value }
+    return field
   }
 
   // MARK: - Properties
@@ -52,31 +58,26 @@ package struct Field<Root>: Sendable {
   package static func optional<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>
   ) -> Field {
-    var field = Field(key, Value.kinds, size: Value.storedSize) { map, root in
+    Field(key, Value.kinds, size: Value.storedSize) { map, root in
       guard let value = Value(key, in: map) else { return false }
       root[keyPath: path] = value
       return true
     } write: { root, writer in
       writer.write(key, root[keyPath: path])
-    }
-    field.shown = { $0[keyPath: path]?.shown }
-    return field
+    }.showing { $0[keyPath: path]?.shown }
   }
 
   /// A value that is always written; if it is missing, the old value stays.
   package static func value<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool = false
   ) -> Field {
-    var field = Field(key, Value.kinds, size: Value.storedSize, isRequired: isRequired) {
-      map, root in
+    Field(key, Value.kinds, size: Value.storedSize, isRequired: isRequired) { map, root in
       guard let value = Value(key, in: map) else { return false }
       root[keyPath: path] = value
       return true
     } write: { root, writer in
       root[keyPath: path].write(key, to: &writer)
-    }
-    field.shown = { $0[keyPath: path].shown }
-    return field
+    }.showing { $0[keyPath: path].shown }
   }
 
   /// A required value: a map without it is ignored.
@@ -94,7 +95,7 @@ package struct Field<Root>: Sendable {
       return true
     } write: { root, writer in
       if root[keyPath: path] { writer.unsigned(key, 1, width: 1) }
-    }
+    }.showing { .flag($0[keyPath: path]) }
   }
 
   /// Lines of one text, which is not written if there are none; a line feed inside a line becomes a blank.
@@ -106,7 +107,7 @@ package struct Field<Root>: Sendable {
     } write: { root, writer in
       let lines = root[keyPath: path]
       if !lines.isEmpty { writer.text(key, lines.asOneText) }
-    }
+    }.showing { .lines($0[keyPath: path]) }
   }
 
   // MARK: - Maps and arrays
@@ -115,7 +116,7 @@ package struct Field<Root>: Sendable {
   ///
   /// If there are several such maps, all are read, and later ones win.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
-    Field(key, [.map], nested: fields.flatMap(\.keys)) { map, root in
+    var group = Field(key, [.map], nested: fields.flatMap(\.keys)) { map, root in
       let maps = map.maps(key)
       for map in maps {
         for field in fields { _ = field.read(map, &root) }
@@ -126,13 +127,15 @@ package struct Field<Root>: Sendable {
       for field in fields { field.write(root, &writer) }
       writer.end()
     }
+    for field in fields { group.shown.merge(field.shown) { first, _ in first } }
+    return group
   }
 
   /// A map that may be missing; of several the first counts.
   package static func map<Value>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>, _ fields: MapFields<Value>
   ) -> Field {
-    Field(key, [.map], nested: fields.keys) { map, root in
+    var field = Field(key, [.map], nested: fields.keys) { map, root in
       guard let value = map.map(key).flatMap(fields.value(of:)) else { return false }
       root[keyPath: path] = value
       return true
@@ -140,6 +143,8 @@ package struct Field<Root>: Sendable {
       guard let value = root[keyPath: path] else { return }
       writer.map(key, value, fields)
     }
+    field.shown = fields.shown.mapValues { shown in { $0[keyPath: path].flatMap(shown) } }
+    return field
   }
 
   /// Maps of one kind; of several such arrays all count.
@@ -179,9 +184,7 @@ package struct Field<Root>: Sendable {
       } write: { root, writer in
         field.write(root[keyPath: path], &writer)
       }
-      if let shown = field.shown {
-        part.shown = { @Sendable (root: Root) -> ShownValue? in shown(root[keyPath: path]) }
-      }
+      part.shown = field.shown.mapValues { shown in { shown($0[keyPath: path]) } }
       return part
     }
   }
@@ -192,12 +195,15 @@ package struct MapFields<Value: Sendable>: Sendable {
   /// The value of a map without any key.
   private let blank: Value
   package let all: [Field<Value>]
+  /// The values of keys as a report shows them.
+  package let shown: [IntermediateDumpKey: @Sendable (Value) -> ShownValue?]
 
   package var keys: [BoundKey] { all.flatMap(\.keys) }
 
   package init(_ blank: Value, _ all: [Field<Value>]) {
     self.blank = blank
     self.all = all
+    shown = all.reduce(into: [:]) { shown, field in shown.merge(field.shown) { first, _ in first } }
   }
 
   /// Reads a value from a map; nil if a required key is missing.
@@ -216,16 +222,6 @@ package struct MapFields<Value: Sendable>: Sendable {
 
   package func write(_ value: Value, to writer: inout IntermediateDumpWriter) {
     for field in all { field.write(value, &writer) }
-  }
-
-  /// The keys whose values a report can show unchanged.
-  package var keysShown: Set<IntermediateDumpKey> {
-    Set(all.filter { $0.shown != nil }.compactMap { $0.keys.first?.key })
-  }
-
-  /// The value of a key as a report shows it; nil if there is none.
-  package func shown(_ key: IntermediateDumpKey, of value: Value) -> ShownValue? {
-    all.first { $0.shown != nil && $0.keys.first?.key == key }?.shown?(value)
   }
 }
 

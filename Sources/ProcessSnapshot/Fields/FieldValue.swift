@@ -19,7 +19,11 @@ package protocol FieldValue: Sendable {
 package enum ShownValue: Sendable, Equatable {
   case unsigned(UInt64)
   case signed(Int64)
+  case address(Address)
+  case flag(Bool)
   case text(String)
+  case lines([String])
+  case members([String: String])
 }
 
 extension FieldValue {
@@ -87,6 +91,10 @@ extension FieldValue where Self: RawRepresentable, RawValue: FieldValue {
   package static var storedSize: Int? { RawValue.storedSize }
 }
 
+extension FieldValue where Self: DumpCode {
+  package var shown: ShownValue? { .text(word) }
+}
+
 extension String: FieldValue {
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     guard let text = map.text(key) else { return nil }
@@ -127,9 +135,14 @@ extension ReportID: FieldValue {
 
   package static var kinds: IntermediateDumpKeyKinds { [.bytes] }
   package static var storedSize: Int? { 16 }
+  package var shown: ShownValue? { .text(description) }
 }
 
 extension BreadcrumbMetadata: FieldValue {
+  package var shown: ShownValue? {
+    .members(Dictionary(pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }))
+  }
+
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     guard let data = map.data(key) else { return nil }
     self.init(data)
@@ -143,7 +156,9 @@ extension BreadcrumbMetadata: FieldValue {
   package static var kinds: IntermediateDumpKeyKinds { [.text] }
 }
 
-extension ReportPrivacy: FieldValue {}
+extension ReportPrivacy: FieldValue {
+  package var shown: ShownValue? { .text(name) }
+}
 
 // The codes of dumps.
 extension AnnotationState: FieldValue {}

@@ -160,4 +160,5 @@ extension Address: FieldValue {
 
   package static var kinds: IntermediateDumpKeyKinds { [.address] }
   package static var storedSize: Int? { 8 }
+  package var shown: ShownValue? { .address(self) }
 }

@@ -1,4 +1,4 @@
-internal import IntermediateDump
+package import IntermediateDump
 
 /// Counts of what the handler captured of the process and left out.
 public struct CaptureQuality: Sendable, Equatable {
@@ -41,18 +41,26 @@ public struct CaptureQuality: Sendable, Equatable {
   public var regionsUnlisted: UInt64?
 
   public init() {}
+
+  /// The parts that `/proc` did not show.
+  package var partsNotShown: [NotShown] {
+    NotShown.allCases.filter { (notShown ?? 0) & $0.bit != 0 }
+  }
 }
 
 extension CaptureQuality {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     CaptureQuality(),
     [
       .optional(.threadsFound, \.threadsFound),
       .optional(.threadsStopped, \.threadsStopped),
       .optional(.threadsReadFromKernel, \.threadsReadFromKernel),
       .optional(.threadsOmitted, \.threadsOmitted),
-      .optional(.sectionsAbandoned, \.sectionsAbandoned),
-      .optional(.notShown, \.notShown),
+      // Bits are read as such, and number 63 is one that JSON readers lose.
+      Field.optional(.sectionsAbandoned, \.sectionsAbandoned).showing { capture in
+        capture.sectionsAbandoned.map { .address(Address($0)) }
+      },
+      Field.optional(.notShown, \.notShown).showing { .lines($0.partsNotShown.map(\.name)) },
       .optional(.captureTime, \.captureTime),
       .optional(.bytesOmitted, \.bytesOmitted),
       .optional(.threadsUnlisted, \.threadsUnlisted),

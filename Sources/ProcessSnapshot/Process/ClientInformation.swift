@@ -184,7 +184,7 @@ extension ClientAnnotation {
     ])
 
   /// An annotation with a type.
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     ClientAnnotation(name: nil, value: nil),
     [
       .optional(.annotationName, \.name),
@@ -193,7 +193,7 @@ extension ClientAnnotation {
         return annotation.value != nil
       } write: { annotation, writer in
         annotation.value?.write(to: &writer)
-      },
+      }.showing { $0.value.map { .text($0.type.word) } },
       .optional(.annotationState, \.state),
     ])
 }
@@ -230,7 +230,7 @@ extension ClientAnnotation.Value {
 }
 
 extension ClientInformation {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     ClientInformation(),
     [
       .group(
@@ -274,7 +274,7 @@ extension ClientInformation {
 }
 
 extension ClientInformation.Breadcrumb {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     ClientInformation.Breadcrumb(text: ""),
     [
       .optional(.breadcrumbTime, \.time),
@@ -287,7 +287,7 @@ extension ClientInformation.Breadcrumb {
 }
 
 extension ClientInformation.Context {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     ClientInformation.Context(threadID: 0, name: "", value: ""),
     [
       .required(.contextThreadID, \.threadID),
@@ -304,7 +304,7 @@ extension ClientInformation.ExtraMemoryRange {
 }
 
 extension ClientInformation.Attachment {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     ClientInformation.Attachment(path: ""),
     [
       .required(.attachmentPath, \.path),

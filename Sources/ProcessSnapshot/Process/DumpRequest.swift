@@ -46,7 +46,7 @@ public struct DumpRequest: Sendable, Equatable {
 }
 
 extension DumpRequest {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     DumpRequest(),
     [
       .optional(.requestKind, \.kind),

@@ -26,7 +26,7 @@ public struct OpenDescriptor: Sendable, Equatable {
 }
 
 extension OpenDescriptor {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     OpenDescriptor(),
     [
       .required(.descriptorNumber, \.number),

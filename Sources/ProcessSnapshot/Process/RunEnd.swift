@@ -21,7 +21,7 @@ public struct RunEnd: Sendable, Equatable {
 }
 
 extension RunEnd {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     RunEnd(),
     [
       .optional(.runEndKind, \.kind),

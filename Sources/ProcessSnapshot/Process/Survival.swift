@@ -22,7 +22,7 @@ public struct Survival: Sendable, Equatable {
 }
 
 extension Survival {
-  static let mapFields = MapFields(
+  package static let mapFields = MapFields(
     Survival(),
     [
       .optional(.survivalOutcome, \.outcome),

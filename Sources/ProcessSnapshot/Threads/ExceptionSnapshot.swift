@@ -166,7 +166,7 @@ extension ExceptionSnapshot {
         return true
       } write: { exception, writer in
         writer.write(.faultAddress, exception.address)
-      },
+      }.showing { $0.address.map { .address($0) } },
       .optional(.signalInfo, \.signalInfo),
       .optional(.trapNumber, \.trapNumber),
       .optional(.trapErrorCode, \.trapErrorCode),

@@ -46,6 +46,11 @@ public struct ThreadSnapshot: Sendable, Equatable {
     self.id = id
   }
 
+  /// The word of the scheduling policy; nil if it is not known.
+  package var policyWord: String? {
+    schedulingPolicy.flatMap(SchedulingPolicy.init(rawValue:))?.word
+  }
+
   /// The number of the system call that the thread was blocked in; nil if it was in none or the kernel did not show
   /// it.
   ///
@@ -151,7 +156,7 @@ extension ThreadSnapshot {
         return thread.name != nil
       } write: { thread, writer in
         writer.write(.threadName, thread.name.map(escaped(name:)))
-      },
+      }.showing { $0.name.map { .text($0) } },
       Field(.threadState, [.unsigned], size: 1) { map, thread in
         guard let letter: UInt8 = map[.threadState], letter > 0x20, letter < 0x7F else {
           return false
@@ -160,13 +165,15 @@ extension ThreadSnapshot {
         return true
       } write: { thread, writer in
         writer.write(.threadState, thread.state?.asciiValue)
-      },
+      }.showing { $0.state.map { .text(String($0)) } },
       .optional(.captureMethod, \.captureMethod),
       .optional(.threadPointer, \.threadPointer),
       .optional(.threadStackPointer, \.stackPointer),
       .optional(.threadInstructionPointer, \.instructionPointer),
       .optional(.blockedSignals, \.blockedSignals),
-      .optional(.schedulingPolicy, \.schedulingPolicy),
+      Field.optional(.schedulingPolicy, \.schedulingPolicy).showing { thread in
+        thread.policyWord.map { .text($0) }
+      },
       .optional(.niceValue, \.niceValue),
       .optional(.threadProcessorTime, \.processorTime),
       .optional(.systemCall, \.systemCall),

@@ -72,36 +72,45 @@ import Testing
     func expect<Code: DumpCode>(_ type: Code.Type, _ property: String, of definition: String) {
       #expect(schema.words(property, of: definition) == Code.allCases.map(\.word), "\(type)")
     }
-    expect(CaptureMethod.self, "capturedBy", of: "thread")
-    expect(SchedulingPolicy.self, "schedulingPolicy", of: "thread")
     expect(ModuleSource.self, "source", of: "module")
-    expect(DescriptorKind.self, "kind", of: "descriptor")
-    expect(SurvivalOutcome.self, "outcome", of: "survival")
-    expect(RequestKind.self, "kind", of: "request")
-    expect(HangTarget.self, "target", of: "request")
-    expect(HangThreadEvidence.self, "threadEvidence", of: "request")
-    expect(AnnotationType.self, "type", of: "annotation")
-    expect(AnnotationState.self, "state", of: "annotation")
-    expect(RunEndKind.self, "kind", of: "end")
-    expect(RunEndCertainty.self, "certainty", of: "end")
     let ends = [StackTrace.End.bottom, .lost, .limit, .noContext].map(\.rawValue)
     #expect(schema.words("stackEnd", of: "thread") == ends)
   }
 
   private static let path = BuiltProducts.packageRoot + "/Docs/Reference/ReportSchema.json"
 
-  /// Writes a fact into the definition of its place: among what is required, and as the first property.
-  private static func add(_ fact: ReportFact, type: String) throws {
+  /// Writes a fact into the definition of a place: among what is required, and as the first property.
+  private static func add(_ fact: ReportFact, of place: String, type: String) throws {
     var text = try String(contentsOfFile: path, encoding: .utf8)
     for (mark, line) in [
       ("\"required\": [\n", "        \"\(fact.name)\",\n"),
       ("\"properties\": {\n", "        \"\(fact.name)\": {\"type\": [\"\(type)\", \"null\"]},\n"),
     ] {
-      let definition = try #require(text.range(of: "\n    \"\(fact.place.rawValue)\": {\n"))
+      let definition = try #require(text.range(of: "\n    \"\(place)\": {\n"))
       let end = try #require(text.range(of: mark, range: definition.upperBound..<text.endIndex))
       text.insert(contentsOf: line, at: end.upperBound)
     }
     try text.write(toFile: path, atomically: true, encoding: .utf8)
+  }
+
+  /// Facts that JSON has in another form than their kind in the dump has.
+  private static let formed: [IntermediateDumpKey: String] = [
+    .contextIsCut: "boolean", .descriptorIsDeleted: "boolean", .descriptorPathIsCut: "boolean",
+    .previousHandlerIsBacktracer: "boolean", .breadcrumbMetadata: "object", .notShown: "array",
+    .runEndEvidence: "array", .sectionsAbandoned: "#/$defs/address", .threadState: "string",
+  ]
+
+  /// The type of a fact in JSON, or the definition that it refers to.
+  private static func type(of key: IntermediateDumpKey) -> String {
+    if let form = formed[key] { return form }
+    return switch key.kind {
+    case .unsigned, .signed: key.definition.words.isEmpty ? "integer" : "string"
+    case .address: "#/$defs/address"
+    case .time: "#/$defs/time"
+    case .text, .bytes: "string"
+    case .map: "object"
+    case .array: "array"
+    }
   }
 
   /// A fact that reports show by its row alone stands in the schema and in the list of fields, too.
@@ -118,13 +127,35 @@ import Testing
       #expect(!facts.isEmpty)
       for (key, fact) in facts {
         #expect(fields.contains("\(fact.name)`"), "\(fact.name) is not in ReportFields.md")
-        let type = key.kind == .text ? "string" : "integer"
-        if isWriting, schema.types(fact.name, of: place.rawValue).isEmpty {
-          try Self.add(fact, type: type)
+        let type = Self.type(of: key)
+        let words = key == .privacy ? ["sanitized", "no-memory"] : key.definition.words
+        if isWriting, !schema.has(fact.name, of: place.rawValue) {
+          try Self.add(fact, of: place.rawValue, type: type)
+        } else if words.isEmpty {
+          #expect(
+            schema.types(fact.name, of: place.rawValue).first == type, "\(place) \(fact.name)")
         } else {
-          #expect(schema.types(fact.name, of: place.rawValue).first == type, "\(fact.name)")
+          #expect(schema.words(fact.name, of: place.rawValue) == words, "\(place) \(fact.name)")
         }
       }
+    }
+  }
+
+  /// JSON has a fact of a dump by its row: a value of each key that has one is shown under the row's name.
+  @Test func everyFactIsShown() throws {
+    var shown = Set(ProcessSnapshot.mapFields.shown.keys)
+    shown.formUnion(ThreadSnapshot.mapFields.shown.keys)
+    shown.formUnion(ExceptionSnapshot.mapFields.shown.keys)
+    shown.formUnion(OpenDescriptor.mapFields.shown.keys)
+    shown.formUnion(ClientAnnotation.mapFields.shown.keys)
+    shown.formUnion(ClientInformation.Breadcrumb.mapFields.shown.keys)
+    shown.formUnion(ClientInformation.Context.mapFields.shown.keys)
+    shown.formUnion(ClientInformation.Attachment.mapFields.shown.keys)
+    for key in IntermediateDumpKey.allCases where key.definition.fact != nil {
+      #expect(shown.contains(key), "\(key)")
+    }
+    for (key, _) in ListedFact.all {
+      #expect(ProcessSnapshot.mapFields.shown[key] != nil, "\(key)")
     }
   }
 }

@@ -72,14 +72,25 @@ public struct JSONSchema {
 
   /// The words that a property of a definition may have.
   public func words(_ property: String, of definition: String) -> [String] {
-    let properties = root["$defs"]?[definition]?["properties"]
-    return properties?[property]?["enum"]?.list.compactMap(\.text) ?? []
+    self[property, of: definition]?["enum"]?.list.compactMap(\.text) ?? []
   }
 
-  /// The types that a property of a definition may have.
+  /// The types that a property of a definition may have, and the definitions that it refers to.
   public func types(_ property: String, of definition: String) -> [String] {
-    let type = root["$defs"]?[definition]?["properties"]?[property]?["type"]
-    return type?.text.map { [$0] } ?? type?.list.compactMap(\.text) ?? []
+    guard let property = self[property, of: definition] else { return [] }
+    return [property["type"]?.text, property["$ref"]?.text].compactMap(\.self)
+      + (property["type"]?.list.compactMap(\.text) ?? [])
+      + (property["anyOf"]?.list.compactMap { $0["$ref"]?.text } ?? [])
+  }
+
+  /// Whether a definition has a property.
+  public func has(_ property: String, of definition: String) -> Bool {
+    self[property, of: definition] != nil
+  }
+
+  /// A property of a definition, of the document itself where its name is empty.
+  private subscript(property: String, of definition: String) -> Value? {
+    (definition.isEmpty ? root : root["$defs"]?[definition])?["properties"]?[property]
   }
 
   private func errors(_ value: Value, _ schema: Value, at place: String) -> [String] {

@@ -127,8 +127,8 @@ extension FleetDatabase {
     facts.program = program(number)
     facts.version = version(number)
     var details = facts.details ?? ReportDetails()
-    details[.host] = host(number)
-    details[.processID] = UInt64(number % 30_000)
+    details[text: .hostName] = host(number)
+    details[number: .processID] = UInt64(number % 30_000)
     details[.uptime] = UInt64(number % 1000) * 3_600_000_000
     details[.residentMemory] = UInt64(number) << 12
     details.tags = [.init(name: "request", value: "\(number)")]

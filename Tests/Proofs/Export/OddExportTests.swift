@@ -46,8 +46,8 @@ struct OddExportTests {
     (facts.program, facts.message, facts.signature) = (hostile, hostile, hostile)
     facts.time = Timestamp(nanoseconds: .max)
     var details = ReportDetails()
-    details[.host] = hostile
-    for fact in ReportDetails.Number.allCases { details[fact] = .max }
+    details[text: .hostName] = hostile
+    for fact in ReportDetails.Number.all { details[fact] = .max }
     details.kind = .crash
     details.tags = [.init(name: hostile, value: hostile), .init(name: "", value: "")]
     details.ownFrames = [hostile]
