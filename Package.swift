@@ -166,9 +166,11 @@ let package = Package(
     // Code that CrashLab and HandlerOnlyVictim share.
     .target(
       name: "CrashLabDeeds", dependencies: ["PostmortemHandler"], path: "Examples/CrashLab/Deeds"),
+    // The table of the kinds of crashes, for CrashLab and those that test what it leaves.
+    .target(name: "CrashKinds", path: "Examples/CrashLab/Table"),
     .executableTarget(
-      name: "CrashLab", dependencies: ["CCrashLab", "CrashLabDeeds", "Postmortem"],
-      path: "Examples/CrashLab", exclude: ["C", "Deeds", "Module"]),
+      name: "CrashLab", dependencies: ["CCrashLab", "CrashKinds", "CrashLabDeeds", "Postmortem"],
+      path: "Examples/CrashLab", exclude: ["C", "Deeds", "Module", "Table"]),
 
     .testTarget(
       name: "IntermediateDumpTests", dependencies: ["DumpInspection", "IntermediateDump"]),
@@ -226,7 +228,7 @@ let package = Package(
     .target(
       name: "CrashCatalogue",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "CrashConverter", "CrashKinds", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/CrashCatalogue"),
     // One crash of each family, from the signal to the report.

@@ -59,6 +59,7 @@ extension Proof {
       covers: [
         "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
         "Sources/CSignalMasks", "Sources/CProcessEnds", "Sources/Stackwalk",
+        "Examples/CrashLab/Table",
       ]),
     Proof(
       name: "other-glibc",
@@ -147,7 +148,7 @@ extension Proof {
       covers: [
         "Sources/CrashReport", "Sources/Stackwalk", "Sources/ProcessSnapshot",
         "Sources/CrashHandler/Summary", "Sources/CrashHandler/Capture/Sections",
-        "Sources/CrashHandler/Client",
+        "Sources/CrashHandler/Client", "Examples/CrashLab/Table",
       ], full: .environment(name: "POSTMORTEM_VERDICTS", value: "1000")),
     Proof(
       name: "objects",
@@ -206,7 +207,10 @@ extension Proof {
       name: "sentry",
       summary: "crashes as Sentry's schema and a real receiver of its protocol take them",
       suites: ["SentrySchemaTests", "SentryReceiverTests"],
-      covers: ["Sources/CrashReportUpload/Sentry"], ring: .outer),
+      covers: [
+        "Sources/CrashReportUpload/Sentry", "Sources/CrashReportUpload/Queue",
+        "Sources/CrashReportUpload/Body",
+      ], ring: .outer),
     Proof(
       name: "fleet",
       summary: "of a fleet in a crash loop a slow receiver gets every count, and no stampede",
@@ -250,7 +254,9 @@ extension Proof {
       summary: "databases and collectors read exports, and the documented queries are right",
       suites: ["ExportTests", "OddExportTests"],
       covers: [
-        "Sources/PostmortemTool/Export", "Sources/PostmortemTool/Overview",
+        "Sources/PostmortemTool/Commands/DashboardCommand.swift",
+        "Sources/PostmortemTool/Commands/ExportCommand.swift", "Sources/PostmortemTool/Export",
+        "Sources/PostmortemTool/Overview",
         "Docs/Reference/Export.md",
       ], ring: .outer,
       full: .environment(name: "POSTMORTEM_EXPORT_REPORTS", value: "200000")),
