@@ -84,7 +84,9 @@ struct ProofsCommand {
       let proofs = try await ProofSelection.proofs(since: names[1])
       let others = Proof.everyday.filter { proof in !proofs.contains { $0.name == proof.name } }
       if !others.isEmpty {
-        print("no change reaches: " + others.map(\.name).joined(separator: " "))
+        // At once, as the proofs print: a pipe would get it after them.
+        let line = "no change reaches: " + others.map(\.name).joined(separator: " ") + "\n"
+        FileHandle.standardOutput.write(Data(line.utf8))
       }
       return try await run(proofs, isFull: isFull)
     }
