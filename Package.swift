@@ -49,6 +49,10 @@ let package = Package(
     .default(enabledTraits: ["Interposition"]),
   ],
   targets: [
+    // MARK: - The core
+    // Handler, dump, snapshot, minidump, stacks, report, database and conversion. Each module stands below those that
+    // it imports, and none imports the outer ring (`RingTests`).
+
     // The only C calls that crash code may make, and the assembly that it needs.
     .target(name: "CSignalSafe"),
     // The dump file between handler and converter: schema, writer, reader.
@@ -62,11 +66,12 @@ let package = Package(
     .target(
       name: "HangDetection",
       dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump", "PendingDumps"]),
-    // pthread_create, which the linker finds before libc's. Linked where the trait Interposition is enabled.
-    .target(name: "CThreadStacks", dependencies: ["CSignalMasks", "CSignalSafe"]),
-    // pthread_sigmask, sigprocmask, posix_spawn, exec and abort, likewise.
+    // pthread_sigmask, sigprocmask, posix_spawn, exec and abort, which the linker finds before libc's. Linked where
+    // the trait Interposition is enabled.
     .target(name: "CSignalMasks", dependencies: ["CSignalSafe"]),
-    // _exit, _Exit and daemon, which the linker finds before libc's. Linked where the trait Interposition is enabled.
+    // pthread_create, likewise.
+    .target(name: "CThreadStacks", dependencies: ["CSignalMasks", "CSignalSafe"]),
+    // _exit, _Exit and daemon, likewise.
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process as values, independent of file formats.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
@@ -77,12 +82,12 @@ let package = Package(
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     // The declarations of the demanglers that every Swift program already carries.
     .target(name: "CSwiftDemangle"),
-    // ELF core files.
-    .target(
-      name: "CoreFile", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // From registers and stacks to frames with names.
     .target(
       name: "Stackwalk", dependencies: ["CSwiftDemangle", "IntermediateDump", "ProcessSnapshot"]),
+    // ELF core files.
+    .target(
+      name: "CoreFile", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // Finds the cause of a crash and prints the report.
     .target(
       name: "CrashReport",
@@ -115,6 +120,9 @@ let package = Package(
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "HangDetection",
         "IntermediateDump", "PendingDumps", "PostmortemHandler", "ProcessSnapshot",
       ]),
+    // MARK: - The outer ring
+    // Stands on the core, which never imports it.
+
     // A request by libcurl, within bounds.
     .target(name: "CUploadTransfer"),
     // Sends reports to a collector. The one library target that imports Foundation.
@@ -136,6 +144,8 @@ let package = Package(
         "Postmortem", "ProcessSnapshot", "Stackwalk",
       ]),
 
+    // MARK: - Examples and tests
+
     // The README's usage, and a service that uses the rest.
     .executableTarget(
       name: "MinimalCLI", dependencies: ["Postmortem"], path: "Examples/MinimalCLI"),
@@ -155,9 +165,11 @@ let package = Package(
     // Code that CrashLab and HandlerOnlyVictim share.
     .target(
       name: "CrashLabDeeds", dependencies: ["PostmortemHandler"], path: "Examples/CrashLab/Deeds"),
+    // The table of the kinds of crashes, for CrashLab and those that test what it leaves.
+    .target(name: "CrashKinds", path: "Examples/CrashLab/Table"),
     .executableTarget(
-      name: "CrashLab", dependencies: ["CCrashLab", "CrashLabDeeds", "Postmortem"],
-      path: "Examples/CrashLab", exclude: ["C", "Deeds", "Module"]),
+      name: "CrashLab", dependencies: ["CCrashLab", "CrashKinds", "CrashLabDeeds", "Postmortem"],
+      path: "Examples/CrashLab", exclude: ["C", "Deeds", "Module", "Table"]),
 
     .testTarget(
       name: "IntermediateDumpTests", dependencies: ["DumpInspection", "IntermediateDump"]),
@@ -215,7 +227,7 @@ let package = Package(
     .target(
       name: "CrashCatalogue",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "CrashConverter", "CrashKinds", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/CrashCatalogue"),
     // One crash of each family, from the signal to the report.
@@ -327,7 +339,8 @@ let portableSources = [
     "StoredAttachment.swift", "StoredReport.swift",
   ],
   "CrashReportUpload": [
-    "UploadCandidate.swift", "UploadError.swift", "UploadEvent.swift", "UploadOptions.swift",
+    "Interface/UploadCandidate.swift", "Interface/UploadError.swift",
+    "Interface/UploadEvent.swift", "Interface/UploadOptions.swift",
   ],
   "HangDetection": ["HangMonitor+Options.swift"],
   "IntermediateDump": [

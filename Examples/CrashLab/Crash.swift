@@ -1,10 +1,11 @@
+internal import CrashKinds
 internal import Glibc
 internal import Postmortem
 
 /// One way to die, in one place, among so many threads, under some conditions.
 struct Crash {
   let kind: CrashKind
-  let place: Place
+  let place: CrashPlace
   let database: String?
   let sleepers: Int
   let stackSize: Int?
@@ -30,7 +31,7 @@ struct Crash {
     guard let kind = CrashKind.all.first(where: { $0.name == name }) else {
       throw UsageError("unknown kind \(name)")
     }
-    guard let place = Place(rawValue: options["--on"] ?? "main") else {
+    guard let place = CrashPlace(rawValue: options["--on"] ?? "main") else {
       throw UsageError("unknown place \(options["--on"] ?? "")")
     }
     guard kind.places.contains(place) else {

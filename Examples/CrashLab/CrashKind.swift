@@ -1,19 +1,23 @@
-/// A way to die: its name on the command line and the function that does it.
+internal import CrashKinds
+
+/// A way to die: its row in the table of kinds, and the function that does it.
 struct CrashKind: Sendable {
   let name: String
   let summary: String
-  let places: [Place]
+  let places: [CrashPlace]
   /// Dies; if it comes back, it did not work.
   let crash: @Sendable () throws -> Void
 
-  init(
-    _ name: String, _ summary: String, on places: [Place] = Place.allCases,
-    crash: @escaping @Sendable () throws -> Void
-  ) {
+  init(_ name: String, crash: @escaping @Sendable () throws -> Void) {
     self.name = name
-    self.summary = summary
-    self.places = places
     self.crash = crash
+    if let row = KnownCrash.all.first(where: { $0.kind == name }) {
+      (summary, places) = (row.summary, row.places)
+    } else if let row = QuietEnd.all.first(where: { $0.kind == name }) {
+      (summary, places) = (row.summary, row.places)
+    } else {
+      fatalError("\(name) is not in Examples/CrashLab/Table")
+    }
   }
 
   static let all: [CrashKind] =

@@ -33,28 +33,6 @@ public final class ReportUploader: Sendable {
     try self.init(database: path, target: target, review: review)
   }
 
-  /// Makes an uploader to Sentry, or a server that speaks its protocol; it sends nothing yet.
-  ///
-  /// Each report is an envelope: an event with message, stacks, tags and breadcrumbs, and the minidump as
-  /// an attachment.
-  ///
-  /// - Parameters:
-  ///   - path: the database's directory.
-  ///   - dsn: of the project, `https://KEY@HOST/PROJECT`.
-  ///   - options: the contents beside each report, and the pace.
-  ///   - review: asked before each upload, with the tags as its fields; nil to send all.
-  /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened. A
-  ///   network that is down is not an error.
-  ///
-  /// Source: develop.sentry.dev, "Envelopes".
-  public convenience init(
-    database path: String, toSentry dsn: String, options: UploadOptions = UploadOptions(),
-    review: UploadReview? = nil
-  ) throws(UploadError) {
-    try self.init(
-      database: path, target: try UploadTarget(dsn: dsn, options: options), review: review)
-  }
-
   package convenience init(
     database path: String, target: UploadTarget, review: UploadReview?
   ) throws(UploadError) {
@@ -185,5 +163,12 @@ private final class EventListeners: Sendable {
       return Array(state.continuations.values)
     }
     for continuation in all { continuation.finish() }
+  }
+}
+
+extension UploadTarget {
+  /// The server that takes Crashpad's form.
+  package init(url: String, options: UploadOptions) throws(UploadError) {
+    try self.init(url, FormServer(), SampledUploads(sampling: options.sampling), options)
   }
 }

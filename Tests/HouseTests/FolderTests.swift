@@ -1,5 +1,3 @@
-import CrashTestSupport
-import Foundation
 import Testing
 
 /// The folders of `CrashHandler` and their one direction.
@@ -10,44 +8,23 @@ struct FolderTests {
     "", "LiveDumps", "Client", "Install", "Signals", "Capture", "Summary", "Stopping", "System",
     "State", "Interface", "Values",
   ]
-  private static let directory = "Sources/CrashHandler"
-
-  private static func folder(of path: String) -> String {
+  private static let folders = FolderOrder("Sources/CrashHandler", order) { path in
     let parts = path.split(separator: "/")
     // `Status` has calls of the program too.
     return parts.count == 1 || parts[0] == "Status" ? "" : String(parts[0])
   }
-
-  private static let sources = Result {
-    Dictionary(
-      uniqueKeysWithValues: try House.swiftFiles(in: directory).map { file in
-        (String(file.path.dropFirst(directory.count + 1)), file.text)
-      })
-  }
+  private static let sources = Result { try folders.sources() }
   private static let references = sources.map { SwiftReferences($0) }
 
-  /// The uses of a folder that stands before the user's own.
-  private static func violations(
-    _ references: SwiftReferences, order: [String] = order
-  ) -> [String] {
-    var found: [String] = []
-    for use in references.uses {
-      guard let user = order.firstIndex(of: folder(of: use.file)),
-        let used = order.firstIndex(of: folder(of: use.other))
-      else {
-        found.append("\(use.file) or \(use.other) is in no folder of the list")
-        continue
-      }
-      if used < user { found.append("\(use.file) uses \(use.name) of \(use.other)") }
-    }
-    return found.sorted()
+  private static func violations(_ references: SwiftReferences) -> [String] {
+    folders.violations(references)
   }
 
   @Test("The folders have one direction")
   func direction() throws {
     let sources = try Self.sources.get()
     #expect(sources.count > 100)
-    #expect(Set(sources.keys.map(Self.folder(of:))) == Set(Self.order))
+    #expect(Set(sources.keys.map(Self.folders.folder)) == Set(Self.order))
     let references = try Self.references.get()
     // A checker that sees nothing finds nothing.
     #expect(references.uses.count > 500)
@@ -99,7 +76,9 @@ struct FolderTests {
   @Test("Of the real files, too: in the opposite order every arrow is wrong")
   func opposite() throws {
     let references = try Self.references.get()
-    let across = references.uses.filter { Self.folder(of: $0.file) != Self.folder(of: $0.other) }
-    #expect(Self.violations(references, order: Self.order.reversed()).count == across.count)
+    let folders = Self.folders
+    let across = references.uses.filter { folders.folder($0.file) != folders.folder($0.other) }
+    let opposite = FolderOrder(folders.directory, Self.order.reversed(), folders.folder)
+    #expect(opposite.violations(references).count == across.count)
   }
 }

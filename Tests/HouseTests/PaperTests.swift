@@ -43,7 +43,7 @@ struct PaperTests {
     let files = [
       "Sources/CrashHandler/Interface/HandlerOptions.swift",
       "Sources/CrashHandler/Interface/CaptureLimits.swift",
-      "Sources/CrashReportUpload/UploadOptions.swift",
+      "Sources/CrashReportUpload/Interface/UploadOptions.swift",
       "Sources/HangDetection/HangMonitor+Options.swift",
     ]
     var options: Set<String> = []

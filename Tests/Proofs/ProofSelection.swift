@@ -5,6 +5,8 @@ internal import Foundation
 struct ProofSelection {
   /// In the order of the table.
   let proofs: [Proof]
+  /// Others of the outer ring, which check something that stands on a changed module.
+  let onTop: [Proof]
   /// Test targets of `swift test`; nil for all of them.
   let testTargets: [String]?
 
@@ -14,10 +16,15 @@ struct ProofSelection {
   ]
 
   /// - Parameter paths: relative to the package's root. A file that was deleted is not an error.
-  init(for paths: [String]) throws {
+  init(for paths: [String]) async throws {
     guard !paths.contains(where: { Self.isCommon($0) }) else {
-      (proofs, testTargets) = (Proof.all, nil)
+      (proofs, onTop, testTargets) = (Proof.all, [], nil)
       return
+    }
+    let manifest = try await PackageManifest.ofPackage()
+    onTop = Proof.all.filter { proof in
+      proof.ring == .outer && !paths.contains { proof.isAbout($0) }
+        && paths.contains { proof.standsOn($0, in: manifest) }
     }
     proofs = Proof.all.filter { proof in paths.contains { proof.isAbout($0) } }
     var targets: Set<String> = []
@@ -25,7 +32,7 @@ struct ProofSelection {
     testTargets = targets.sorted()
   }
 
-  /// The two commands that run them.
+  /// The commands that run them.
   var commands: [String] {
     var commands: [String] = []
     if let targets = testTargets {
@@ -40,23 +47,36 @@ struct ProofSelection {
     } else if !proofs.isEmpty {
       commands.append("swift run proofs " + proofs.map(\.name).joined(separator: " "))
     }
+    if !onTop.isEmpty {
+      commands.append(
+        "swift run proofs " + onTop.map(\.name).joined(separator: " ")
+          + "  # stand on it: CI runs these too")
+    }
     return commands
   }
 
   /// The proofs of a change in CI: those of the core, and those of the outer ring that it can reach.
   ///
-  /// - Parameter base: a commit of git. One that this clone does not have means all proofs.
+  /// - Parameter base: a commit of git. One that this clone does not have, or that has no common ancestor with
+  ///   the newest commit here, means all proofs.
   static func proofs(since base: String) async throws -> [Proof] {
     let root = BuiltProducts.packageRoot
+    // A file that was moved is two: it has left the place that a proof covers.
     let changes = try await ChildProcess.run(
-      "/usr/bin/env", ["git", "-C", root, "diff", "--name-only", base + "...HEAD"], in: root)
+      "/usr/bin/env", ["git", "-C", root, "diff", "--name-only", "--no-renames", base + "...HEAD"],
+      in: root)
     guard changes.end.exitCode == 0 else { return Proof.everyday }
     let paths = changes.standardOutput.split(separator: "\n").map(String.init)
-    if paths.contains(where: isCommon) { return Proof.everyday }
     let manifest = try await PackageManifest.ofPackage()
+    let programs = manifest.programsOfProofs
+    guard
+      !paths.contains(where: { path in
+        isCommon(path) || programs.contains { path.hasPrefix($0 + "/") }
+      })
+    else { return Proof.everyday }
     return Proof.everyday.filter { proof in
-      guard case .outer = proof.ring else { return true }
-      return paths.contains { proof.isAbout($0) || proof.standsOn($0, in: manifest) }
+      proof.ring == .core
+        || paths.contains { proof.isAbout($0) || proof.standsOn($0, in: manifest) }
     }
   }
 
@@ -100,16 +120,35 @@ extension Proof {
     return suites.contains { FileManager.default.fileExists(atPath: "\(folder)/\($0).swift") }
   }
 
-  /// True if the proof checks something that stands on this file: a module that it covers is linked with the
-  /// file's module.
+  /// Folders of the outer ring that nothing else of their modules uses, and no module that imports these.
+  ///
+  /// `RingTests` checks that.
+  private static let tops = [
+    "Sources/CrashReportUpload/Sentry/", "Sources/PostmortemTool/Export/",
+    "Sources/PostmortemTool/Overview/", "Sources/Stackwalk/Breakpad/",
+  ]
+
+  /// True if the proof checks something that stands on this file: a module that it covers is the file's, or is
+  /// linked with it.
   func standsOn(_ path: String, in manifest: PackageManifest) -> Bool {
-    let modules = covers.compactMap { Self.module(of: $0) }
-    guard let changed = Self.module(of: path) else { return false }
-    return modules.contains { manifest.reachable(from: $0).contains(changed) }
+    guard let changed = Self.module(of: path), !Self.tops.contains(where: path.hasPrefix) else {
+      return false
+    }
+    return covers.compactMap { Self.module(of: $0) }.contains { module in
+      module == changed || manifest.reachable(from: module).contains(changed)
+    }
   }
 
   private static func module(of path: String) -> String? {
     let parts = path.split(separator: "/")
     return parts.count > 1 && parts[0] == "Sources" ? String(parts[1]) : nil
+  }
+}
+
+extension PackageManifest {
+  /// The directories of what proofs run and are made of, below Examples and Tests: any proof may run any of it.
+  fileprivate var programsOfProofs: [String] {
+    let reached = reachable(from: "proofs")
+    return targets.filter { !$0.isSource && reached.contains($0.name) }.map(\.directory)
   }
 }

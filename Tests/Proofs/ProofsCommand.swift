@@ -54,7 +54,7 @@ struct ProofsCommand {
         exit(0)
       }
       if arguments.first == "for" {
-        try printCommands(for: Array(arguments.dropFirst()))
+        try await printCommands(for: Array(arguments.dropFirst()))
         exit(0)
       }
       exit(try await run(arguments) ? 0 : 1)
@@ -81,7 +81,14 @@ struct ProofsCommand {
     }
     if names.first == "--since" {
       guard names.count == 2 else { throw UsageError(description: "--since takes one commit") }
-      return try await run(ProofSelection.proofs(since: names[1]), isFull: isFull)
+      let proofs = try await ProofSelection.proofs(since: names[1])
+      let others = Proof.everyday.filter { proof in !proofs.contains { $0.name == proof.name } }
+      if !others.isEmpty {
+        // At once, as the proofs print: a pipe would get it after them.
+        let line = "no change reaches: " + others.map(\.name).joined(separator: " ") + "\n"
+        FileHandle.standardOutput.write(Data(line.utf8))
+      }
+      return try await run(proofs, isFull: isFull)
     }
     let isWhole = names.isEmpty || names.contains("all")
     var proofs: [Proof] = isWhole ? (isFull ? Proof.all : Proof.everyday) : []
@@ -124,7 +131,7 @@ struct ProofsCommand {
     return proofs.indices.compactMap { records[$0] }
   }
 
-  private static func printCommands(for paths: [String]) throws {
+  private static func printCommands(for paths: [String]) async throws {
     guard !paths.isEmpty else { throw UsageError(description: "for takes files or folders") }
     let root = URL(fileURLWithPath: BuiltProducts.packageRoot).path + "/"
     let relative = try paths.map { path in
@@ -134,7 +141,7 @@ struct ProofsCommand {
       }
       return String(absolute.dropFirst(root.count))
     }
-    let commands = try ProofSelection(for: relative).commands
+    let commands = try await ProofSelection(for: relative).commands
     print(commands.isEmpty ? "bash .ci/run" : commands.joined(separator: "\n"))
   }
 

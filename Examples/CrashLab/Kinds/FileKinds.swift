@@ -6,13 +6,11 @@ internal import Glibc
 extension CrashKind {
   static var fileKinds: [CrashKind] {
     var kinds = [
-      CrashKind("truncated-file", "reads a mapped file past its new end") { crash_truncated_file() }
+      CrashKind("truncated-file") { crash_truncated_file() }
     ]
     #if arch(x86_64)
       kinds.append(
-        CrashKind("misaligned", "reads a misaligned word under alignment checks") {
-          crash_misaligned()
-        })
+        CrashKind("misaligned") { crash_misaligned() })
     #endif
     return kinds
   }

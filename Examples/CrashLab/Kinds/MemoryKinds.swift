@@ -5,15 +5,15 @@ internal import Glibc
 
 extension CrashKind {
   static let memoryKinds: [CrashKind] = [
-    CrashKind("null-read", "reads through a null pointer") { crash_null_read() },
-    CrashKind("null-write", "writes through a null pointer") { crash_null_write() },
-    CrashKind("null-call", "calls a null function pointer") { crash_null_call() },
-    CrashKind("wild-pointer", "writes where nothing is mapped") { crash_wild_pointer() },
-    CrashKind("non-canonical", "reads an address that cannot exist") { crash_non_canonical() },
-    CrashKind("execute-data", "calls into a page of data") { crash_execute_data() },
-    CrashKind("write-to-code", "writes into its own code") { crash_write_to_code() },
-    CrashKind("freed-page", "reads a page that was unmapped") { crash_freed_page() },
-    CrashKind("prot-none", "reads a page without any permission") { crash_prot_none() },
+    CrashKind("null-read") { crash_null_read() },
+    CrashKind("null-write") { crash_null_write() },
+    CrashKind("null-call") { crash_null_call() },
+    CrashKind("wild-pointer") { crash_wild_pointer() },
+    CrashKind("non-canonical") { crash_non_canonical() },
+    CrashKind("execute-data") { crash_execute_data() },
+    CrashKind("write-to-code") { crash_write_to_code() },
+    CrashKind("freed-page") { crash_freed_page() },
+    CrashKind("prot-none") { crash_prot_none() },
   ]
 }
 

@@ -6,14 +6,8 @@ internal import Glibc
 
 extension CrashKind {
   static let sentKinds: [CrashKind] = [
-    CrashKind("sent-segv", "gets SIGSEGV from another process", on: [.main]) {
-      crash_sent(SIGSEGV)
-    },
-    CrashKind("sent-abort", "gets SIGABRT from another process", on: [.main]) {
-      crash_sent(SIGABRT)
-    },
-    CrashKind("sent-quit", "gets SIGQUIT from another process", on: [.main]) {
-      crash_sent(SIGQUIT)
-    },
+    CrashKind("sent-segv") { crash_sent(SIGSEGV) },
+    CrashKind("sent-abort") { crash_sent(SIGABRT) },
+    CrashKind("sent-quit") { crash_sent(SIGQUIT) },
   ]
 }

@@ -4,10 +4,10 @@ internal import CCrashLab
 
 extension CrashKind {
   static let stackKinds: [CrashKind] = [
-    CrashKind("stack-overflow", "recurses without end") { print(crash_stack_overflow(1)) },
-    CrashKind("huge-frame", "calls a function whose frame no stack holds") { crash_huge_frame() },
-    CrashKind("alloca", "allocates on the stack without end") { crash_alloca() },
-    CrashKind("deep", "writes through a null pointer 1,000 frames down") { crash_deep(1000) },
+    CrashKind("stack-overflow") { print(crash_stack_overflow(1)) },
+    CrashKind("huge-frame") { crash_huge_frame() },
+    CrashKind("alloca") { crash_alloca() },
+    CrashKind("deep") { crash_deep(1000) },
   ]
 }
 

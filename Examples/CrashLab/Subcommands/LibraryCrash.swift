@@ -1,3 +1,4 @@
+internal import CrashKinds
 internal import Glibc
 internal import Postmortem
 
@@ -8,11 +9,11 @@ struct LibraryCrash: Subcommand {
   private let database: String
   private let library: String
   private let number: Int32
-  private let place: Place
+  private let place: CrashPlace
 
   init(_ arguments: Arguments) throws(UsageError) {
     let words = try arguments.words("DIR", "FILE", "NUMBER", "PLACE")
-    guard let number = Int32(words[2]), let place = Place(rawValue: words[3]) else {
+    guard let number = Int32(words[2]), let place = CrashPlace(rawValue: words[3]) else {
       throw UsageError("no number \(words[2]) or place \(words[3])")
     }
     database = words[0]

@@ -29,27 +29,3 @@ protocol UploadContent: Sendable {
     contents: ((UploadFile) -> String)?
   ) throws(CrashReportDatabaseError)
 }
-
-extension UploadTarget {
-  /// Opens a report's files, and reads the data that the server's form needs.
-  ///
-  /// - Parameters:
-  ///   - reduction: the parts to leave out because the server found them too large.
-  ///   - withoutAttachments: true while the server accepts only the event.
-  func content(
-    of report: StoredReport, in database: CrashReportDatabase, _ reduction: UploadReduction = .none,
-    withoutAttachments: Bool = false
-  ) throws(CrashReportDatabaseError) -> any UploadContent {
-    switch form {
-    case .form:
-      let leavesOutMemory = reduction == .smallest
-      return UploadForm(
-        try ReportContents(
-          report, in: database, options, reduction, leavesOutMemory: leavesOutMemory))
-    case .envelope(let dsn):
-      return try SentryEnvelope(
-        try ReportContents(report, in: database, options, reduction, leavesOutMemory: false),
-        to: dsn, options, withoutAttachments: withoutAttachments || reduction == .smallest)
-    }
-  }
-}

@@ -21,7 +21,7 @@ struct CrashOverview {
   }
 
   /// A program, and a signature or a version of it.
-  struct Key: Hashable {
+  struct Subject: Hashable {
     let program: Int32
     let name: Int32
   }
@@ -31,8 +31,8 @@ struct CrashOverview {
   private(set) var all = Group()
   /// The counts by kind, then by day since 1970.
   private(set) var days: [ReportDetails.Kind: [Int32: Int]] = [:]
-  private(set) var signatures: [Key: Group] = [:]
-  private(set) var versions: [Key: Group] = [:]
+  private(set) var signatures: [Subject: Group] = [:]
+  private(set) var versions: [Subject: Group] = [:]
   private(set) var hosts: [Int32: Group] = [:]
 
   /// Each text is stored once, and referred to by its number.
@@ -59,10 +59,10 @@ struct CrashOverview {
     }
     days[report.details.kind ?? .crash, default: [:]][day, default: 0] += 1
     add(to: &all)
-    add(to: &versions[Key(program: program, name: version), default: Group()])
+    add(to: &versions[Subject(program: program, name: version), default: Group()])
     add(to: &hosts[host, default: Group()])
     let signature = number(of: report.facts.signature ?? "no signal in the dump")
-    let key = Key(program: program, name: signature)
+    let key = Subject(program: program, name: signature)
     add(to: &signatures[key, default: Group()])
     if signatures[key]?.lastReport == report.id {
       signatures[key]?.lastPath = report.path

@@ -138,7 +138,7 @@ struct OverviewPage {
     }
   }
 
-  private func details(of key: CrashOverview.Key, _ group: CrashOverview.Group) -> String {
+  private func details(of key: CrashOverview.Subject, _ group: CrashOverview.Group) -> String {
     let versions = group.versions.map(overview.name).sorted()
     let shown = versions.prefix(4).map(shortened).joined(separator: ", ")
     let more = versions.count > 4 ? " and \(versions.count - 4) more" : ""
@@ -216,7 +216,7 @@ struct OverviewPage {
     html.breakLine()
   }
 
-  private typealias Entry = (key: CrashOverview.Key, value: CrashOverview.Group)
+  private typealias Entry = (key: CrashOverview.Subject, value: CrashOverview.Group)
 
   /// The signatures, the largest first; of two of one size always in the same order.
   private static func sorted(_ overview: CrashOverview) -> [Entry] {
@@ -227,7 +227,7 @@ struct OverviewPage {
   }
 
   /// True if no crash of the cause was before the first one of the newest version.
-  private func isNew(_ key: CrashOverview.Key, _ group: CrashOverview.Group) -> Bool {
+  private func isNew(_ key: CrashOverview.Subject, _ group: CrashOverview.Group) -> Bool {
     releases[key.program].map { group.first >= $0 } ?? false
   }
 

@@ -101,7 +101,8 @@ import Testing
         uploads.directory.path + "/" + name, as: name, to: id, limit: .max)
     }
     let target = try UploadTarget(dsn: "http://k@h/1", options: UploadOptions())
-    let content = try target.content(of: try uploads.report(id), in: uploads.database)
+    let content = try target.server.content(
+      of: try uploads.report(id), in: uploads.database, target.options, .none, at: 0)
     func names(_ content: (any UploadContent)?) throws -> [String] {
       var text = ""
       try content?.write(

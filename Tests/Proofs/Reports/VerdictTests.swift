@@ -32,12 +32,12 @@ struct VerdictTests {
   ]
 
   private static let deaths: [Death] = names.compactMap { name in
-    guard let row = (CauseTests.memory + CauseTests.runtimes).first(where: { $0.crash == name }),
-      let known = KnownCrash.all.first(where: { $0.kind == name })
+    guard let known = KnownCrash.all.first(where: { $0.kind == name }),
+      let cause = known.causes.first
     else { return nil }
     // The runtime's own function, where main throws.
     let function = name == "uncaught-error" ? "rrorInMain" : known.function
-    return Death(crash: name, cause: row.kind, message: row.message, function: function)
+    return Death(crash: name, cause: cause.kind, message: cause.message, function: function)
   }
 
   /// The one whose function stands on the crashing thread's stack.

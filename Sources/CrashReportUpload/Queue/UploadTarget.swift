@@ -3,30 +3,18 @@ internal import IntermediateDump
 
 /// The server and the options of uploads, checked once.
 package struct UploadTarget: Sendable {
-  /// The format in which reports are sent.
-  enum Form: Sendable {
-    case form
-    case envelope(SentryDSN)
-  }
-
   let url: String
-  let form: Form
+  let server: any UploadServer
+  /// Decides which reports an upload stands for.
+  let grouping: any UploadGrouping
   let options: UploadOptions
   /// Scheme, host and port, for messages: a query may hold a key.
   let place: String
 
-  /// The server that takes Crashpad's form.
-  package init(url: String, options: UploadOptions) throws(UploadError) {
-    try self.init(url, .form, options)
-  }
-
-  /// The server that speaks Sentry's protocol.
-  package init(dsn: String, options: UploadOptions) throws(UploadError) {
-    let dsn = try SentryDSN(dsn)
-    try self.init(dsn.envelopeURL, .envelope(dsn), options)
-  }
-
-  private init(_ text: String, _ form: Form, _ options: UploadOptions) throws(UploadError) {
+  init(
+    _ text: String, _ server: any UploadServer, _ grouping: any UploadGrouping,
+    _ options: UploadOptions
+  ) throws(UploadError) {
     guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
       scheme == "https" || scheme == "http", let host = url.host, !host.isEmpty,
       URL(string: text) != nil
@@ -44,7 +32,7 @@ package struct UploadTarget: Sendable {
       }
     }
     self.url = text
-    self.form = form
+    (self.server, self.grouping) = (server, grouping)
     self.options = options
     place = "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? "")
   }

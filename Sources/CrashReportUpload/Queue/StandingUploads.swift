@@ -46,11 +46,11 @@ package struct StandingUploads: Sendable {
     guard case .report = try next() else { return try waitingTime() }
     guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
     try UploadBody.removeLeftovers(in: engine.database)
-    try engine.settleCountedReports()
+    try engine.target.grouping.settleCountedReports(in: engine.database)
     // Looked up again: another uploader may have sent it before the claim was free.
     while !Task.isCancelled, case .report(let report) = try next() {
       let goesOn = try await send(report, &claim)
-      try engine.settleCountedReports()
+      try engine.target.grouping.settleCountedReports(in: engine.database)
       guard goesOn else { break }
       _ = try claim.note(nil)
     }
@@ -141,5 +141,20 @@ package struct StandingUploads: Sendable {
       }
       return isEnabled || report.upload.isRequested || report.upload.isUploaded
     }
+  }
+}
+
+extension UploadEngine {
+  /// The earliest time of a report's first upload, in seconds since 1970.
+  ///
+  /// - Parameter now: a report from later has a wrong time, and waits for none.
+  func spreadTime(of report: StoredReport, _ now: Int64) -> Int64 {
+    let spread = target.options.spread.wholeSeconds
+    let creation = report.creationTime.seconds
+    guard spread > 0, report.upload.attempts == 0, !report.upload.isRequested, creation <= now
+    else { return 0 }
+    // Random bits of the ID; its first bytes.
+    let share = report.id.bytes.prefix(4).reduce(0) { $0 << 8 | Int64($1) }
+    return creation.clampedAdding(Int64(clamping: (Int128(spread) * Int128(share)) >> 32))
   }
 }

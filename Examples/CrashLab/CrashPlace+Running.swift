@@ -1,16 +1,8 @@
+internal import CrashKinds
 internal import Dispatch
 internal import Glibc
 
-/// The kind of thread that a crash happens on.
-enum Place: String, CaseIterable, Sendable {
-  case main
-  case pthread
-  case dispatch
-  case task
-  /// A pthread and a Dispatch worker that were there before the handler.
-  case earlierThread = "earlier-thread"
-  case earlierWorker = "earlier-worker"
-
+extension CrashPlace {
   /// Called before the handler starts; nil where no thread has to be there.
   func prepare(stackSize: Int?) -> EarlierThread? {
     switch self {

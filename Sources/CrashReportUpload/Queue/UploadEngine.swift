@@ -10,8 +10,6 @@ struct UploadEngine: Sendable {
   let target: UploadTarget
   var transport: any UploadTransport = LibcurlTransport()
   var clock = UploadClock.system
-  /// The rate limits of a Sentry server; other servers have none.
-  let rateLimits = SentryRateLimits()
   /// Asked before each upload; nil to send all.
   var review: UploadReview?
   let emit: @Sendable (UploadEvent) -> Void
@@ -99,17 +97,16 @@ struct UploadEngine: Sendable {
     _ attempt: inout Attempt
   ) async throws(CrashReportDatabaseError) -> Step {
     let report = attempt.report
-    if let wait = rateLimits.wait(for: .error, now: clock.now()) {
+    if let wait = target.server.wait(now: clock.now()) {
       return .answered(
         .retry(after: wait, reason: "\(target.place) takes no events yet", holdsAll: true))
     }
     var content: any UploadContent
     let body: UploadBody
     do throws(CrashReportDatabaseError) {
-      content = try target.content(
-        of: report, in: database, attempt.reduction,
-        withoutAttachments: rateLimits.wait(for: .attachment, now: clock.now()) != nil)
-      content.stand(for: try group(of: report))
+      content = try target.server.content(
+        of: report, in: database, target.options, attempt.reduction, at: clock.now())
+      content.stand(for: try target.grouping.group(of: report, in: database, at: clock.now()))
       content.fields["left_out"] = leftOut(attempt.reduction)
       let candidate = UploadCandidate(
         report: report, attempt: attempt.number, fields: content.fields)
@@ -142,7 +139,7 @@ struct UploadEngine: Sendable {
     do throws(UploadError) {
       let response = try await transport.send(
         request(body), progress: progress(of: report.id, total: body.size))
-      let verdict = judge(response, size: body.size)
+      let verdict = target.server.judge(response, size: body.size, now: clock.now())
       if case .tooLarge(_, let reason) = verdict { attempt.refusal = (body.size, reason) }
       return .answered(verdict)
     } catch {
@@ -152,13 +149,11 @@ struct UploadEngine: Sendable {
     }
   }
 
-  /// The note for the server and for readers of the report there.
   private func leftOut(_ reduction: UploadReduction) -> String? {
-    switch (reduction, target.form) {
-    case (.none, _): nil
-    case (.withoutAttachments, _): "attachments"
-    case (.smallest, .form): "attachments, memory"
-    case (.smallest, .envelope): "attachments, minidump"
+    switch reduction {
+    case .none: nil
+    case .withoutAttachments: "attachments"
+    case .smallest: target.server.leftOutOfSmallest
     }
   }
 
@@ -185,16 +180,6 @@ struct UploadEngine: Sendable {
       emit(.delayed(id, until: Timestamp(seconds: time), reason: reason))
       return .delayed(until: time, holdsAll: holdsAll)
     }
-  }
-
-  /// - Parameter size: the bytes of the body.
-  private func judge(_ response: UploadResponse, size: Int64) -> UploadVerdict {
-    let now = clock.now()
-    guard case .envelope = target.form else {
-      return UploadVerdict.judge(response, size: size, now: now)
-    }
-    rateLimits.take(response.rateLimits, now: now)
-    return UploadVerdict.judge(envelope: response, size: size, rateLimits, now: now)
   }
 
   private func request(_ body: borrowing UploadBody) -> UploadRequest {

@@ -84,7 +84,7 @@ extension UploadEngine {
         emit(.failed(id, reason: error.description))
       }
     }
-    try settleCountedReports()
+    try target.grouping.settleCountedReports(in: database)
     return left
   }
 
@@ -115,10 +115,11 @@ package func describeUploads(
     }) {
       guard ids?.contains(report.id) ?? (report.state == .pending) else { continue }
       described.insert(report.id)
-      let content = try target.content(of: report, in: database, report.upload.reduction)
+      let now = engine.clock.now()
+      let content = try target.server.content(
+        of: report, in: database, target.options, report.upload.reduction, at: now)
       var body = ""
       var size: Int64 = 0
-      let now = engine.clock.now()
       try content.write(
         at: now, to: { size = size.clampedAdding(Int64($0.count)) }, contents: nil)
       try content.write(

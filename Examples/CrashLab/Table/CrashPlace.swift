@@ -1,7 +1,5 @@
-public import Testing
-
 /// Where in the victim a crash happens.
-public enum CrashPlace: String, Sendable, CaseIterable, CustomTestStringConvertible {
+public enum CrashPlace: String, Sendable, CaseIterable {
   case main
   case pthread
   case dispatch
@@ -12,8 +10,6 @@ public enum CrashPlace: String, Sendable, CaseIterable, CustomTestStringConverti
 
   /// A thread of each kind.
   public static let kinds: [CrashPlace] = [.main, .pthread, .dispatch, .task]
-
-  public var testDescription: String { rawValue }
 
   /// A part of the name of the frame that the victim puts below the crash.
   public var function: String {

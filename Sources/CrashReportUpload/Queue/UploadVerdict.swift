@@ -31,7 +31,8 @@ enum UploadVerdict: Sendable, Equatable {
     judge(response, UploadReceipt(form: response), size, now)
   }
 
-  private static func judge(
+  /// Judges an answer, of which the receipt has been read.
+  static func judge(
     _ response: UploadResponse, _ receipt: UploadReceipt, _ size: Int64, _ now: Int64
   ) -> UploadVerdict {
     let status = "HTTP \(response.status)"
@@ -65,26 +66,7 @@ enum UploadVerdict: Sendable, Equatable {
     }
   }
 
-  /// Judges the answer to an envelope.
-  ///
-  /// - Parameter limits: those of this answer, and of the ones before it.
-  ///
-  /// Source: develop.sentry.dev, "Rate Limiting", "Envelopes", Ingestion.
-  static func judge(
-    envelope response: UploadResponse, size: Int64 = 0, _ limits: SentryRateLimits, now: Int64
-  ) -> UploadVerdict {
-    switch judge(response, UploadReceipt(envelope: response), size, now) {
-    case .retry(let after, let reason, let holdsAll) where response.status == 429:
-      let wait = limits.wait(for: .error, now: now) ?? after ?? defaultWait
-      return .retry(after: wait, reason: reason, holdsAll: holdsAll)
-    case let other: return other
-    }
-  }
-
-  /// The wait after a 429 that names no time, in seconds.
-  private static let defaultWait: Int64 = 60
-
-  /// The latest date that is accepted, in seconds from now.
+  /// The farthest date that is taken for one, in seconds.
   private static let longestDate: Int64 = 365 * 86_400
 
   /// Seconds to wait, from a number or a date; nil for anything else.

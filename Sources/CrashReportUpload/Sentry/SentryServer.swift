@@ -1,0 +1,84 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// Sentry, or a server that speaks its protocol.
+struct SentryServer: UploadServer {
+  let dsn: SentryDSN
+  /// Of the answers so far.
+  let rateLimits = SentryRateLimits()
+
+  var leftOutOfSmallest: String { "attachments, minidump" }
+
+  func wait(now: Int64) -> Int64? { rateLimits.wait(for: .error, now: now) }
+
+  func content(
+    of report: StoredReport, in database: CrashReportDatabase, _ options: UploadOptions,
+    _ reduction: UploadReduction, at now: Int64
+  ) throws(CrashReportDatabaseError) -> any UploadContent {
+    try SentryEnvelope(
+      try ReportContents(report, in: database, options, reduction, leavesOutMemory: false),
+      to: dsn, options,
+      // While the server takes the event alone.
+      withoutAttachments: reduction == .smallest
+        || rateLimits.wait(for: .attachment, now: now) != nil)
+  }
+
+  func judge(_ response: UploadResponse, size: Int64, now: Int64) -> UploadVerdict {
+    rateLimits.take(response.rateLimits, now: now)
+    return UploadVerdict.judge(envelope: response, size: size, rateLimits, now: now)
+  }
+}
+
+extension UploadVerdict {
+  /// Judges the answer to an envelope.
+  ///
+  /// - Parameter limits: those of this answer, and of the ones before it.
+  ///
+  /// Source: develop.sentry.dev, "Rate Limiting", "Envelopes", Ingestion.
+  static func judge(
+    envelope response: UploadResponse, size: Int64 = 0, _ limits: SentryRateLimits, now: Int64
+  ) -> UploadVerdict {
+    switch judge(response, UploadReceipt(envelope: response), size, now) {
+    case .retry(let after, let reason, let holdsAll) where response.status == 429:
+      let wait = limits.wait(for: .error, now: now) ?? after ?? defaultWait
+      return .retry(after: wait, reason: reason, holdsAll: holdsAll)
+    case let other: return other
+    }
+  }
+
+  /// The wait after a 429 that names no time, in seconds.
+  private static let defaultWait: Int64 = 60
+}
+
+extension UploadTarget {
+  /// The server that speaks Sentry's protocol.
+  package init(dsn: String, options: UploadOptions) throws(UploadError) {
+    let dsn = try SentryDSN(dsn)
+    try self.init(
+      dsn.envelopeURL, SentryServer(dsn: dsn), SampledUploads(sampling: options.sampling), options)
+  }
+}
+
+extension ReportUploader {
+  /// Makes an uploader to Sentry, or a server that speaks its protocol; it sends nothing yet.
+  ///
+  /// Each report is an envelope: an event with message, stacks, tags and breadcrumbs, and the minidump as
+  /// an attachment.
+  ///
+  /// - Parameters:
+  ///   - path: the database's directory.
+  ///   - dsn: of the project, `https://KEY@HOST/PROJECT`.
+  ///   - options: the contents beside each report, and the pace.
+  ///   - review: asked before each upload, with the tags as its fields; nil to send all.
+  /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened. A
+  ///   network that is down is no error.
+  ///
+  /// Source: develop.sentry.dev, "Envelopes".
+  public convenience init(
+    database path: String, toSentry dsn: String, options: UploadOptions = UploadOptions(),
+    review: UploadReview? = nil
+  ) throws(UploadError) {
+    try self.init(
+      database: path, target: try UploadTarget(dsn: dsn, options: options), review: review)
+  }
+}

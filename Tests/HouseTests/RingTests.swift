@@ -1,0 +1,149 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// The core, and the outer ring that stands on it: Package.swift, Docs/Design.md, the folders and the proofs agree.
+@Suite("Two rings")
+struct RingTests {
+  /// The modules of each ring in the order of Package.swift, by its marks.
+  private static func rings() throws -> (core: [String], outer: [String]) {
+    let parts = try House.text("Package.swift").components(separatedBy: "// MARK: - ")
+    func modules(_ mark: String) -> [String] {
+      let part = parts.first { $0.hasPrefix(mark + "\n") } ?? ""
+      return part.matches(of: #/(?m)^    \.(?:executableT|t)arget\(\s*name: "(\w+)"/#).map {
+        String($0.1)
+      }
+    }
+    return (modules("The core"), modules("The outer ring"))
+  }
+
+  @Test(
+    "Each module of Sources is in one ring, below those that import it, and no arrow leads outwards"
+  )
+  func modules() async throws {
+    let manifest = try await PackageManifest.ofPackage()
+    let (core, outer) = try Self.rings()
+    let sources = manifest.targets.filter(\.isSource).map(\.name)
+    #expect(core + outer == sources)
+    for (place, module) in sources.enumerated() {
+      let above = manifest.dependencies(of: module).map(\.name)
+        .filter { !sources[..<place].contains($0) }
+      #expect(above == [], "\(module)")
+    }
+    for module in core {
+      #expect(manifest.reachable(from: module).isDisjoint(with: outer), "\(module)")
+    }
+  }
+
+  @Test("Docs/Design.md has the modules of each ring")
+  func document() throws {
+    let parts = try House.text("Docs/Design.md").components(separatedBy: "\n### ")
+    func modules(_ heading: String) -> Set<String> {
+      let part = parts.first { $0.hasPrefix(heading + "\n") } ?? ""
+      return Set(part.matches(of: #/(?m)^\| `(\w+)` \|/#).map { String($0.1) })
+    }
+    let (core, outer) = try Self.rings()
+    #expect(modules("The core") == Set(core))
+    #expect(modules("The outer ring") == Set(outer))
+  }
+
+  /// The folders of the outer ring in the modules that have others too, each before what it may use.
+  private static let folders = [
+    // The walk and the names of stacks do not know Breakpad's text.
+    FolderOrder("Sources/Stackwalk", ["Breakpad", "others"]) {
+      $0.hasPrefix("Breakpad/") ? "Breakpad" : "others"
+    },
+    // Queue and forms take a server and a grouping as values; the public calls, outside the folders, hand them in.
+    FolderOrder(
+      "Sources/CrashReportUpload", ["Sentry", "", "Sampling", "Queue", "Body", "Interface"]
+    ) {
+      $0.contains("/") ? String($0.prefix { $0 != "/" }) : ""
+    },
+  ]
+
+  @Test("Nothing else uses a folder of the outer ring", arguments: [0, 1])
+  func arrows(_ place: Int) throws {
+    let folders = Self.folders[place]
+    let sources = try folders.sources()
+    #expect(Set(sources.keys.map(folders.folder)) == Set(folders.order))
+    let references = SwiftReferences(sources)
+    // A checker that sees nothing finds nothing.
+    #expect(references.uses.count > 50)
+    #expect(folders.violations(references) == [])
+  }
+
+  /// The uses of Export and Overview by what is no command.
+  private static func usesInTool(_ references: SwiftReferences) -> [String] {
+    references.uses.filter { use in
+      ["Export/", "Overview/"].contains(where: use.other.hasPrefix)
+        && !["Commands/", "Export/", "Overview/"].contains(where: use.file.hasPrefix)
+    }.map { "\($0.file) uses \($0.name) of \($0.other)" }.sorted()
+  }
+
+  private static let tool = FolderOrder("Sources/PostmortemTool", []) { $0 }
+
+  @Test("Commands alone use export and overview")
+  func tool() throws {
+    let references = SwiftReferences(try Self.tool.sources())
+    #expect(references.uses.contains { $0.other.hasPrefix("Overview/") })
+    #expect(Self.usesInTool(references) == [])
+  }
+
+  @Test(
+    "An arrow that is turned around is found in the real files",
+    arguments: [
+      ("Sources/Stackwalk", "Unwinding/FDEIndex.swift", "BreakpadSymbols"),
+      ("Sources/CrashReportUpload", "Queue/UploadEngine.swift", "SentryDSN"),
+      ("Sources/CrashReportUpload", "Body/UploadContent.swift", "SampledUploads"),
+      ("Sources/PostmortemTool", "Listing/ReportReader.swift", "CrashOverview"),
+    ])
+  func turnedAround(_ directory: String, _ path: String, _ type: String) throws {
+    let folders = Self.folders.first { $0.directory == directory }
+    var sources = try (folders ?? Self.tool).sources()
+    let text = try #require(sources[path])
+    sources[path] = text + "\nlet planted: \(type)? = nil\n"
+    let references = SwiftReferences(sources)
+    let found = folders?.violations(references) ?? Self.usesInTool(references)
+    #expect(found.count == 1 && found[0].hasPrefix("\(path) uses \(type) "), "\(found)")
+  }
+
+  @Test("A proof is of the outer ring where all modules and folders that it covers are")
+  func proofs() throws {
+    let outer = try Self.rings().outer
+    var count = 0
+    for text in try House.text("Tests/Proofs/Proof.swift").components(separatedBy: "\n    Proof(")
+      .dropFirst()
+    {
+      let name = try #require(text.firstMatch(of: /name: "([a-z0-9-]+)"/)?.1)
+      let covers = try #require(text.firstMatch(of: /covers: \[([^\]]*)\]/)?.1)
+      let sources = covers.matches(of: /"Sources\/([^"]+)"/).map { String($0.1) }
+      let isOuter =
+        !sources.isEmpty
+        && sources.allSatisfy { path in
+          outer.contains(String(path.prefix { $0 != "/" })) || path.hasPrefix("Stackwalk/Breakpad")
+        }
+      #expect(text.contains("ring: .outer") == isOuter, "\(name)")
+      count += isOuter ? 1 : 0
+    }
+    #expect(count >= 4)
+  }
+
+  @Test("The folders that a change in is nothing to others are those that nothing else uses")
+  func tops() throws {
+    let text = try House.text("Tests/Proofs/ProofSelection.swift")
+    let list = try #require(text.firstMatch(of: /let tops = \[([^\]]*)\]/)?.1)
+    let tops = list.matches(of: /"Sources\/([^"]+)\/"/).map { String($0.1) }
+    #expect(
+      Set(tops) == [
+        "CrashReportUpload/Sentry", "PostmortemTool/Export", "PostmortemTool/Overview",
+        "Stackwalk/Breakpad",
+      ])
+    // The command alone is linked with them from outside.
+    let others = try House.swiftFiles(in: "Sources").filter { file in
+      !tops.contains { file.path.hasPrefix("Sources/\($0)/") } && file.module != "PostmortemTool"
+    }
+    for type in ["BreakpadSymbols", "SentryDSN", "SentryServer", "CrashOverview"] {
+      #expect(others.filter { $0.text.contains(type) }.map(\.path) == [], "\(type)")
+    }
+  }
+}
