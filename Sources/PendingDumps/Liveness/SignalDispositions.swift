@@ -21,37 +21,27 @@ package struct SignalDispositions: Sendable, Equatable {
 
   /// Parses the file's text; nil if it lacks the ignored signals or those with a handler.
   package init?(statusText text: [UInt8]) {
-    guard let ignored = Self.mask("SigIgn:", in: text), let caught = Self.mask("SigCgt:", in: text)
+    guard let ignored = Self.last("SigIgn:", in: text), let caught = Self.last("SigCgt:", in: text)
     else { return nil }
     (self.ignored, self.caught) = (ignored, caught)
-    blocked = Self.mask("SigBlk:", in: text)
+    blocked = Self.last("SigBlk:", in: text)
     // The last one is that of the innermost namespace.
-    processID = Self.line("NStgid:", in: text).flatMap { line in
-      numberOfDigits(Self.digits(atEndOf: line), radix: 10)
-        .flatMap(UInt32.init(exactly:))
-    }
+    processID = Self.last("NStgid:", in: text, radix: 10).flatMap { UInt32(exactly: $0) }
   }
 
-  private static func mask(_ label: String, in text: [UInt8]) -> UInt64? {
-    line(label, in: text).flatMap { line in
-      let digits = line.drop { $0 <= UInt8(ascii: " ") }
-      return UInt64(digits: String(decoding: digits, as: UTF8.self)[...], radix: 16)
-    }
-  }
-
-  private static func digits(atEndOf line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    let blank = line.lastIndex { $0 <= UInt8(ascii: " ") }
-    return blank.map { line[($0 + 1)...] } ?? line
-  }
-
-  /// The rest of the line that begins with a label.
-  private static func line(_ label: String, in text: [UInt8]) -> ArraySlice<UInt8>? {
+  /// The last number of the line that begins with a label.
+  private static func last(_ label: String, in text: [UInt8], radix: UInt64 = 16) -> UInt64? {
     let label = Array(label.utf8)
     var start = 0
     while start < text.count {
       let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) ?? text.count
       let line = text[start..<end]
-      if line.starts(with: label) { return line.dropFirst(label.count) }
+      if line.starts(with: label) {
+        var first = end
+        while first > start, text[first - 1] > UInt8(ascii: " ") { first -= 1 }
+        first = max(first, start + label.count)
+        return UInt64(digits: String(decoding: text[first..<end], as: UTF8.self)[...], radix: radix)
+      }
       start = end + 1
     }
     return nil
