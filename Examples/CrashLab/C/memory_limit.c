@@ -1,6 +1,7 @@
 // An end by the kernel, for a cgroup's want of memory. Source: cgroups(7), the kernel's cgroup-v1/memory.rst.
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,23 @@ static int put(const char *directory, const char *name, const char *text) {
   return count == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-// Outside the group, and removes it when nobody is left in it.
-static void remove_when_empty(const char *directory, pid_t parent) {
-  if (fork() != 0) return;
-  while (getppid() == parent) usleep(5000);
-  for (int turn = 0; turn < 1000 && rmdir(directory) != 0; turn++) usleep(5000);
-  _exit(0);
+// Outside the group, and removes it when nobody is left in it. Another program: with a forked child this process would share
+// pages, and the kernel copies each shared page that a dump reads (Linux mm/gup.c, gup_must_unshare).
+static int remove_when_empty(const char *directory, pid_t parent) {
+  char script[512];
+  snprintf(script, sizeof script,
+           "while kill -0 %d; do sleep 0.02; done; for i in $(seq 250); do rmdir %s && break; sleep 0.02; done",
+           parent, directory);
+  char *arguments[] = {"sh", "-c", script, NULL};
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  // The one who waits for what this process prints does not wait for the other.
+  for (int descriptor = 0; descriptor < 3; descriptor++)
+    posix_spawn_file_actions_addopen(&files, descriptor, "/dev/null", O_RDWR, 0);
+  pid_t other;
+  int result = posix_spawn(&other, "/bin/sh", &files, NULL, arguments, NULL);
+  posix_spawn_file_actions_destroy(&files);
+  return result;
 }
 
 static char directory[128];
@@ -49,7 +61,7 @@ static int enter_cgroup(size_t bytes) {
   snprintf(directory, sizeof directory, "/sys/fs/cgroup/%scrash-lab-%d", is_unified ? "" : "memory/", getpid());
   snprintf(process, sizeof process, "%d", getpid());
   if (mkdir(directory, 0755) != 0) return -1;
-  remove_when_empty(directory, getpid());
+  if (remove_when_empty(directory, getpid()) != 0) return -1;
   return limit_memory(bytes) != 0 ? -1 : put(directory, "cgroup.procs", process);
 }
 
@@ -58,12 +70,20 @@ void crashlab_enter_memory_cgroup(void) {
 }
 
 void crashlab_leave_memory(size_t bytes) {
-  char path[256], text[32] = "";
+  char path[256];
   snprintf(path, sizeof path, "%s/%s", directory, is_unified ? "memory.current" : "memory.usage_in_bytes");
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0 || read(file, text, sizeof text - 1) <= 0) _exit(99);
-  close(file);
-  if (limit_memory(strtoull(text, NULL, 10) + bytes) != 0) _exit(99);
+  for (int turn = 0; turn < 100; turn++) {
+    char text[32] = "";
+    // So that what is charged ahead now is not counted as used, and is not room beyond `bytes`.
+    if (!is_unified) put(directory, "memory.force_empty", "0");
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    if (count <= 0) break;
+    // Fails if more is in use by now.
+    if (limit_memory(strtoull(text, NULL, 10) + bytes) == 0) return;
+  }
+  _exit(99);
 }
 
 __attribute__((noinline)) void crash_out_of_memory(void) {
