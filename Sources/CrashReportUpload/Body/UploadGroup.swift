@@ -1,12 +1,12 @@
-/// The reports that one upload stands for.
+/// The reports that one upload counts for.
 ///
-/// Decided, and written down with each of them, before the upload begins: what is sent again after a lost
-/// answer has the same ID and the same count, and a killed uploader loses none.
+/// They are chosen, and recorded with each report, before the upload begins. So an upload that is repeated after a
+/// lost answer has the same ID and count, and a killed uploader loses no report.
 struct UploadGroup: Sendable, Equatable {
   /// More wait for the next upload of the signature.
   static let maximumCount = 10_000
 
-  /// Nil where the index of facts has lost it.
+  /// Nil if the index has lost it.
   let signature: String?
   /// At least 1.
   let count: Int

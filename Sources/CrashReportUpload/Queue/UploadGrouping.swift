@@ -1,17 +1,17 @@
 internal import CrashReportDatabase
 
-/// Decides which reports one upload stands for.
+/// Decides which reports one upload counts for.
 protocol UploadGrouping: Sendable {
-  /// Decides what the upload of a report stands for; nil for itself alone, without a count.
+  /// Decides which reports an upload counts for; nil for the report alone, without a count.
   ///
   /// - Parameter now: in seconds since 1970.
   func group(
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup?
 
-  /// Completes reports that were counted with the upload of another, by the outcome of that upload.
+  /// Completes reports that were counted with the upload of another, according to the outcome of that upload.
   ///
-  /// For the holder of the claim only.
+  /// Only the holder of the claim may call it.
   func settleCountedReports(in database: CrashReportDatabase) throws(CrashReportDatabaseError)
 }
 

@@ -66,7 +66,7 @@ enum UploadVerdict: Sendable, Equatable {
     }
   }
 
-  /// The farthest date that is taken for one, in seconds.
+  /// The latest date that is accepted, in seconds from now.
   private static let longestDate: Int64 = 365 * 86_400
 
   /// Seconds to wait, from a number or a date; nil for anything else.
