@@ -91,12 +91,15 @@ struct MessageOwner {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
 
-  /// Parts of messages, each with a part of the names of the functions that always write it.
+  /// Parts of messages, each with a part of the names of the functions that alone write it.
   ///
-  /// Source: glibc assert/assert.c, debug/stack_chk_fail.c, debug/chk_fail.c.
+  /// All of these functions but `__malloc_assert` are exported, so a libc without debug symbols names them too.
+  /// Source: glibc assert/assert.c, malloc/malloc.c, debug/stack_chk_fail.c, debug/chk_fail.c,
+  /// debug/longjmp_chk.c.
   private static let libraryPairs = [
-    ("Assertion `", "__assert"), ("stack smashing detected", "__stack_chk"),
+    ("Assertion `", "assert"), ("stack smashing detected", "__stack_chk"),
     ("buffer overflow detected", "__chk_fail"),
+    ("longjmp causes uninitialized stack frame", "longjmp_chk"),
   ]
 
   /// The functions of libc on the stack show this, because abort() alone writes nothing.
@@ -111,24 +114,19 @@ struct MessageOwner {
       return frames.first?.function == nil ? .unknown : .other
     }
     guard let function = outermost.function else { return .unknown }
-    func isOnStack(_ name: String) -> Bool {
-      inLibrary.contains { $0.function?.contains(name) ?? false }
-    }
-    for (words, writer) in Self.libraryPairs where isOnStack(writer) {
-      // `__assert_perror_fail` writes another text.
-      let isOther = writer == "__assert" && message.contains("nexpected error")
-      if !message.contains(words), !isOther { return .other }
-    }
-    // The allocator asserts too, by a function of its own.
-    if message.contains("Assertion `"), Self.allocator.contains(function), !isOnStack("assert") {
-      return .other
+    for (words, writer) in Self.libraryPairs {
+      let isOnStack = inLibrary.contains { $0.function?.contains(writer) ?? false }
+      if message.contains(words) == isOnStack { continue }
+      // `__assert_perror_fail` and the allocator's assertions have texts of their own.
+      let isOtherText = isOnStack && writer == "assert" && Self.isOtherAssertion(message)
+      if !isOtherText { return .other }
     }
     return Self.silent.contains(function) ? .other : .crashingThread
   }
 
-  private static let allocator: Set = [
-    "malloc", "free", "cfree", "calloc", "realloc", "__libc_malloc", "__libc_free",
-  ]
+  private static func isOtherAssertion(_ message: String) -> Bool {
+    ["nexpected error", "assertion fail"].contains(where: message.contains)
+  }
 
   private static let silent: Set = [
     "abort", "raise", "gsignal", "kill", "tgkill", "pthread_kill", "__pthread_kill",
