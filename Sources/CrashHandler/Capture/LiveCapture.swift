@@ -14,7 +14,7 @@ func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
 
 extension Capture {
   fileprivate func captureLiveDump() {
-    if session.request.isTools {
+    if session.request.isFromTool {
       // It is inside a signal's handler, whose frame is on the alternate stack.
       setFaultStack()
     } else {

@@ -29,7 +29,7 @@ extension Capture {
     let threadID = pm_gettid()
     // The capturing thread that is not in the table of threads that dump takes a crash signal that
     // somebody sends for one within its own crash, and drops it: it waits in the kernel instead.
-    blockFaults()
+    blockFaultsAndWatchdog()
     guard installed.takesRequests, let argument = unsafe shared.requestedDump,
       shared.ending.value == 0, dump(takenBy: threadID) == nil,
       shared.capturingThread.exchange(expected: 0, desired: UInt32(bitPattern: threadID)) == 0
@@ -41,7 +41,7 @@ extension Capture {
       let writing = OwnWriting(raisesLimit: false)
       dump.session.time.timer = makeTimer(for: threadID)
       unsafe pm_call_on_stack(dump.session.stackTop, pm_capture_dump, argument)
-      blockFaults()
+      blockFaultsAndWatchdog()
       dump.deleteTimer()
       writing.finish(hasFailed: dump.session.result.failure == EFBIG)
       shared.dumpingThreads.remove(threadID)

@@ -16,19 +16,19 @@ extension Capture {
     let (signal, exception) = (call.signal, session.exception)
     // 0 for a crash without a dump, in which no outcome can be noted.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
-    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction; `passOn`
+    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction; `restoreAndReraise`
     // counts on this.
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }
     // A signal that is sent from here on stays pending in the kernel.
-    blockFaults()
+    blockFaultsAndWatchdog()
     shared.waiting.signal.sendAgain(exception.threadID, of: shared.process.id)
     shared.endTurn()
     if case .handled = exception.outcome, !exception.isBacktraced {
       runPreviousHandler(signal, crash: count, fault: exception.faultNumber)
     }
-    if !call.isKernels {
+    if !call.isFromKernel {
       // The handler that called this one may leave by siglongjmp. The kernel would restore its alternate stack and
       // mask only when it returns, so they are restored here.
       signal.context?.restoreSignalStack()
@@ -48,7 +48,7 @@ extension Capture {
     if isAborting(signal) {
       restoreAction(of: signal.number)
     } else {
-      passOn(signal)
+      restoreAndReraise(signal)
     }
   }
 

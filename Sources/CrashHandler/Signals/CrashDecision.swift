@@ -12,21 +12,26 @@ extension Capture {
     session.exception.threadID = pm_gettid()
     session.exception.entryTime = call.entryTime
     session.exception.outcomeOffset = 0
-    let isForced = call.isKernels && forcesDefaultAction(call.signal)
-    let isBacktraced = !isForced && goesToBacktracer(call.signal)
+    let isForced = call.isFromKernel && forcesDefaultAction(call.signal)
+    var isBacktraced = !isForced && hasBacktracer(for: call.signal)
+    if isBacktraced, !hasStackForBacktracer(call.signal) {
+      // The default action follows, as without this handler.
+      forgetBacktracer()
+      isBacktraced = false
+    }
     session.exception.isBacktraced = isBacktraced
-    let isEnd = isBacktraced && call.isKernels && endsAfterBacktrace(call.signal)
+    let isEnd = isBacktraced && call.isFromKernel && endsAfterBacktrace(call.signal)
     session.exception.outcome =
-      isEnd ? .ends : outcome(call.signal, isKernels: call.isKernels, isForced: isForced)
+      isEnd ? .ends : outcome(call.signal, isFromKernel: call.isFromKernel, isForced: isForced)
   }
 
   /// - Parameter isForced: the result of `forcesDefaultAction`.
   private func outcome(
-    _ signal: DeliveredSignal, isKernels: Bool, isForced: Bool
+    _ signal: DeliveredSignal, isFromKernel: Bool, isForced: Bool
   ) -> CrashOutcome {
     if !isForced, shared.previousActions[signal.number].handler > SIG_IGN { return .handled }
     if kernelDiscards(signal) { return .discarded }
-    return isKernels ? .ends : .delegated
+    return isFromKernel ? .ends : .delegated
   }
 
   /// Adds the fault to the known faults; returns true if the crash gets a dump of its own.

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
-/// Ends the process after a dump, or passes a signal on without a dump: restores the previous action and makes the
-/// signal occur again.
+/// Restores the previous action of a signal and makes the signal occur again: to end the process after a dump, and
+/// for a signal that gets no dump.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {
@@ -17,8 +17,8 @@ extension Capture {
     shared.ending.store(Shared.Ending.now)
     // Before `prepareLateEnd`, which changes the mask in the context.
     let isForced = forcesDefaultAction(call.signal)
-    if call.isKernels { prepareLateEnd(call.signal.context) }
-    passOn(call.signal, isForced: isForced)
+    if call.isFromKernel { prepareLateEnd(call.signal.context) }
+    restoreAndReraise(call.signal, isForced: isForced)
   }
 
   /// Restores the previous action of the signal and makes the signal occur again with its own siginfo, when this
@@ -27,12 +27,12 @@ extension Capture {
   /// The other signals keep this package's handler, so that a thread that crashes by one of them before the process
   /// has ended waits, and does not end the process by its own signal.
   @_noLocks
-  func passOn(_ signal: DeliveredSignal) {
-    passOn(signal, isForced: forcesDefaultAction(signal))
+  func restoreAndReraise(_ signal: DeliveredSignal) {
+    restoreAndReraise(signal, isForced: forcesDefaultAction(signal))
   }
 
   /// - Parameter isForced: true if the default action follows, whatever the previous action is.
-  private func passOn(_ signal: DeliveredSignal, isForced: Bool) {
+  private func restoreAndReraise(_ signal: DeliveredSignal, isForced: Bool) {
     let number = signal.number
     // Checked while this package's handlers are installed: where process_vm_readv is denied, `isFaultAddressReadable`
     // loads from the address, and that can fault.

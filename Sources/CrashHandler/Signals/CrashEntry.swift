@@ -19,10 +19,10 @@ func pm_handle_crash(
   // dump; after a fault in this step; and after waiting ten seconds for another thread that does this step. In the
   // last two the state is half changed.
   guard capture.becomeOwnProcess() else {
-    capture.passOn(call.signal)
+    capture.restoreAndReraise(call.signal)
     return
   }
-  if call.isKernels, capture.returnToKernel(call.signal) { return }
+  if call.isFromKernel, capture.returnToKernel(call.signal) { return }
   if capture.recoverLiveDump(from: call.signal) { return }
   if capture.isCapturing {
     capture.recoverCapture(from: call)
@@ -30,7 +30,7 @@ func pm_handle_crash(
   }
   if capture.offerFirstChance(to: call.signal) { return }
   guard capture.waitToCapture(call.signal) else {
-    capture.passOn(call.signal)
+    capture.restoreAndReraise(call.signal)
     return
   }
   capture.decideOutcome(of: call)
@@ -50,7 +50,7 @@ func pm_handle_crash(
 extension Capture {
   /// Takes the dump on the handler's large stack.
   fileprivate func takeDump() {
-    blockFaults()
+    blockFaultsAndWatchdog()
     unsafe pm_call_on_stack(session.stackTop, pm_capture_crash, argument)
   }
 }

@@ -23,7 +23,7 @@ extension Capture {
   /// A requested dump uses the handler's large stack, so a crash cannot be captured before it is done. A fault
   /// outside a section cannot be postponed, because its instruction would run again at once.
   private func postpone(_ signal: DeliveredSignal) -> Bool {
-    guard session.request.isTools, signal.isAsynchronous, let information = signal.information
+    guard session.request.isFromTool, signal.isAsynchronous, let information = signal.information
     else { return false }
     shared.waiting.signal.keep(information)
     return true
@@ -59,7 +59,7 @@ extension Capture {
     }
     // The end has begun, and another signal arrived before the thread was back at its crash. A seccomp filter that
     // traps rt_sigreturn causes this.
-    if isEnding, signal.number != session.exception.signal.number { endLate() }
+    if isEnding, signal.number != session.exception.signal.number { forceEnd() }
     SignalMask.open(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
     // Without a recovery point this is a fault before the first section or after the last, or the crash again.
@@ -67,21 +67,19 @@ extension Capture {
     // ends by the signal of the crash.
     let crash = session.exception.signal.number
     if session.exception.outcome.isEnd, crash != 0, signal.number != crash, !signal.isAsynchronous {
-      endLate()
+      forceEnd()
     }
     shared.timesReturned &+= 1
     endProcess(by: call)
   }
 
-  /// True for a signal that another process or the kernel sends to the capturing thread while it writes the dump.
+  /// True for a signal that another process or the kernel sends to the capturing thread: before the dump, while the
+  /// thread writes it, while Swift's backtracer runs, and while the process ends.
   ///
-  /// Once the end has begun, true only for a signal with another number than the crash's: the process would end by a
-  /// signal that its report does not name.
-  ///
-  /// With the same number it may be the crash, which `passOn` has queued in its sender's name.
+  /// Such a signal must not end the process, because the report would not name it. While the process ends, a signal
+  /// with the number of the crash may be the crash: `restoreAndReraise` queues it in its sender's name.
   private func isForeign(_ signal: DeliveredSignal) -> Bool {
     guard signal.isForeign(to: shared.process.id) else { return false }
-    return shared.ending.value == 0
-      || isEnding && signal.number != session.exception.signal.number
+    return !isEnding || signal.number != session.exception.signal.number
   }
 }

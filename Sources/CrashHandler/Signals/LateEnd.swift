@@ -27,7 +27,7 @@ extension Capture {
 
   /// Ends the process by the signal of its crash.
   @_noLocks
-  func endLate() {
+  func forceEnd() {
     let signal = session.exception.signal.number
     SignalAction.set(signal, pm_signal_action())
     SignalMask.unblock(SignalMask.bit(signal))

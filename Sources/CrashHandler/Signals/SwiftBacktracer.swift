@@ -14,20 +14,20 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread. Source: Swift
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
 extension Capture {
-  /// Decides whether the backtracer runs after this crash.
-  ///
-  /// After some stack overflows it may not; then it is also removed, so that the default action follows.
-  ///
-  /// It does not run for a stack overflow on a thread whose first alternate stack this package created: without this
-  /// handler, the kernel would have found no stack for any handler and ended the process.
+  /// True if the backtracer is the previous handler of this signal.
   @_noLocks
-  func goesToBacktracer(_ signal: DeliveredSignal) -> Bool {
-    guard SignalMask.has(shared.backtracer.signals, signal.number) else { return false }
+  func hasBacktracer(for signal: DeliveredSignal) -> Bool {
+    SignalMask.has(shared.backtracer.signals, signal.number)
+  }
+
+  /// False for a stack overflow on a thread whose first alternate stack this package created: without this handler,
+  /// the kernel would have found no stack for any handler and ended the process.
+  @_noLocks
+  func hasStackForBacktracer(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, signal.number == SIGSEGV || signal.number == SIGBUS,
       !context.isOnSignalStack, shared.stackOffers.isFirst(context.signalStackSize),
       memory.isReadable(context.number), !hasRoomForFrame(below: context.stackPointer)
     else { return true }
-    forgetBacktracer()
     return false
   }
 
@@ -44,7 +44,7 @@ extension Capture {
   /// If the process does not end, makes the handler ready for the next crash.
   @_noLocks
   func runBacktracer(_ signal: DeliveredSignal) {
-    shared.ending.store(Shared.Ending.later)
+    shared.ending.store(Shared.Ending.afterBacktrace)
     callStandIns()
     let ours = signalsWithOurHandler()
     callPreviousHandler(signal)
@@ -69,7 +69,8 @@ extension Capture {
   }
 
   /// Removes the backtracer from the previous handlers: it runs once in a process.
-  private func forgetBacktracer() {
+  @_noLocks
+  func forgetBacktracer() {
     var number: Int32 = 1
     while number < 32 {
       if SignalMask.has(shared.backtracer.signals, number) {

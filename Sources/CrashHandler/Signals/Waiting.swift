@@ -33,8 +33,8 @@ extension Capture {
         if isKnown, shared.stops.parking.value != 0 { shared.stops.noteStop() }
         bound.begin()
       }
-      if shared.ending.value == Shared.Ending.later {
-        standIn(signal.context, while: shared.ending, is: Shared.Ending.later)
+      if shared.ending.value == Shared.Ending.afterBacktrace {
+        standIn(signal.context, while: shared.ending, is: Shared.Ending.afterBacktrace)
         continue
       }
       while shared.turn.value == turn && !bound.isOver {

@@ -44,7 +44,7 @@ struct WaitingBound {
   mutating func add() {
     count &+= 1
     if capture.shared.ending.value != ending { return begin() }
-    if ending == Shared.Ending.now, isLate { capture.endLate() }
+    if ending == Shared.Ending.now, isLate { capture.forceEnd() }
   }
 
   /// True once both the number of waits and the clock have reached the bound.

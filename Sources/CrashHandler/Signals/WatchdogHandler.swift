@@ -34,7 +34,7 @@ func pm_handle_watchdog(
     if information.timer == capture.session.time.timer,
       capture.session.time.left.hasPassed(capture.clock)
     {
-      capture.endLate()
+      capture.forceEnd()
     }
     return
   }

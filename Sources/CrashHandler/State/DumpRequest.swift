@@ -45,7 +45,7 @@ struct DumpRequest {
     }
   }
 
-  var isTools: Bool {
+  var isFromTool: Bool {
     @_noLocks get {
       if case .some(.tool) = kind { true } else { false }
     }

@@ -36,8 +36,8 @@ struct Shared: ~Copyable {
   var backtracer: Backtracer
   var survived: SurvivedCrashes
   let knownFaults: KnownFaults
-  /// The number of times that a signal occurred again after `passOn` had returned to it or queued it; 0 again with
-  /// each dump.
+  /// The number of times that a signal occurred again after `restoreAndReraise` had returned to it or queued it; 0
+  /// again with each dump.
   var timesReturned: UInt32 = 0
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
@@ -80,7 +80,7 @@ struct Shared: ~Copyable {
     /// Our handler is done, and the kernel ends the process.
     static var now: UInt32 { @_noLocks get { 1 } }
     /// Swift's backtracer runs; when it returns, the process ends or is made ready for the next crash.
-    static var later: UInt32 { @_noLocks get { 2 } }
+    static var afterBacktrace: UInt32 { @_noLocks get { 2 } }
   }
 
   // Values of `copyMark`; while a thread makes the copy its own, that thread's ID with the last bit.

@@ -12,7 +12,7 @@ extension Capture {
   ///
   /// SIGSYS stays unblocked, because a seccomp filter may trap this call; its handler does not switch stacks.
   @_noLocks
-  func blockFaults() {
+  func blockFaultsAndWatchdog() {
     SignalMask.block(installed.signals.capture & ~SignalMask.bit(SIGSYS))
   }
 

@@ -76,7 +76,7 @@ struct SignalContext {
   ///
   /// - Parameter entryStackPointer: the stack pointer at the handler's entry.
   @_noLocks
-  func isOfKernelsCall(_ entryStackPointer: UInt64) -> Bool {
+  func isFromKernel(_ entryStackPointer: UInt64) -> Bool {
     unsafe pm_is_kernels_call(address, entryStackPointer) != 0
   }
 
