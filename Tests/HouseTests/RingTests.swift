@@ -72,20 +72,26 @@ struct RingTests {
     #expect(folders.violations(references) == [])
   }
 
-  /// The uses of Export and Overview by what is no command.
+  /// The folders of the outer ring in the command.
+  private static let outerOfTool = ["Completion/", "DebugFiles/", "Export/", "Overview/"]
+
+  /// The uses of these folders by what is no command.
   private static func usesInTool(_ references: SwiftReferences) -> [String] {
     references.uses.filter { use in
-      ["Export/", "Overview/"].contains(where: use.other.hasPrefix)
-        && !["Commands/", "Export/", "Overview/"].contains(where: use.file.hasPrefix)
+      outerOfTool.contains(where: use.other.hasPrefix)
+        && !(outerOfTool + ["Commands/", "PostmortemTool.swift"]).contains(
+          where: use.file.hasPrefix)
     }.map { "\($0.file) uses \($0.name) of \($0.other)" }.sorted()
   }
 
   private static let tool = FolderOrder("Sources/PostmortemTool", []) { $0 }
 
-  @Test("Commands alone use export and overview")
+  @Test("Commands alone use the outer ring of the tool")
   func tool() throws {
     let references = SwiftReferences(try Self.tool.sources())
-    #expect(references.uses.contains { $0.other.hasPrefix("Overview/") })
+    for folder in Self.outerOfTool {
+      #expect(references.uses.contains { $0.other.hasPrefix(folder) }, "\(folder)")
+    }
     #expect(Self.usesInTool(references) == [])
   }
 
@@ -96,6 +102,8 @@ struct RingTests {
       ("Sources/CrashReportUpload", "Queue/UploadEngine.swift", "SentryDSN"),
       ("Sources/CrashReportUpload", "Body/UploadContent.swift", "SampledUploads"),
       ("Sources/PostmortemTool", "Listing/ReportReader.swift", "CrashOverview"),
+      ("Sources/PostmortemTool", "Logs/LoggedSummarySymbolicator.swift", "DebugFileServers"),
+      ("Sources/PostmortemTool", "Arguments/Arguments.swift", "Completer"),
     ])
   func turnedAround(_ directory: String, _ path: String, _ type: String) throws {
     let folders = Self.folders.first { $0.directory == directory }
@@ -135,8 +143,8 @@ struct RingTests {
     let tops = list.matches(of: /"Sources\/([^"]+)\/"/).map { String($0.1) }
     #expect(
       Set(tops) == [
-        "CrashReportUpload/Sentry", "PostmortemTool/Export", "PostmortemTool/Overview",
-        "Stackwalk/Breakpad",
+        "CrashReportUpload/Sentry", "PostmortemTool/Completion", "PostmortemTool/DebugFiles",
+        "PostmortemTool/Export", "PostmortemTool/Overview", "Stackwalk/Breakpad",
       ])
     // The command alone is linked with them from outside.
     let others = try House.swiftFiles(in: "Sources").filter { file in

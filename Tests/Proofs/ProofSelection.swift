@@ -124,7 +124,8 @@ extension Proof {
   ///
   /// `RingTests` checks that.
   private static let tops = [
-    "Sources/CrashReportUpload/Sentry/", "Sources/PostmortemTool/Export/",
+    "Sources/CrashReportUpload/Sentry/", "Sources/PostmortemTool/Completion/",
+    "Sources/PostmortemTool/DebugFiles/", "Sources/PostmortemTool/Export/",
     "Sources/PostmortemTool/Overview/", "Sources/Stackwalk/Breakpad/",
   ]
 

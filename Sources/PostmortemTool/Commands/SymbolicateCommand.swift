@@ -42,11 +42,12 @@ enum SymbolicateCommand: Subcommand {
     if let file { try InputFile.becomeStandardInput(file) }
     let directories = arguments.values(of: "--symbols")
     for directory in directories { try InputFile.requireDirectory(directory) }
+    let servers = arguments.has("--no-symbols") ? nil : DebugFileServers()
     let symbolicator = LoggedSummarySymbolicator(
       // Notes name files by absolute paths, as modules have.
       directories: directories.map { URL(fileURLWithPath: $0).path },
       readsFiles: !arguments.has("--no-symbols"),
-      servers: arguments.has("--no-symbols") ? nil : DebugFileServers())
+      download: { servers?.fetch(for: $0) == true ? servers?.directory : nil })
     var reader = LoggedSummaryReader()
     var lines = StandardInputLines()
     var (count, contradictory) = (0, 0)

@@ -8,24 +8,28 @@ internal import Stackwalk
 final class LoggedSummarySymbolicator {
   private var directories: [String]
   private let readsFiles: Bool
-  private let servers: DebugFileServers?
+  private let download: (CrashReport) -> String?
   private var source: SymbolSource
 
   /// - Parameters:
   ///   - directories: where to look for files besides the modules' own paths.
   ///   - readsFiles: false to name nothing.
-  ///   - servers: the servers that provide the files of modules whose lines are not known.
-  init(directories: [String] = [], readsFiles: Bool = true, servers: DebugFileServers? = nil) {
-    (self.directories, self.readsFiles, self.servers) = (directories, readsFiles, servers)
+  ///   - download: downloads files of modules whose lines are not known, and returns the directory where they are;
+  ///     nil if there is none.
+  init(
+    directories: [String] = [], readsFiles: Bool = true,
+    download: @escaping (CrashReport) -> String? = { _ in nil }
+  ) {
+    (self.directories, self.readsFiles, self.download) = (directories, readsFiles, download)
     source = SymbolSource(directories: directories, readsFiles: readsFiles)
   }
 
   func report(of summary: LoggedSummary) -> CrashReport {
     source.begin(stored: nil)
     let report = summary.report(source)
-    guard let servers, servers.fetch(for: report) else { return report }
+    guard let directory = download(report) else { return report }
     // The new source looks again for what was not found.
-    if !directories.contains(servers.directory) { directories.append(servers.directory) }
+    if !directories.contains(directory) { directories.append(directory) }
     source = SymbolSource(directories: directories, readsFiles: readsFiles)
     return summary.report(source)
   }

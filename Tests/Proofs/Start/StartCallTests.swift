@@ -10,18 +10,32 @@ struct StartCallTests {
   /// System calls of `startHandler` in a process of one thread, `brk` left out.
   ///
   /// A pids cgroup has two files to open, with one question each, in place of one that is missing. Every process has
-  /// one with version 2 of cgroups, unless it is in the root.
-  private static let limit = hasTaskCgroup ? 90 : 87
-  private static let hasTaskCgroup: Bool = {
+  /// one with version 2 of cgroups, unless it is in the root. With a limit of memory, six ranges of the handler's
+  /// memory get their pages, and seven calls read who uses the memory.
+  private static let limit = 87 + (hasTaskCgroup ? 3 : 0) + (hasMemoryLimit ? 13 : 0)
+
+  private static let hasTaskCgroup = cgroupFile("pids.current", "pids/", "pids.current") != nil
+
+  private static let hasMemoryLimit =
+    cgroupFile("memory.max", "memory/", "memory.limit_in_bytes").flatMap {
+      UInt64($0.filter { !$0.isNewline })
+    }.map { $0 < 1 << 62 } ?? false
+
+  /// The text of a file of this process's cgroup; nil if there is none.
+  private static func cgroupFile(
+    _ name: String, _ controller: String, _ oldName: String
+  ) -> String? {
     let text = try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)
     let paths = CgroupText.paths(in: text ?? "")
-    let root = CgroupText.root
-    let directories =
-      paths.tasks.map { ["\(root)/pids\($0)", "\(root)/pids"] } ?? [
-        "\(root)\(paths.unified ?? "")", root,
-      ]
-    return directories.contains { FileManager.default.fileExists(atPath: $0 + "/pids.current") }
-  }()
+    let path = controller == "pids/" ? paths.tasks : paths.memory
+    let root = CgroupText.root + "/"
+    let files =
+      path.map {
+        [root + controller + $0.dropFirst() + "/" + oldName, root + controller + oldName]
+      }
+      ?? [root + (paths.unified ?? "/").dropFirst() + "/" + name, root + name]
+    return files.lazy.compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }.first
+  }
   /// Pages that it touches first.
   ///
   /// Where memory lies moves one run's count by four; three of ten have 40 or fewer.
