@@ -1,6 +1,6 @@
-// Defines abort in the program: since 2.41 glibc's no longer opens its signal first, and where that is blocked the kernel ends
-// the process without a dump. Serves threads whose mask libc or the kernel has set; a call inside libc does not come here.
-// See Docs/Decisions/10-signal-masks.md.
+// Defines abort in the program. Since 2.41, glibc's abort no longer unblocks its signal, and if a thread blocks it,
+// the kernel ends the process without a dump. This definition helps threads whose mask libc or the kernel has set.
+// Calls inside libc do not reach it. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -9,7 +9,8 @@
 #include "CSignalMasks.h"
 #include "CSignalSafe.h"
 
-// libc's, where there is no dynamic linker to find it. Source: glibc stdlib/abort.c.
+// Does the same as libc's abort, for programs without a dynamic linker that could find it. Source: glibc
+// stdlib/abort.c.
 static void abort_by_itself(void) {
   uint64_t signal = 1ull << (SIGABRT - 1);
   struct pm_signal_action action = {0};
@@ -21,18 +22,19 @@ static void abort_by_itself(void) {
   __builtin_trap();
 }
 
-// The sanitizers' own.
+// The sanitizers' definition.
 extern void __interceptor_abort(void) __attribute__((weak));
 
 static _Atomic(void (*)(void)) next_abort;
 
-// Not left to abort itself, whose thread may hold the dynamic linker's lock.
+// Runs at the start, because a thread that calls abort may hold the dynamic linker's lock.
 __attribute__((constructor)) static void find_next(void) {
   void (*found)(void) = __interceptor_abort ? __interceptor_abort : (void (*)(void))dlsym(RTLD_NEXT, "abort");
   __c11_atomic_store(&next_abort, found ? found : abort_by_itself, __ATOMIC_SEQ_CST);
 }
 
-// Weak: a static executable may need libc's file for other functions in it. Jumps, so that no frame of ours is in the stack.
+// Weak, because a static executable may need libc's object file for other functions. Jumps, so that the stack has no
+// frame of this function.
 __attribute__((visibility("default"), weak)) void pm_abort(void) __asm__("abort");
 void pm_abort(void) {
   uint64_t signal = 1ull << (SIGABRT - 1);

@@ -1,5 +1,5 @@
-// Defines the older functions that change a thread's mask, which libc's make without a call of sigprocmask that could be
-// followed: by ours, so that signals of crashes stay open. See Docs/Decisions/10-signal-masks.md.
+// Defines the older functions that change a thread's mask, through this package's sigprocmask, so that crash signals
+// stay unblocked. libc's definitions do not call the exported sigprocmask. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 
-// The first 32 signals, of which these functions know; bit n - 1 stands for signal n.
+// The first 32 signals, which are all that these functions support; bit n - 1 stands for signal n.
 static sigset_t set_of(int mask) {
   sigset_t set;
   sigemptyset(&set);

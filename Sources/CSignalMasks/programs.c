@@ -1,5 +1,5 @@
-// Defines posix_spawn and the functions of exec in the program: another program begins with the mask that the calling thread
-// has asked for. See Docs/Decisions/10-signal-masks.md.
+// Defines posix_spawn and the exec functions in the program, so that another program begins with the mask that the
+// calling thread requested. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
@@ -20,16 +20,16 @@ typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions
                            char *const[], char *const[]);
 typedef int exec_function(const char *, char *const[], char *const[]);
 
-// The sanitizers' own.
+// The sanitizers' definition.
 extern spawn_function __interceptor_posix_spawn __attribute__((weak));
 extern spawn_function __interceptor_posix_spawnp __attribute__((weak));
-// libc's inner names, in static executables alone.
+// libc's internal names, used only in static executables.
 extern spawn_function __posix_spawn __attribute__((weak));
 extern int __spawni(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[],
                     char *const[], int) __attribute__((weak));
 extern exec_function __execve __attribute__((weak));
 extern exec_function __execvpe __attribute__((weak));
-// Has the linker take the members of libc.a that define those.
+// Makes the linker include the members of libc.a that define those names.
 int (*const pm_needs_spawn)(const char *) __attribute__((used, visibility("hidden"))) = system;
 
 static spawn_function *next_spawn, *next_spawnp;
@@ -46,7 +46,7 @@ static void *next(const char *name, void *interceptor, void *inner) {
   return found ? found : inner;
 }
 
-// Before a child of vfork could need them, in its parent's memory.
+// Runs at the start, because a child of vfork, which runs in its parent's memory, may need them.
 __attribute__((constructor)) static void find_next(void) {
   next_spawn = next("posix_spawn", __interceptor_posix_spawn, __posix_spawn);
   next_spawnp = next("posix_spawnp", __interceptor_posix_spawnp, search_and_spawn);
@@ -76,7 +76,7 @@ EXPORTED int posix_spawnp(pid_t *restrict process, const char *restrict file, co
   return spawn(next_spawnp, process, file, actions, attributes, arguments, environment);
 }
 
-// Comes back with an error alone.
+// Returns only if it fails.
 static int become(exec_function *const *function, const char *path, char *const arguments[], char *const environment[]) {
   if (!*function) find_next();
   uint64_t opened = pm_block_as_asked();

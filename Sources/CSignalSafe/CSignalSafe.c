@@ -1,4 +1,4 @@
-// Defines the variables of crash code, and those of the functions that stand before libc's.
+// Defines the variables of crash code, and of the functions that replace libc's.
 #include "CSignalSafe.h"
 
 _Atomic(void *) pm_state_storage = 0;

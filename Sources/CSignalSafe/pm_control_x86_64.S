@@ -35,8 +35,8 @@ pm_syscall6_return:
   .cfi_endproc
   .size pm_syscall6, .-pm_syscall6
 
-// void pm_resume(void *context): places as in pm_context.h. By iretq, which takes all that a jump needs from this stack: that
-// of the context may not be there.
+// void pm_resume(void *context): places as in pm_context.h. Uses iretq, which reads everything that the jump needs
+// from the current stack, because the context's stack may be unmapped.
   .globl pm_resume
   .hidden pm_resume
   .type pm_resume, @function
@@ -141,10 +141,10 @@ pm_run_section:
   movq $0, (%rdi)
   xorl %eax, %eax
   retq
-// Comes back with the signal in eax, and the shadow stack pointer of before in rcx. A shadow stack still holds the return addresses of
-// what was abandoned, which would raise a control protection fault. Swift programs are not marked for shadow stacks (note
-// GNU_PROPERTY_X86_FEATURE_1_SHSTK), but may ask the kernel for one. rdssp does nothing without one. Source:
-// Linux Documentation/arch/x86/shstk.rst; Intel SDM, RDSSP and INCSSP; glibc sysdeps/x86_64/__longjmp.S.
+// Returns with the signal in eax, and the earlier shadow stack pointer in rcx. A shadow stack still has the return
+// addresses of the abandoned frames, which would raise a control protection fault. Swift programs are not marked for
+// shadow stacks (note GNU_PROPERTY_X86_FEATURE_1_SHSTK), but may ask the kernel for one. rdssp does nothing without
+// one. Source: Linux Documentation/arch/x86/shstk.rst; Intel SDM, RDSSP and INCSSP; glibc sysdeps/x86_64/__longjmp.S.
 .Lresume:
   xorl %edx, %edx
   rdsspq %rdx

@@ -1,14 +1,15 @@
-// See pm_entry_stacks.h. Frames before the change of stacks take some 600 bytes in debug builds.
+// See pm_entry_stacks.h. Frames before the change of stacks take about 600 bytes in debug builds.
 #include "pm_entry_stacks.h"
 
 #include "CSignalSafe.h"
 
-// Without a canary too, which may not be readable before pm_thread_base.h has looked.
+// Also compiled without a canary, which may not be readable before pm_thread_base.h has checked it.
 #define PM_NOT_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation, no_stack_protector))
 
-// What is called by the kernel, or by an emulator in its place: qemu-user 7.2 enters x86_64 handlers with a misaligned stack, on
-// which compiled code faults at its first aligned store. arm64 faults at any use of such a stack pointer, and both align it.
-// Source: System V ABI AMD64 supplement, 3.2.2; Linux arch/arm64/kernel/signal.c and qemu linux-user/aarch64/signal.c, get_sigframe.
+// Marks functions that the kernel, or an emulator instead of it, calls: qemu-user 7.2 enters x86_64 handlers with a
+// misaligned stack, on which compiled code faults at its first aligned store. arm64 faults at any use of such a stack
+// pointer, and both align it. Source: System V ABI AMD64 supplement, 3.2.2; Linux arch/arm64/kernel/signal.c and qemu
+// linux-user/aarch64/signal.c, get_sigframe.
 #if defined(__x86_64__)
 #define PM_ENTRY PM_NOT_INSTRUMENTED __attribute__((force_align_arg_pointer))
 #else
@@ -16,16 +17,17 @@
 #endif
 
 struct entry_stack {
-  // The base of the thread's alternate stack, which tells threads apart; 0 while free. A handler that was left by siglongjmp
-  // keeps its entry stack and takes it again.
+  // The base of the thread's alternate stack, which identifies the thread; 0 while free. A handler that was left by
+  // siglongjmp keeps its entry stack and takes it again.
   uint64_t owner;
-  // The stack pointer on the alternate stack when the thread left it, and on this one when it went back to call something.
+  // The stack pointer on the alternate stack when the thread left it, and on this stack when the thread returned to
+  // the alternate stack for a call.
   uint64_t left;
   uint64_t called;
 };
 
-// One of the two handlers is NULL. Set field by field: for an initializer clang calls memset in debug builds, here the very first
-// thing that a handler would do.
+// One of the two handlers is NULL. Set field by field, because clang calls memset for an initializer in debug builds,
+// and here that would be the handler's first call.
 struct entry {
   pm_crash_handler crash_handler;
   pm_signal_handler handler;
@@ -49,8 +51,8 @@ static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_
   return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * stack_size;
 }
 
-// Returns NULL if the handler has stack enough, is on no alternate stack, or all are taken. A later handler that calls ours may
-// pass no context.
+// Returns NULL if the handler has enough stack, runs on no alternate stack, or all entry stacks are in use. A later
+// handler that calls this one may pass no context.
 PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *context) {
   if (!memory || !context) return NULL;
   const struct pm_signal_stack *alternate = pm_context_signal_stack(context);
@@ -87,7 +89,8 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
   }
   uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
   if (end - interrupted < stack_size) {
-    // A fault on this very stack: continue below it. The kernel has started again at the alternate stack's top.
+    // A fault on this entry stack: continue below the interrupted frame, because the kernel has started again at the
+    // alternate stack's top.
     top = (interrupted - 256) & ~UINT64_C(15);
   } else if ((uint64_t)__builtin_frame_address(0) < left) {
     // Inside a call made there that has not returned.
@@ -105,17 +108,17 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
 }
 
 #if defined(__x86_64__)
-// Leaves a handler that can make no call, at its first one, in the handler of that call's SIGSYS: all signals are blocked, and
-// the kernel ends the process at the next fault, by its signal. So what the first handler was called for continues or comes again.
-// Returns for a call that is not the first.
-// Source: Linux kernel/signal.c, force_sig_info_to_task.
+// Leaves a handler whose first system call was trapped, from the handler of that call's SIGSYS: all signals are
+// blocked, and the kernel ends the process at the next fault, by its signal. So the event that the first handler was
+// called for continues or occurs again. Returns if the call is not the first. Source: Linux kernel/signal.c,
+// force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
   int signal = pm_siginfo_number(information);
-  // abort() ends the process itself once its signal's handler returns, and libc's calls may go through.
+  // abort() ends the process itself when the handler of its signal returns, and libc's calls may be allowed.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
-  // The thread stands after its breakpoint.
+  // The thread has stopped after its breakpoint.
   if (signal == SIGTRAP) __builtin_debugtrap();
   int is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
   if (is_fault ? pm_siginfo_code(information) > 0 : signal == SIGPROF || signal > SIGSYS) pm_resume(interrupted);
@@ -123,11 +126,12 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
 }
 #endif
 
-// Answers a system call of this module's own that a seccomp filter traps as if the kernel did not have it; returns 0 for any
-// other signal. Taken for a crash, the trap would come again at that one's first call, without end.
+// If a seccomp filter trapped a system call of this module, makes the call return as if the kernel did not have it;
+// returns 0 for any other signal. If the trap were treated as a crash, it would occur again at that crash's first
+// call, without end.
 //
-// Under syscall user dispatch the handler can make no call, and may not even be able to return: that is a call too. So the kernel
-// ends the process, as alone. Source: Linux kernel/entry/syscall_user_dispatch.c.
+// Under syscall user dispatch the handler can make no call, and may be unable to return, which is also a call. So the
+// kernel ends the process, as it would without the handler. Source: Linux kernel/entry/syscall_user_dispatch.c.
 PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void *context) {
   if (!information || !context || pm_siginfo_address(information) != (uint64_t)pm_syscall6_return) return 0;
   int code = pm_siginfo_code(information);
@@ -139,8 +143,8 @@ PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void 
   return 1;
 }
 
-// True once the handler's own code could not be read as often as all its sections together may come back from that: it would be
-// entered for ever.
+// True once the handler's own code could not be read more often than all its sections together can recover from it:
+// otherwise the handler would be entered forever.
 PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *information, const void *context) {
   if ((signal != SIGBUS && signal != SIGSEGV) || !information || !context) return 0;
   uint64_t place = pm_context_instruction_pointer(context);
@@ -240,7 +244,7 @@ PM_NOT_INSTRUMENTED void *pm_stack_of_signal(void) {
   uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)memory;
   if (!memory || offset >= PM_ENTRY_STACKS * stack_size) return NULL;
   struct entry_stack *stack = &stacks[offset / stack_size];
-  // Spare what the caller still pushes.
+  // Leave room for what the caller still pushes.
   stack->called = (place - 1024) & ~UINT64_C(15);
   return (void *)(stack->left & ~UINT64_C(15));
 }

@@ -12,7 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// Weak, so that a static executable gets neither them nor the linker's warnings.
+// Weak, so that a static executable contains neither these functions nor causes the linker's warnings.
 extern __typeof(getpwuid_r) getpwuid_r __attribute__((weak));
 extern __typeof(getgrouplist) getgrouplist __attribute__((weak));
 

@@ -30,7 +30,8 @@ void *pm_map_unlocked(size_t size) {
     munlock(memory, size);
     return memory;
   }
-  // Under mlockall(MCL_FUTURE) all of it is charged when it is made; not what an unlocked page grows by.
+  // Under mlockall(MCL_FUTURE), a whole mapping is charged when it is made, but the growth of an unlocked page is
+  // not.
   memory = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   munlock(memory, page);
@@ -50,7 +51,7 @@ extern const void *_swift_concurrency_debug_asyncTaskMetadata __attribute__((wea
 extern const void *_swift_concurrency_debug_asyncTaskSlabMetadata __attribute__((weak));
 extern uint32_t _swift_concurrency_debug_internal_layout_version __attribute__((weak));
 
-// The loaded segment around an address, and the name of its module; NULL if there is none.
+// The loaded segment that contains an address, and the name of its module; NULL if there is none.
 struct segment_search {
   uint64_t address;
   uint64_t start;
@@ -97,7 +98,7 @@ void pm_bring_in_control(uintptr_t slack) {
   pm_bring_in((uintptr_t)pm_enter_crash - slack, (uintptr_t)pm_enter_crash + slack);
 }
 
-// The module around an address, and its thread-local block in this thread.
+// The module that contains an address, and its thread-local block in this thread.
 struct block_search {
   uint64_t address;
   uint64_t block;
@@ -148,8 +149,8 @@ extern void __tsan_init(void) __attribute__((weak));
 
 int pm_is_thread_sanitized(void) { return __tsan_init != NULL; }
 
-// Adds libc's restorer, on x86_64 the code that a handler returns to. Reads it back from a signal that is ignored by default,
-// after setting that one through libc.
+// Adds libc's restorer, which on x86_64 is the code that a handler returns to. Sets the action of a signal that is
+// ignored by default through libc, and reads the restorer back.
 static void add_restorer(struct pm_signal_action *action) {
   struct sigaction same;
   struct pm_signal_action read = {0};
@@ -173,9 +174,9 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
   return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
-// Found where Swift's runtime is linked statically; a shared one hides it. The file that it stands in has the backtracer's
-// handlers and nothing else, some 4 KiB, and it comes first there.
-// Source: swift stdlib/public/runtime/CrashHandlerLinux.cpp.
+// Exists if Swift's runtime is linked statically; a shared runtime hides it. Its object file has only the
+// backtracer's handlers, about 4 KiB, and this function is the first. Source: swift
+// stdlib/public/runtime/CrashHandlerLinux.cpp.
 extern int _swift_installCrashHandler(void) __attribute__((weak));
 #define BACKTRACER_SIZE 8192
 
@@ -188,7 +189,7 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *start, uint64_t *size) 
     *size = BACKTRACER_SIZE;
     return 1;
   }
-  // Not by dladdr, which goes through all symbols of the module.
+  // Does not use dladdr, which searches all symbols of the module.
   struct segment_search search = segment_around(handler);
   if (!search.name) return 0;
   const char *slash = strrchr(search.name, '/');
@@ -198,8 +199,9 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *start, uint64_t *size) 
   return 1;
 }
 
-// Looks a name up in the hash table of the module around an address: dladdr1 goes through all symbols, 0.6 ms in libc.
-// Source: gABI, dynamic section; the GNU hash section as ld.so reads it (glibc elf/dl-lookup.c).
+// Looks a name up in the hash table of the module that contains an address, because dladdr1 searches all symbols,
+// which takes 0.6 ms in libc. Source: gABI, dynamic section; the GNU hash section as ld.so reads it (glibc
+// elf/dl-lookup.c).
 static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
   struct segment_search *search = argument, segment = {.address = search->address};
   if (!find_segment(info, size, &segment)) return 0;
@@ -210,7 +212,7 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
   const uint32_t *table = NULL;
   const ElfW(Sym) *symbols = NULL;
   for (; entry && entry->d_tag != DT_NULL; entry++) {
-    // The loader has made most of them absolute, but not where the section is read-only.
+    // The loader has made most of them absolute, except in a read-only section.
     ElfW(Addr) place = entry->d_un.d_ptr + (entry->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr : 0);
     if (entry->d_tag == DT_GNU_HASH) table = (const uint32_t *)place;
     if (entry->d_tag == DT_SYMTAB) symbols = (const ElfW(Sym) *)place;
@@ -234,7 +236,7 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
 
 void pm_find_abort(uint64_t *start, uint64_t *size) {
   struct segment_search search = {.address = (uint64_t)dlsym(RTLD_NEXT, "abort")};
-  // The program may have one of its own before libc's, and a plugin stands after libc.
+  // The program may define its own function before libc's, and a plugin comes after libc.
   if (search.address == 0) search.address = (uint64_t)dlsym(RTLD_DEFAULT, "abort");
   if (search.address != 0) dl_iterate_phdr(find_size, &search);
   *start = search.start;
@@ -266,10 +268,10 @@ void pm_pin_module(const void *address) {
   const char *name = segment_around((uint64_t)address).name;
   // The executable has no name.
   if (!name || !name[0]) return;
-  // Naming dlopen would draw the dynamic linker into a static executable, with a warning at each link.
+  // A direct reference to dlopen would add the dynamic linker to a static executable, with a warning at each link.
   void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
-  // A loaded library is found by the name it was loaded by, from any working directory. The handle is kept for ever. Source:
-  // dlopen(3), RTLD_NODELETE.
+  // A loaded library is found by the name with which it was loaded, from any working directory. The handle is never
+  // closed. Source: dlopen(3), RTLD_NODELETE.
   if (open_module) open_module(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 

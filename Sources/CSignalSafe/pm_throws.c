@@ -22,24 +22,25 @@ struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT];
 uint32_t pm_throwers_taken;
 
 static uint64_t main_end;
-// The thread's own stack; empty where it is not known, and before its first throw.
+// The thread's own stack; empty if it is not known, and before the thread's first throw.
 static _Thread_local uint64_t stack_start, stack_end;
 static error_hook next_error_hook;
 static value_hook next_value_hook;
 
-// The largest frame that the walk passes.
+// The largest frame that the walk accepts.
 #define WALK_SIZE 65536
 // Marks a saved frame pointer of an asynchronous function. Source: swift docs/ABI/CallingConvention (async frames).
 #define ASYNC_MARK (1ull << 60)
-// Addresses of code without what arm64 signs them with.
+// Removes arm64's signature from an address of code.
 #if defined(__aarch64__)
 #define CODE_MASK 0x0000ffffffffffffull
 #else
 #define CODE_MASK ~0ull
 #endif
 
-// Finds the thread's stack, once. glibc would read /proc/self/maps for the main thread's; below its end, which the kernel tells,
-// nothing else is mapped within the limit on stacks, nor within 128 MiB. Source: Linux arch/x86/mm/mmap.c, mmap_base().
+// Finds the thread's stack, once. For the main thread, glibc would read /proc/self/maps. The kernel provides the end
+// of that stack, and nothing else is mapped below it within the limit on stacks, or within 128 MiB. Source: Linux
+// arch/x86/mm/mmap.c, mmap_base().
 static void find_stack(void) {
   if (pm_gettid() == getpid()) {
     struct rlimit limit;
@@ -61,7 +62,8 @@ static void find_stack(void) {
   pthread_attr_destroy(&attributes);
 }
 
-// Holds a box in place of the one before. Exchanged, since two threads may have one place: each box is released once.
+// Stores a box and releases the previous one. It is an exchange, because two threads may share an entry, and each box
+// must be released once.
 static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (!swift_unownedRetain || !swift_unownedRelease || !swift_isDeallocating) return;
   if (box) swift_unownedRetain((void *)box);
@@ -69,7 +71,7 @@ static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (before) swift_unownedRelease((void *)before);
 }
 
-// The record to overwrite: that of an error that was released, else the oldest.
+// Returns the record to overwrite: that of a released error, otherwise the oldest.
 static int place_to_use(const struct pm_thrower *thrower) {
   int oldest = 0, unused = -1;
   for (int place = 0; place < PM_THROW_COUNT; place++) {
@@ -81,8 +83,8 @@ static int place_to_use(const struct pm_thrower *thrower) {
   return unused >= 0 ? unused : oldest;
 }
 
-// The thread's place in the table. One that has none takes that of the thread which took one the longest ago: threads that have
-// ended tell nobody.
+// Returns the thread's entry in the table. A thread without an entry takes the one that was assigned the longest ago,
+// because the end of a thread is not recorded.
 static struct pm_thrower *own_thrower(uint32_t thread) {
   static _Thread_local uint32_t place;
   if (place != 0 && __atomic_load_n(&pm_throwers_storage[place - 1].thread, __ATOMIC_RELAXED) == thread)
@@ -95,7 +97,7 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
     hold(thrower, place, 0);
     thrower->touched[place] = 0;
   }
-  // The check of another thread's throws there does not fit any more.
+  // The checksums of the previous thread's throws no longer match.
   __atomic_store_n(&thrower->thread, thread, __ATOMIC_RELAXED);
   place = index + 1;
   return thrower;
@@ -112,7 +114,7 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
       return;
     }
   struct timespec now;
-  // By libc, which asks no kernel.
+  // libc reads this clock without a system call.
   clock_gettime(CLOCK_BOOTTIME, &now);
   struct pm_throw made = {
       .uptime = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
@@ -120,7 +122,7 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
       .addresses = {(uint64_t)caller & CODE_MASK},
   };
   uint64_t frame = (uint64_t)start;
-  // On another stack, of a signal or of the program's own making, a stray frame pointer could lead out of it.
+  // On another stack, of a signal handler or made by the program, an invalid frame pointer could lead out of it.
   _Bool is_known = stack_start <= frame && frame < stack_end;
   for (int count = 1; is_known && count < PM_THROW_ADDRESS_COUNT; count++) {
     uint64_t next = *(const uint64_t *)frame & ~ASYNC_MARK;
@@ -155,7 +157,7 @@ void pm_record_throws(uint64_t main_stack_end) {
   if (before == will_throw) return;
   main_end = main_stack_end;
   __atomic_store_n(&next_error_hook, before, __ATOMIC_RELAXED);
-  // A hook that stands alone is told of typed throws by it, and still is.
+  // A program that only sets the first hook also gets typed throws through it, and still does.
   if (&_swift_willThrowTypedImpl) {
     value_hook typed = __atomic_load_n(&_swift_willThrowTypedImpl, __ATOMIC_ACQUIRE);
     __atomic_store_n(&next_value_hook, typed, __ATOMIC_RELAXED);

@@ -2,10 +2,10 @@
 
 #include "CSignalSafe.h"
 
-// The highest bit of a size: the handler's own.
+// The highest bit of a size marks a stack of the handler.
 #define IS_HANDLERS (UINT64_C(1) << 63)
 
-// Written by its own thread; `size` is 0 meanwhile.
+// Only the thread itself writes it; `size` is 0 while it is written.
 struct told_stack {
   uint64_t thread;
   uint64_t base;
@@ -23,7 +23,7 @@ static struct told_stack *pm_find_told(int thread) {
   return NULL;
 }
 
-// Takes a free place, or that of a thread which has ended without a word.
+// Takes a free entry, or that of a thread which has ended without freeing it.
 static struct told_stack *pm_take_told(int thread) {
   for (int i = 0; i < PM_TOLD_PLACES; i++)
     if (pm_atomic_compare_exchange_64(&pm_told_place(thread, i)->thread, 0, (uint64_t)thread) == 0) return pm_told_place(thread, i);
@@ -48,7 +48,7 @@ void pm_tell_stack(int thread, struct pm_told_stack told) {
   if (!stack) stack = pm_take_told(thread);
   if (!stack) return;
   uint64_t size = told.size & ~IS_HANDLERS;
-  // Told again by somebody who does not know whose it is.
+  // The same stack is recorded again by a caller that does not know who created it.
   if (stack->base == told.base && (stack->size & ~IS_HANDLERS) == size && !told.is_handlers) return;
   pm_atomic_store_64(&stack->size, 0);
   pm_atomic_store_64(&stack->base, told.base);

@@ -1,4 +1,4 @@
-// Keeps values in Swift's task-local storage, and tells which thread and task run.
+// Stores values in Swift's task-local storage, and identifies the running thread and task.
 #include "CSignalSafe.h"
 
 #define SWIFT_CALL __attribute__((swiftcall, weak))
@@ -14,7 +14,7 @@ struct pm_work_places pm_work_places_storage = {0};
 char pm_work_key_storage __attribute__((aligned(16)));
 char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((aligned(4096)));
 
-// The layout version that PM_WORK_VALUE_OFFSET and the kinds of items are of.
+// The layout version for which PM_WORK_VALUE_OFFSET and the kinds of items are valid.
 #define KNOWN_LAYOUT 1
 
 static _Bool heads(uint64_t word, uint64_t item) { return (word & ~7ull) == item; }
@@ -38,7 +38,7 @@ static int64_t find_in_thread(const struct pm_task_facts *facts, uint64_t item) 
   return PM_WORK_NOWHERE;
 }
 
-// Finds out where the value that was just given lies.
+// Finds out where the value that was just pushed is stored.
 static void learn(const char *task, const void *type, int64_t *head) {
   struct pm_task_facts facts;
   pm_find_task_facts(&facts);
@@ -79,7 +79,7 @@ uint64_t pm_task_id(void) {
 
 uint64_t pm_new_work(void) {
   static uint64_t taken;
-  // Taken in blocks, so that threads do not wait for each other's cache line.
+  // Numbers are taken in blocks, so that threads do not wait for each other's cache line.
   static _Thread_local uint64_t last, end;
   if (last == end) {
     last = __atomic_fetch_add(&taken, 4096, __ATOMIC_RELAXED);
@@ -94,7 +94,7 @@ int pm_thread_id(void) {
   int id = thread_id;
   if (id != 0) return id;
   id = pm_gettid();
-  // The handler's installation has forked children forget it.
+  // The ID is cached only if the handler is installed, because the handler makes forked children discard it.
   if (pm_state()) thread_id = id;
   return id;
 }

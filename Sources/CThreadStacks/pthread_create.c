@@ -1,5 +1,6 @@
-// Defines pthread_create in the program, which libdispatch, Swift concurrency, C and C++ libraries find before libc's. Without
-// this target startHandler serves only the threads that exist. See Docs/Decisions/11-alternate-stacks.md.
+// Defines pthread_create in the program, which libdispatch, Swift concurrency, C and C++ libraries find before
+// libc's. Without this target, startHandler gives alternate stacks only to existing threads. See
+// Docs/Decisions/11-alternate-stacks.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,10 +16,11 @@
 
 typedef int (*create_function)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-// ASan's and TSan's, which must see every thread: TSan crashes at the first unknown one, ASan reports a second join.
+// The definition of ASan and TSan, which must be called for every thread: TSan crashes at the first unknown one, and
+// ASan reports a second join.
 extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
     __attribute__((weak));
-// libc's inner name, in static executables linked with `-u __pthread_create` only.
+// libc's internal name, available only in static executables linked with `-u __pthread_create`.
 extern int __pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) __attribute__((weak));
 
 static create_function find_next(void) {
@@ -35,7 +37,7 @@ static create_function find_next(void) {
   return found;
 }
 
-// The thread inherits the mask that its maker has asked for.
+// The new thread inherits the mask that its creator requested.
 static int make_thread(create_function create, pthread_t *thread, const pthread_attr_t *attributes,
                        void *(*routine)(void *), void *argument) {
   uint64_t opened = pm_block_as_asked();
@@ -50,8 +52,8 @@ struct thread_start {
   void *argument;
 };
 
-// Threads that begin at the same time; for more of them a page each is mapped. Not malloc's memory: free in a thread makes an
-// arena for it, 64 MiB of address space.
+// The number of threads that can begin at the same time; for each further one a page is mapped. malloc is not used,
+// because free in a new thread creates an arena, 64 MiB of address space.
 enum { STARTS = 64, START_PAGE = 4096 };
 static struct thread_start starts[STARTS];
 
@@ -70,7 +72,7 @@ static void give_back(struct thread_start *start) {
     munmap(start, START_PAGE);
 }
 
-// The first frame of a thread. pthread_exit and cancellation unwind through it, so it holds nothing by then.
+// The first frame of a thread. pthread_exit and cancellation unwind through it, so it owns no resources at that time.
 static void *pm_start_thread(void *pointer) {
   struct thread_start *given = pointer;
   void *(*routine)(void *) = given->routine;
@@ -86,7 +88,8 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
                                                          void *(*routine)(void *), void *restrict argument) {
   create_function create = find_next();
   if (!create) {
-    // A static executable gets here at its first thread; libdispatch would try again for ever.
+    // A static executable reaches this code at its first thread. The process must end, because libdispatch would try
+    // again forever.
     static const char text[] =
         "postmortem: this static executable can make no thread: link it with -Xlinker -u -Xlinker __pthread_create, or"
         " build swift-postmortem without the trait Interposition\n";

@@ -1,5 +1,5 @@
-// Defines sigaltstack in the program, so that each thread's alternate stack is known to whoever sends it a signal; see
-// pm_told_stacks.h. By the system call itself: static executables have no other function of the name.
+// Defines sigaltstack in the program, so that code that sends a signal to a thread knows its alternate stack; see
+// pm_told_stacks.h. Makes the system call itself, because static executables have no other function with this name.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// zlib's interface, as far as it is used: its structure never changes in libz.so.1. Source: zlib.h, zconf.h.
+// The used part of zlib's interface, which never changes in libz.so.1. Source: zlib.h, zconf.h.
 typedef struct {
   const uint8_t *next_in;
   unsigned avail_in;

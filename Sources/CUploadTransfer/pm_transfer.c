@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// libcurl's interface, as far as it is used: its numbers and types never change in libcurl.so.4.
-// Source: curl/curl.h, curl/multi.h.
+// The used part of libcurl's interface, whose numbers and types never change in libcurl.so.4. Source: curl/curl.h,
+// curl/multi.h.
 enum {
   OPT_URL = 10002,
   OPT_PROXY = 10004,
@@ -105,13 +105,14 @@ static int64_t milliseconds(void) {
 
 // MARK: The end of the process
 //
-// `exit` runs the handlers and destructors of libraries while other threads continue. A transfer that is inside OpenSSL
-// when that cleans itself up reads freed memory. Two things prevent it: OpenSSL is told not to clean up, which it obeys
-// if no one has initialized it before; and the handler below, which runs before any handler of OpenSSL's, ends the
-// transfers and waits for their threads to leave libcurl. It waits with a bound: a thread may be stopped, and must be
-// neither parked nor killed, since it may hold a lock that the rest of the exit needs.
+// `exit` runs the handlers and destructors of libraries while other threads continue. A transfer that is inside
+// OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent this. OpenSSL is initialized without its
+// cleanup, which works if no other code has initialized it before. And the handler below, which runs before OpenSSL's
+// handlers, ends the transfers and waits for their threads to leave libcurl. The wait has a time limit, because a
+// thread may be stopped. Such a thread must not be killed, because it may hold a lock that the rest of the exit
+// needs.
 
-// Milliseconds that an exit waits at most.
+// The maximum time in milliseconds that an exit waits.
 enum { EXIT_PATIENCE = 60 };
 
 static struct {
@@ -169,7 +170,7 @@ static void keep_open_ssl(void *library) {
   if (init) init(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
-// The program's own first, which it may be linked with.
+// The library that the program is linked with is preferred.
 static void find_library(void) {
   atomic_store(&process_end.process, getpid());
   pthread_atfork(NULL, NULL, begin_child);
@@ -183,24 +184,25 @@ static void find_library(void) {
   }
   if (!has_library || atomic_load(&process_end.has_begun)) return;
   keep_open_ssl(library);
-  // CURL_GLOBAL_ALL. A program that has called it is counted.
+  // CURL_GLOBAL_ALL. The call is counted, so the program may have called it before.
   has_library = curl.global_init(3) == 0;
   atexit(end_transfers);
 }
 
 struct pm_transfer {
   _Atomic int is_cancelled;
-  // Signals that its thread leaves to the program's; bit n - 1 stands for signal n.
+  // Signals that the transfer's thread blocks, so that the program's threads receive them; bit n - 1 stands for
+  // signal n.
   uint64_t blocked;
   // The running transfers; guarded by the list's lock.
   pm_transfer *previous, *next;
-  // Guards `multi` against its end.
+  // Protects `multi` while it is freed.
   pthread_mutex_t lock;
   void *multi;
   void *easy;
   void *lines;
   int body;
-  // In place of a body to send: the file that the answer's goes to; -1 for none.
+  // The file that receives the answer's body, if there is no body to send; -1 for none.
   int file;
   int64_t left, taken;
   void (*moved)(void *, int64_t);
@@ -235,7 +237,7 @@ static size_t take_body(char *buffer, size_t one, size_t capacity, void *data) {
   return (size_t)count;
 }
 
-// Asked for where a request is made again, on a connection that had been closed or after a proxy's answer.
+// libcurl calls this if it repeats a request, because the connection was closed or a proxy answered.
 static int seek_body(void *data, int64_t offset, int whence) {
   pm_transfer *transfer = data;
   if (whence != SEEK_SET || lseek(transfer->body, offset, SEEK_SET) != offset) return 1;
@@ -255,7 +257,7 @@ static size_t take_header(char *bytes, size_t one, size_t count, void *data) {
   pm_transfer *transfer = data;
   count *= one;
   transfer->last = milliseconds();
-  // Another answer: after an interim one, or of a proxy.
+  // The start of another answer, after an interim answer or that of a proxy.
   if (count > 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->headers_size = 0;
   transfer->headers_seen += count;
   if (transfer->headers_seen > PM_TRANSFER_MOST_HEADERS) return 0;
@@ -318,7 +320,7 @@ void pm_transfer_cancel(pm_transfer *transfer) {
 }
 
 static void wake_transfers(void) {
-  // Whoever holds one of the locks is about to let go of it, and this is called again.
+  // A thread that holds one of the locks will release it soon, and this function is called again.
   if (pthread_mutex_trylock(&process_end.lock) != 0) return;
   for (pm_transfer *transfer = process_end.running; transfer; transfer = transfer->next) {
     if (pthread_mutex_trylock(&transfer->lock) != 0) continue;
@@ -393,14 +395,14 @@ static int prepare(pm_transfer *transfer, const char *url, int64_t size) {
     curl.easy_setopt(easy, OPT_READDATA, transfer);
     curl.easy_setopt(easy, OPT_SEEKFUNCTION, seek_body);
     curl.easy_setopt(easy, OPT_SEEKDATA, transfer);
-    // All that libcurl can decode: an answer that nobody can read is no receipt.
+    // Accepts all encodings that libcurl can decode, because an answer that cannot be decoded is no receipt.
     curl.easy_setopt(easy, OPT_ACCEPT_ENCODING, "");
   }
   curl.easy_setopt(easy, OPT_HEADERFUNCTION, take_header);
   curl.easy_setopt(easy, OPT_HEADERDATA, transfer);
   curl.easy_setopt(easy, OPT_WRITEFUNCTION, take_answer);
   curl.easy_setopt(easy, OPT_WRITEDATA, transfer);
-  // The environment is the invoker's, who may be another user.
+  // The environment comes from the invoking user, who may be another user.
   if (getauxval(AT_SECURE)) curl.easy_setopt(easy, OPT_PROXY, "");
   return curl.multi_add_handle(multi, easy) == 0;
 }

@@ -6,7 +6,7 @@ internal import ProcessSnapshot
 /// Source: System V ABI AMD64 supplement, 3.4.1 (initial process stack); Linux fs/binfmt_elf.c,
 /// create_elf_tables().
 struct CommandLineFinder {
-  /// The arguments and the environment have 128 KiB by default, and their pointers as much.
+  /// The arguments and the environment take up to 128 KiB by default, and their pointers the same.
   private static let reach: UInt64 = 2 << 20
   private static let maximumCount: UInt64 = 1 << 16
   private static let maximumSize = 4096
@@ -28,7 +28,8 @@ struct CommandLineFinder {
   /// The words of `argv`, without the null pointer after them.
   private var argumentPointers: AddressRange? {
     guard let vector = vectorOnStack else { return nil }
-    // Back over the environment: a null pointer, its pointers, a null pointer, the arguments, their count.
+    // Going down from the vector: a null pointer, the pointers of the environment, a null pointer, the arguments,
+    // their count.
     guard var place = vector.subtracting(8), memory.word(at: place) == 0 else { return nil }
     var nulls = 0
     var count: UInt64 = 0
@@ -49,7 +50,7 @@ struct CommandLineFinder {
     return nil
   }
 
-  /// The place of the auxiliary vector, below the bytes that AT_RANDOM points at.
+  /// The address of the auxiliary vector, below the bytes that AT_RANDOM points to.
   private var vectorOnStack: Address? {
     let vector = process.auxiliaryVector
     guard let random = process.auxiliaryValue(25), vector.count >= 32 else { return nil }

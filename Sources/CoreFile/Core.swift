@@ -15,11 +15,11 @@ struct Core {
   ///
   /// Source: System V ABI AMD64 supplement, 3.2.2; arm64 has none.
   private static let redZone: UInt64 = 128
-  /// A larger XSAVE area is not taken.
+  /// A larger XSAVE area is left out.
   private static let maximumStateSize = 1 << 14
   private static let legacyStateSize = 512
   private static let chunkSize = 1 << 20
-  /// Pieces of one stack.
+  /// The maximum number of pieces of one stack.
   private static let maximumPieces = 256
 
   init(image: CoreImage, process: CoreProcess, memory: MemorySnapshot) {
@@ -64,7 +64,7 @@ struct Core {
     return Self.family?.other(for: digest.value)
   }
 
-  /// The ID of no report.
+  /// A fixed ID, from which IDs of core files are derived; no report has it.
   private static let family = ReportID("c02ef11e-0000-4000-8000-000000000000")
 
   /// The dump; nil if it came to more than 256 MiB.
@@ -88,7 +88,7 @@ struct Core {
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }
-    // The writer names the machine that it runs on.
+    // The writer stores the architecture of its own machine, which may be another.
     bytes[10] = image.architecture == .arm64 ? 2 : 1
     return bytes
   }
@@ -101,7 +101,7 @@ struct Core {
     if let program = modules.first(where: { $0.source == .program }), !program.path.isEmpty {
       writer.text(.executablePath, program.path)
     }
-    // The kernel counts the time of all threads there.
+    // For the main thread, the kernel stores the time of all threads.
     if let main = process.threads.first(where: { $0.id == process.processID }) {
       writer.unsigned(.userTime, main.userTime)
       writer.unsigned(.systemTime, main.systemTime)

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The C++ exception that the thread had caught last when the process aborted.
+/// The C++ exception that the thread was handling when the process aborted.
 ///
 /// The data is the same as in the handler's `CxxExceptionSection`. No function can be called here, so the address of
 /// the thread's variable is read from the code of `__cxa_get_globals`. Only libstdc++'s exceptions are known.
@@ -24,7 +24,7 @@ struct CoreCxxException {
     (self.snapshot, self.symbols) = (snapshot, symbols)
   }
 
-  /// Nil if none was caught; without a type's name if that is not known.
+  /// The exception, without a type name if that is not known; nil if none was caught.
   var exception: CxxException? {
     let libraries = snapshot.modules.filter { $0.name.hasPrefix("libstdc++.so") }
     let program = snapshot.modules.filter { $0.source == .program }
@@ -36,7 +36,7 @@ struct CoreCxxException {
       }
       return header == 0 ? nil : exception(Address(header), Classes(symbols, libraries + program))
     }
-    // Without a file of the library nothing is known of it.
+    // Without the library's file, nothing is known about the exception.
     return libraries.isEmpty ? nil : CxxException(typeName: nil)
   }
 
@@ -120,7 +120,7 @@ struct CoreCxxException {
       "PKc", "Pc", "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
     ]
     if strings.contains(name) { return text(at: object) }
-    // Behind the pointer to its functions the pointer to its text.
+    // The pointer to the text follows the pointer to the virtual functions.
     return standardError(in: type, classes, depth: 0).flatMap { text(at: object &+ $0 &+ 8) }
   }
 
@@ -141,7 +141,7 @@ struct CoreCxxException {
     else { return nil }
     for index in 0..<min(sizes >> 32, 8) {
       let entry = Address(type) &+ 24 &+ index &* 16
-      // Only the object tells where a virtual base lies.
+      // The position of a virtual base is only stored in the object.
       guard let base = memory.word(at: entry), let flags = memory.word(at: entry &+ 8),
         flags & 1 == 0, depth + 1 < Self.depthLimit,
         let offset = standardError(in: base, classes, depth: Self.depthLimit / 2 + depth)

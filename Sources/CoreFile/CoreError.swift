@@ -13,7 +13,7 @@ package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   package let code: Code
-  /// The value that was found, or the place.
+  /// The unexpected value, or its position.
   package let context: String
 
   init(_ code: Code, _ context: String) {

@@ -2,10 +2,11 @@ internal import IntermediateDump
 package import ProcessSnapshot
 
 extension ProcessSnapshot {
-  /// The snapshot with only the memory that the handler would keep of a crash: a report is not a second core file.
+  /// The snapshot with only the memory that the handler would capture in a crash, so that a report is not a second
+  /// core file.
   ///
-  /// The bounds are the defaults of `CaptureLimits`. Of tasks, which a handler searches for, it keeps their own
-  /// memory and their functions' allocations.
+  /// The bounds are the defaults of `CaptureLimits`. For tasks, it keeps the memory of the task object and the
+  /// allocations of its functions.
   package var excerpt: ProcessSnapshot {
     var excerpt = self
     let crashed = exception?.threadID
@@ -47,7 +48,7 @@ extension ProcessSnapshot {
     ]
   }
 
-  /// Around the fault, the instruction, and where registers of the crashing thread point.
+  /// Memory around the fault and the instruction, and memory that registers of the crashing thread point to.
   private var crashedMemory: [AddressRange] {
     guard let context = exception?.context ?? threads.first?.context else { return [] }
     let places =

@@ -61,7 +61,7 @@ struct CoreImage {
     readHeaders(at: offset, count: isExtended ? Self.extendedCount(bytes, header) : Int(count))
   }
 
-  /// The count of program headers, if there are more than 16 bits hold: `sh_info` of the first section.
+  /// The number of program headers, if it does not fit in 16 bits: `sh_info` of the first section.
   private static func extendedCount(_ bytes: DumpBytes, _ header: ArraySlice<UInt8>) -> Int {
     guard let section = header.littleEndian(at: 40, width: 8).flatMap({ Int(exactly: $0) }),
       section <= bytes.count, let count = bytes.integer(at: section + 44, width: 4)
@@ -73,7 +73,7 @@ struct CoreImage {
     let fitting = start < bytes.count ? (bytes.count - start) / Self.headerSize : 0
     let read = min(count, fitting, Self.maximumHeaders)
     missingHeaders = count - read
-    // As many as come out of one page of the file.
+    // The number of headers that one page of the file has room for.
     let step = 256
     for first in stride(from: 0, to: read, by: step) {
       let place = start + first * Self.headerSize
@@ -121,7 +121,7 @@ struct CoreImage {
 }
 
 extension CoreImage {
-  /// All memory whose bytes the file has; if segments overlap, the one that starts lower counts.
+  /// All memory whose bytes are in the file; if segments overlap, the one with the lower start address is used.
   var memory: [MemoryRegion] {
     segments.filter { !$0.contents.isEmpty }.map { segment in
       MemoryRegion(

@@ -14,7 +14,7 @@ struct CoreMappedFile {
   /// The kernel writes 4 MiB at most.
   private static let maximumSize = 64 << 20
 
-  /// Reads the descriptor; nil for one that cannot be.
+  /// Reads the note's contents; nil if they are not valid.
   static func list(
     in bytes: DumpBytes, _ place: Range<Int>
   ) -> (files: [CoreMappedFile], pageSize: UInt64)? {

@@ -16,7 +16,7 @@ struct CoreMappings {
   /// Lines like those of `/proc/<pid>/maps`, without device, inode and whether a mapping is shared, which core files
   /// lack.
   let text: [UInt8]
-  /// How many there are.
+  /// The number of mappings.
   let count: Int
   /// Sorted by address, without overlaps.
   let all: [MemoryMapping]

@@ -78,7 +78,7 @@ struct CoreModule {
     }
   }
 
-  /// The place in memory of the first header of a type.
+  /// The address range of the first header of a type.
   func segment(ofType type: UInt64) -> AddressRange? {
     let headers = headers
     guard let lowest = headers.filter({ $0.type == 1 }).map({ $0.address & ~4095 }).min(),
@@ -88,15 +88,15 @@ struct CoreModule {
       start: address &+ (found.address &- lowest), byteCount: found.memorySize)
   }
 
-  /// True in a segment of code.
+  /// True if an address is in a segment with code.
   func hasCode(at address: Address) -> Bool { code.contains { $0.contains(address) } }
 }
 
 extension CoreModule {
-  /// The most modules that are searched for; every mapping of a hostile file could be one.
+  /// The maximum number of modules that are searched for, because every mapping of a malicious file could be one.
   private static let limit = 1 << 14
 
-  /// Finds the images: of mapped files, of the kernel, and of the program if no note names its file.
+  /// Finds the images of mapped files, of the kernel, and of the program if no note names its file.
   static func all(_ process: CoreProcess, in memory: MemorySnapshot) -> [CoreModule] {
     var modules: [CoreModule] = []
     var seen: Set<Address> = []
@@ -114,7 +114,7 @@ extension CoreModule {
     // AT_PHDR: the program's headers lie in its first page.
     let headers = process.auxiliaryValue(3).map { Address($0) }
     for file in process.files where file.offset == 0 {
-      // One without its first page in the core file is one if it has code, which its mappings tell.
+      // A file whose first page is not in the core file counts as an image if its mappings contain code.
       let hasHeader = isImage(at: file.range.start, in: memory)
       guard hasHeader || memory.word(at: file.range.start) == nil else { continue }
       add(file.range.start, file.path)

@@ -24,13 +24,13 @@ struct CoreNotes {
     let contents: Range<Int>
   }
 
-  /// The most notes that are examined; a thread has some seven.
+  /// The maximum number of notes that are examined; a thread has about seven.
   private static let limit = 1 << 20
   private static let headerSize = 12
 
   let image: CoreImage
 
-  /// Passes the notes of the kinds that are known, in the file's order.
+  /// Calls `body` for each note of a known kind, in the file's order.
   func forEach(_ body: (Note) -> Void) {
     var left = Self.limit
     for segment in image.notes {
@@ -45,7 +45,7 @@ struct CoreNotes {
         let name = place + Self.headerSize
         let contents = name + Int(nameSize + 3) & ~3
         let end = contents + Int(size)
-        // A note that is cut off says nothing for certain.
+        // A truncated note is not reliable.
         guard end <= segment.upperBound else { break }
         if let kind = Note.Kind(rawValue: type), isKnown(name, size: nameSize) {
           body(Note(kind: kind, contents: contents..<end))

@@ -2,7 +2,7 @@ package import IntermediateDump
 package import ProcessSnapshot
 internal import Stackwalk
 
-/// Reads ELF core files: of the kernel, and of debuggers.
+/// Reads ELF core files written by the kernel or by debuggers.
 ///
 /// The notes are converted to the tokens of a dump, which the dump's reader converts to a snapshot. So a core file
 /// and a dump of one crash are read by the same rules. Memory stays in the file and is read only when it is used.
@@ -12,8 +12,8 @@ package enum CoreReader {
 
   /// Makes a snapshot of everything in a core file.
   ///
-  /// Total on any bytes. Facts that a core file cannot contain stay nil or empty. A cut-off file is not an error;
-  /// `capture` notes it.
+  /// Accepts any bytes without trapping. Facts that a core file cannot contain stay nil or empty. A cut-off file is
+  /// not an error; `capture` notes it.
   ///
   /// - Parameters:
   ///   - bytes: the whole file.

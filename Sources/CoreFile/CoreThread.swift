@@ -10,7 +10,7 @@ struct CoreThread {
   /// `pr_cursig`; 0 for a process that no signal ended.
   let signal: Int32
   let blockedSignals: UInt64
-  /// Nanoseconds of CPU time; of the thread that the process is named after the time of all threads.
+  /// Nanoseconds of CPU time; for the main thread, the time of all threads.
   let (userTime, systemTime): (UInt64, UInt64)
   /// The registers in the layout of a signal frame, without the trap number that a frame contains.
   let registers: [UInt8]
@@ -20,7 +20,7 @@ struct CoreThread {
   var threadPointer: UInt64?
   /// The system call that the thread was in; nil if it was in none, or that is not known.
   var systemCall: Int32?
-  /// The place of the floating-point state, and of the XSAVE area.
+  /// The position of the floating-point state in the file, and of the XSAVE area.
   var floatingPoint: Range<Int>?
   var extendedState: Range<Int>?
 
@@ -51,7 +51,7 @@ struct CoreThread {
       registers = Self.bytes(of: Self.signalFrameOrder(words))
       (stackPointer, instructionPointer) = (Address(words[19]), Address(words[16]))
       threadPointer = words[21]
-      // `orig_rax`: of a thread that is in no system call it is negative.
+      // `orig_rax`, which is negative if the thread is in no system call.
       systemCall = Int32(exactly: words[15])
     }
   }
@@ -80,7 +80,7 @@ struct CoreThread {
     return bytes
   }
 
-  /// The results of a system call that the end of the process broke off: EINTR, ERESTARTSYS and its kin.
+  /// The results of a system call that the end of the process interrupted: EINTR, ERESTARTSYS and related errors.
   ///
   /// Source: Linux include/linux/errno.h.
   private static let brokenOff: Set<Int64> = [-4, -512, -513, -514, -516]
@@ -116,7 +116,7 @@ struct CoreProcess {
   var files: [CoreMappedFile] = []
   var pageSize: UInt64?
 
-  /// A process can have more on the largest machines only.
+  /// A process can have more threads only on very large machines.
   private static let maximumThreads = 1 << 16
   private static let maximumVectorSize = 1 << 14
 
@@ -139,7 +139,7 @@ struct CoreProcess {
         threads.append(thread)
       case .process: if let information = contents(4096) { read(process: information) }
       case .signalInformation:
-        // Debuggers write one for each thread; the first is that of the thread that got the signal.
+        // Debuggers write one for each thread; the first belongs to the thread that received the signal.
         if signalInformation == nil, threads.count < 2, let information = contents(4096),
           information.count >= 128
         {

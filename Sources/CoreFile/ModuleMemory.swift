@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Memory that a core file lacks because it is that of a file: code, and constants.
+/// Memory that a core file lacks because a file contains it: code and constants.
 ///
 /// The kernel leaves such pages out by default (core(5), `coredump_filter`). They are read from the modules' files,
 /// if these are the builds that the core file names, and only for memory that no process can have changed.
@@ -16,7 +16,7 @@ struct ModuleMemory {
     let known = RangeSet(snapshot.memory.regions.map(\.range))
     var parts: [MemoryRegion] = []
     var count = 0
-    // The innermost calls are what most is asked of.
+    // Most reads concern the innermost calls.
     let urgent = Set(
       snapshot.threads.prefix(64).compactMap(\.instructionPointer)
         .compactMap { snapshot.module(containing: $0)?.address })

@@ -9,7 +9,7 @@ internal import Stackwalk
 ///
 /// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
 struct ParkedThreads {
-  /// The most frames of the handler, from its futex to the signal frame.
+  /// The maximum number of the handler's frames, from its futex call to the signal frame.
   private static let maximumFrames = 24
   /// The function in which threads wait; its name is only known in a program that is not stripped.
   private static let parkingFunction = "pm_handle_stop"
@@ -29,18 +29,18 @@ struct ParkedThreads {
       snapshot.threads[index].context = context
       snapshot.threads[index].stackPointer = context.stackPointer
       snapshot.threads[index].instructionPointer = context.instructionPointer
-      // That it waits in a call is the handler's doing.
+      // The call in which the thread waits belongs to the handler.
       snapshot.threads[index].systemCall = nil
       snapshot.threads[index].captureMethod = .stopped
     }
   }
 
-  /// The registers that a thread had before the handler stopped it; nil for one that it did not stop.
+  /// The registers that a thread had before the handler stopped it; nil if the handler did not stop the thread.
   private func interrupted(_ thread: ThreadSnapshot) -> CPUContext? {
     let frames = walker.frames(of: thread, limit: Self.maximumFrames)
     guard let index = frames.firstIndex(where: { $0.trust == .signalFrame }),
       frames[..<index].contains(where: { $0.symbol?.linkageName == Self.parkingFunction }),
-      // The frame of the code that the handler returns to, whose stack pointer is at the kernel's.
+      // The frame of the code that the handler returns to; its stack pointer is at the kernel's signal frame.
       let place = frames[..<index].last?.stackPointer
     else { return nil }
     let (offset, count) = snapshot.architecture == .x86_64 ? (40, 19) : (312, 34)

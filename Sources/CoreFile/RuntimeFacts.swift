@@ -17,12 +17,12 @@ struct RuntimeFacts {
   }
 
   func add(to snapshot: inout ProcessSnapshot) {
-    // Of a process that lived on, the last message is of something else.
+    // In a process that continued, the last message is about something else.
     if snapshot.request == nil, snapshot.exception != nil {
       snapshot.exception?.fatalMessage = fatalMessage
       snapshot.exception?.abortMessage = abortMessage
     }
-    // A process that aborts says by it why.
+    // A process that aborts explains the reason in this message.
     if snapshot.exception?.signal == 6 {
       snapshot.cxxException = CoreCxxException(of: snapshot, symbols).exception
     }
@@ -66,7 +66,7 @@ struct RuntimeFacts {
     return nil
   }
 
-  /// The address of a variable that a function returns, by its code.
+  /// The address of the variable that a function returns, read from its code.
   private func addressReturned(by function: Address) -> Address? {
     guard let code = snapshot.memory.bytes(at: function, count: 32) else { return nil }
     switch snapshot.architecture {

@@ -19,7 +19,7 @@ struct ThreadLocals {
   let snapshot: ProcessSnapshot
   let symbols: SymbolSource
 
-  /// Nil if a module has none, or their place is not known.
+  /// The block of a module; nil if the module has none, or its place is not known.
   func block(of module: ModuleSnapshot) -> Block? {
     guard let segment = segment(of: module) else { return nil }
     let isProgram = module.source == .program
@@ -68,7 +68,7 @@ struct ThreadLocals {
         let field = memory.bytes(at: place, count: 12)?.littleEndian(at: 8, width: 4),
         let entry = linkEntry(of: module), let value = memory.word(at: entry &+ field)
       else { continue }
-      // 0 and the largest numbers: not there.
+      // 0 and the largest numbers mean that there is no block.
       return value > 0 && value < 1 << 32 ? value : nil
     }
     return nil

@@ -12,7 +12,7 @@ struct DumpConversion: ~Copyable {
   /// The reason why a dump did not become a report this time.
   struct Failure: Error {
     let reason: String
-    /// False if the machine was at fault, not the dump: then it may be tried any number of times.
+    /// False if the machine caused the failure, not the dump. The dump may then be tried any number of times.
     let isOfDump: Bool
     /// True if the database has confirmed that it has the report.
     var isReportThere = false
@@ -27,22 +27,22 @@ struct DumpConversion: ~Copyable {
   /// The budget for storing names and lines of the crashing thread in the report; nil to store none.
   let symbols: SymbolBudget?
   let userStreams: UserStreams
-  /// The most that reports may hold; a dump may say less.
+  /// The privacy level of the reports; a dump may require a stricter level.
   var privacy = ReportPrivacy.full
 
   /// The result of one dump's conversion.
   struct Result {
-    /// The dump's ID, unless another report has it.
+    /// The report's ID: the dump's, unless another report has it.
     let reportID: ReportID
-    /// Nil for a complete dump; the place and reason of the end for a torn one.
+    /// Nil for a complete dump; for a truncated one, where and why it ends.
     let damage: IntermediateDumpDocument.Damage?
     /// Nil if the report was there already.
     let summary: ProcessedDump.Summary?
-    /// False if the dump was written to after it was read: there is more to read.
+    /// False if the dump was written to after it was read, so there is more to read.
     let isWhole: Bool
   }
 
-  /// Makes a report of a dump, durably.
+  /// Makes a report of a dump, and synchronizes it to disk.
   func convert(
     _ claim: DumpClaim, in pending: borrowing PendingDirectory
   ) throws(Failure) -> Result {
@@ -60,15 +60,15 @@ struct DumpConversion: ~Copyable {
     var summary: ProcessedDump.Summary?
     if !found.isReported {
       captured.addedAnnotations = annotations
-      // Before anything is made of it: names, analysis and index are those of the report.
-      // Frames of a report without memory are bounded by work and not by time: they must not depend on
-      // how busy the machine is.
+      // Secrets are removed first, because names, analysis and index must match the report. For a report without
+      // memory, the walk of frames is limited by work and not by time, so that the result does not depend on the load
+      // of the machine.
       let refusals = SystemRefusals.now
       var snapshot = captured.keeping(
         privacy, symbols: claim.isHarmless ? SymbolSource() : nil)
-      // Not again after a converter died at this dump: the report matters more than its names.
+      // Skipped if a converter has died on this dump, because the report is more important than its names.
       if let symbols, claim.isHarmless { snapshot.storedSymbols = symbols.gather(for: snapshot) }
-      // The next attempt finds the names, unless a file of them is damaged.
+      // The next attempt finds the names, unless one of the symbol files is damaged.
       if claim.isHarmless, claim.attempt < PendingDirectory.maximumAttempts,
         let errno = refusals.refusalSince
       {
@@ -84,16 +84,16 @@ struct DumpConversion: ~Copyable {
           isLastAttempt: claim.attempt >= PendingDirectory.maximumAttempts)
         do throws(Failure) {
           let status = try store(&snapshot, of: dump, as: found.id)
-          // Once the report is there: not even an end of this process loses it.
+          // Runs after the report is stored, so that the report is kept even if this process ends here.
           summary = summarize(
             snapshot, ReportIndex.Key(found.id, status: status), isAnalysed: claim.isHarmless,
             source: symbols?.source)
           break
         } catch  where error.isReportThere {
-          // Another converter took this one for dead, and was faster.
+          // Another converter treated this one as dead, and was faster.
           let before = found.id
           found = try target(of: claim.name.reportID, captured, dump.identity)
-          // Something that is no report has its name.
+          // Another file, which is not a report, has this name.
           if found.id == before, !found.isReported { throw error }
         }
       }
@@ -104,7 +104,7 @@ struct DumpConversion: ~Copyable {
         reportID: found.id, damage: document.damage, summary: summary,
         isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)
     } catch {
-      // The report is there; the next attempt finds it, and removes the dump.
+      // The report exists; the next attempt finds it and removes the dump.
       throw Failure(error)
     }
   }
@@ -135,7 +135,7 @@ struct DumpConversion: ~Copyable {
       return try ReportedDump.look(
         at: claim.name.reportID, in: database, identity: identity, dump: nil) == .sameDump
     } catch {
-      // One that is too large, or no regular file, has no report.
+      // A dump that is too large or not a regular file has no report.
       guard error.code == .fileSystemError else { return false }
       throw Failure(error)
     }
@@ -160,8 +160,7 @@ struct DumpConversion: ~Copyable {
     throw Failure(reason: "16 other reports have the IDs that it could have", isOfDump: true)
   }
 
-  /// Makes a report of a run that left no dump of its end, durably; it is uploaded only on
-  /// request.
+  /// Makes a report of a run that left no dump, and synchronizes it to disk. It is uploaded only on request.
   ///
   /// - Returns: nil if a dump with this ID has already reported the end.
   func convert(
@@ -208,7 +207,7 @@ struct DumpConversion: ~Copyable {
     do throws(MinidumpError) {
       try MinidumpWriter.write(snapshot, to: report.descriptor)
     } catch {
-      // An error number says that the system refused, a full disk for one.
+      // An error number means that the system refused, for example because the disk is full.
       try dump?.checkReads()
       throw Failure(reason: "\(error)", isOfDump: error.errno == 0)
     }

@@ -3,16 +3,16 @@ package import IntermediateDump
 package import ProcessSnapshot
 internal import Stackwalk
 
-/// Makes a report of a process that no dump is of, such as one of a core file.
+/// Makes a report of a process for which there is no dump, for example from a core file.
 ///
-/// Doing it twice makes one report.
+/// A second call makes no second report.
 ///
 /// - Parameters:
 ///   - snapshot: the snapshot, with the memory for the report and the report's ID, which is the same for the same
 ///     crash.
 ///   - name: the name of its source file.
 ///   - path: the database's directory.
-///   - privacy: the most that the report may hold.
+///   - privacy: the privacy level of the report.
 /// - Returns: the outcome; it has no summary if the report already existed.
 /// - Throws: `CrashConverterError` only if no report can be made at all.
 package func makeReport(
@@ -39,7 +39,7 @@ package func makeReport(
 }
 
 extension DumpConversion {
-  /// Makes a report of a snapshot, durably.
+  /// Makes a report of a snapshot, and synchronizes it to disk.
   ///
   /// - Returns: nil if the report was there already.
   fileprivate func convert(

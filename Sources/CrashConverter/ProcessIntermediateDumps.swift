@@ -3,29 +3,29 @@ public import CrashReportDatabase
 public import IntermediateDump
 internal import PendingDumps
 
-/// Makes reports of the dumps that crashed processes left in a database, and of runs that ended
-/// without one and not by their own will.
+/// Makes reports of the dumps that crashed processes left in a database, and of runs that ended without a dump and
+/// did not end themselves.
 ///
-/// Reads, converts and waits for the disk: tens of milliseconds a dump. Any number of threads and processes may call
-/// this at the same time; each dump becomes one report. A dump is removed only once its report would survive a power
-/// cut. A dump that cannot be converted stays and is tried again at the next call. The third failure moves it to the
-/// quarantine directory. So does the third attempt, without reading the dump, if the second attempt ended its
-/// process.
+/// It reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads and
+/// processes may call this at the same time; each dump becomes one report. A dump is removed only once its report
+/// would survive a power cut. A dump that cannot be converted stays and is tried again at the next call. The third
+/// failure moves it to the quarantine directory. So does the third attempt, without reading the dump, if the second
+/// attempt ended its process.
 ///
 /// If root calls this for another user's database, a separate thread converts the dumps with that user's file
 /// permissions, and calls `userStreams` and `progress`.
 ///
 /// - Parameters:
-///   - path: the database's directory; made if it is missing.
+///   - path: the database's directory; created if it is missing.
 ///   - identifier: the program whose dumps come first. Its locked dumps are converted after a day even if nothing
-///     else shows that their owner is dead. Nil for a tool that takes everybody's.
-///   - annotations: added to every report; a name that a dump has too gets this value.
-///   - limit: the most dumps of other programs that are converted; there is no limit without an identifier.
-///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
-///     from the files that are on this machine now; about 2 seconds a dump and 4 a call at most.
+///     else shows that their owner is dead. Nil for a tool that converts the dumps of all programs.
+///   - annotations: added to every report; they replace a dump's annotations of the same name.
+///   - limit: the maximum number of converted dumps of other programs; there is no limit without an identifier.
+///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files that
+///     are on this machine now. It takes at most about 2 seconds per dump and 4 per call.
 ///   - userStreams: asked for streams of every report.
-///   - pruning: which reports of the database are removed afterwards, of any program and whether they were uploaded
-///     or not.
+///   - pruning: which reports of the database are removed afterward, of any program and whether they were uploaded or
+///     not.
 ///   - privacy: the secrets that reports may contain; secrets that the handler has left out stay left out. Only full
 ///     reports contain streams of `userStreams` and attachments.
 ///   - progress: called after each dump with the number of examined dumps and the number of all. Other converters may
@@ -82,8 +82,8 @@ package func processIntermediateDumps(
       if isForeign { foreignCount += 1 }
       workedOn += 1
       unpruned = unpruned.clampedAdding(max(0, file.size))
-      // A program that lives for a second prunes too, and many dumps at once do not pile up. Pruning
-      // looks at all reports, so that it must not come with every few dumps.
+      // So a program that runs only for a second also prunes, and many dumps at once do not accumulate. Pruning reads
+      // all reports, so it is not done after every few dumps.
       if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
         prune(database, pruning)
         unpruned = 0
@@ -136,7 +136,7 @@ func process(
       return outcome.map { dump($0, reportID, summary) }
     }
   } catch {
-    // Nothing was read: of a run that has ended without a dump nothing is known to be lost either.
+    // Nothing was read, so for a run that ended without a dump it is not known whether data was lost.
     return dump(
       file.size == 0 ? .left(error.description, until: nil) : .failed(error.description))
   }
@@ -147,7 +147,7 @@ private func process(
   _ pending: borrowing PendingDirectory
 ) -> (ProcessedDump.Outcome?, ReportID?, ProcessedDump.Summary?) {
   do throws(DumpConversion.Failure) {
-    // Once: a start that ends in this, too, leaves the dump to the next one, which sets it aside.
+    // Only once: if this start ends here too, the next one moves the dump to quarantine.
     if claim.isSetAside, claim.attempt == PendingDirectory.maximumAttempts,
       try conversion.isReported(claim, in: pending.directory)
     {
@@ -160,7 +160,7 @@ private func process(
           + " converter", isOfDump: true)
     }
     if let run = claim.run {
-      // An owner that was wrongly taken for dead may have crashed meanwhile.
+      // An owner that was wrongly treated as dead may have crashed in the meantime.
       guard try isEmpty(claim, pending) else {
         return (keepForLater(claim, "its owner writes to it", pending), nil, nil)
       }
@@ -174,10 +174,10 @@ private func process(
     }
     let result = try conversion.convert(claim, in: pending)
     if result.isWhole {
-      // A file that cannot be removed is found again, and removed then: its report is there.
+      // A file that cannot be removed now is found and removed by a later call, because its report exists.
       try? pending.removeAll(of: claim.name, dump: claim.name)
     } else {
-      // The rest becomes a report of its own.
+      // The remaining bytes become a separate report.
       try? pending.giveBack(claim, countsAttempt: false)
     }
     return (
@@ -225,14 +225,14 @@ private func keep(
   do throws(CrashReportDatabaseError) {
     try pending.giveBack(claim, countsAttempt: failure.isOfDump)
   } catch {
-    // It stays claimed by this process, and is found again once that has ended.
+    // It stays claimed by this process, and is found again after the process has ended.
     reason += "; and it could not be given back: \(error)"
   }
   return .failed(reason)
 }
 
 extension ProcessedDump.Outcome {
-  /// Nil for a dump that was left alone.
+  /// Nil for a dump that was not converted.
   fileprivate var counter: WritableKeyPath<OutcomeCounters, Int>? {
     switch kind {
     case .complete: \.complete

@@ -7,11 +7,11 @@ internal import ProcessSnapshot
 /// Makes a report of one finished dump of the pending directory.
 ///
 /// - Parameters:
-///   - reportID: as the call that took the dump returned it.
+///   - reportID: the ID that the call that took the dump returned.
 ///   - path: the database's directory.
 ///   - annotations: added to the report; a name that the dump has too gets this value.
 ///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
-/// - Returns: the outcome, or the reason why the dump is left for now; nil if another converter took it.
+/// - Returns: the outcome, or the reason why the dump is left for now; nil if another converter claimed it.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
@@ -36,9 +36,8 @@ package func processIntermediateDump(
 
 /// Makes a report of a dump at any path, such as one of `dumpWithoutCrash(to:)`.
 ///
-/// The dump is put into the pending directory first and then removed from its place, so that a
-/// conversion that fails or is interrupted is tried again like any other. Doing it twice makes one
-/// report.
+/// The dump is first copied to the pending directory and then removed from its place, so that a failed or interrupted
+/// conversion is tried again like any other. A second call makes no second report.
 ///
 /// - Parameters:
 ///   - file: the dump's path.
@@ -47,7 +46,7 @@ package func processIntermediateDump(
 ///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
 /// - Returns: the outcome; nil if another converter was faster.
 /// - Throws: `CrashConverterError` if the file cannot be read, is not a dump or does not name its program; the file
-///   stays then.
+///   is then kept.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
 package func processIntermediateDump(
@@ -61,7 +60,8 @@ package func processIntermediateDump(
     let directory = try Directory(path: slash.map { String(file[..<$0]) + "/." } ?? ".")
     let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
     let source = try directory.open(name)
-    // Its copy in the database is this user's: the files that it names would be opened for another one.
+    // Its copy in the database belongs to this user, so attachments would be opened with this user's permissions for
+    // another user's dump.
     let status = try source.status()
     guard status.owner == pm_file_user() else {
       throw CrashReportDatabaseError(
@@ -82,7 +82,7 @@ package func processIntermediateDump(
     }
     reportID = target.reportID
     try pending.synchronize()
-    // A dump that lies in the pending directory is its own copy.
+    // A dump that is already in the pending directory needs no copy.
     let copy = try pending.status(of: target.description)
     if copy?.device != status.device || copy?.inode != status.inode { try directory.remove(name) }
   } catch {

@@ -11,7 +11,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       public let rawValue: String
       public init(rawValue: String) { self.rawValue = rawValue }
 
-      /// The report holds all that the handler wrote.
+      /// The report contains everything that the handler wrote.
       public static let complete = Kind(rawValue: "complete")
       /// The report contains what was written before the dump was cut off.
       public static let torn = Kind(rawValue: "torn")
@@ -51,11 +51,11 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
   /// The main facts of a crash, for a program that acts on them or logs them.
   public struct Summary: Sendable, Equatable {
-    /// The product's name, otherwise the executable's; nil if a torn dump lacks both.
+    /// The product's name, otherwise the executable's; nil if a truncated dump lacks both.
     public let program: String?
     /// The product's version.
     public let version: String?
-    /// The signal's number; nil for a dump without a crash, or if a torn dump lacks it.
+    /// The signal's number; nil for a dump without a crash, or if a truncated dump lacks it.
     public let signal: Int32?
     /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
     public let cause: String?
@@ -100,7 +100,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       }
     var line = "report \(reportID) from \(fileName): \(text)"
     if outcome.kind == .torn, let summary = summary?.line { line += "; \(summary)" }
-    // The reason can hold text of a damaged file.
+    // The reason can contain text from a damaged file.
     return String(
       line.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
   }

@@ -4,17 +4,17 @@ internal import Stackwalk
 
 /// The time that one call may spend on names and lines, over all its dumps.
 ///
-/// Hundreds of dumps may wait at a start; those of one build share the symbols that were read. Dumps after the time
-/// is over are stored without names; `postmortem show` still finds them if it has the build.
+/// Hundreds of dumps may wait at a start; dumps of one build share the symbols that were read. When the time is over,
+/// further reports are stored without names; `postmortem show` still finds the names if it has the build.
 final class SymbolBudget {
-  /// In seconds.
+  /// The limit for one report, in seconds.
   private static let limitOfReport = 2.0
   private var rest = 4.0
   private let files = SymbolSource(timeLimit: 0)
   /// The files of the last dump's modules; nil if no time was left for it.
   private(set) var source: SymbolSource?
 
-  /// Names the crashing thread's functions, as far as time is left.
+  /// Finds names for the crashing thread's functions, until the time is over.
   func gather(for snapshot: ProcessSnapshot) -> StoredSymbols? {
     source = nil
     guard rest > 0 else { return nil }
@@ -26,6 +26,6 @@ final class SymbolBudget {
     return StoredSymbols.gather(for: snapshot, from: files)
   }
 
-  /// Seconds of the monotonic clock.
+  /// The monotonic clock in seconds.
   private static var now: Double { Double(SystemClock.awakeSinceBoot) / 1e9 }
 }

@@ -6,21 +6,20 @@ internal import CSignalSafe
 public typealias FirstChanceHandler =
   @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Bool
 
-/// Sets the function that is asked first, before anything is captured, at each crash signal.
+/// Sets the function that is called first at each crash signal, before anything is captured.
 ///
-/// For runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a collector's write
-/// barriers. If it returns true, nothing is written, no thread is stopped, and the program continues at the context
-/// it was given, which the function may have changed. If it returns false, the crash is captured as without this
-/// function. It may also leave by `siglongjmp`.
+/// It is for runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a collector's
+/// write barriers. If it returns true, nothing is written, no thread is stopped, and the program continues at the
+/// context it was given, which the function may have changed. If it returns false, the crash is captured as without
+/// this function. It may also leave by `siglongjmp`.
 ///
-/// It runs in a signal handler, on the thread of the fault and on its alternate stack, with all signals but faults
-/// blocked, on several threads at once. Only what signal-safety(7) allows may be done there: no allocation, no lock,
-/// no Swift object. It must decide by the fault's address or instruction whether the fault is its own, and return
-/// false for other faults. It is not called for faults of code on an alternate stack, such as its own, nor in
-/// children of vfork(2).
+/// It runs in a signal handler, on the thread of the fault and on its alternate stack, with all signals except faults
+/// blocked, on several threads at once. It may only do what signal-safety(7) allows: no allocation, no lock, no Swift
+/// object. It must decide by the fault's address or instruction whether the fault is its own, and return false for
+/// other faults. It is not called for faults of code on an alternate stack, such as its own, nor in children of
+/// vfork(2).
 ///
-/// Can be called at any time, before `startHandler` too, from any thread; not from a signal
-/// handler.
+/// Call this function at any time, also before `startHandler`, from any thread, but not from a signal handler.
 ///
 /// - Parameter handler: the function; nil for none.
 ///

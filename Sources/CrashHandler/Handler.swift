@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// A handler that is installed; it stays so until the process ends.
+/// An installed handler; it stays installed until the process ends.
 ///
 /// `startHandler` returns it, and `Handler.current` is the same one. Calls that need a handler are
 /// its methods; `Postmortem` and `PostmortemUpload` add theirs.

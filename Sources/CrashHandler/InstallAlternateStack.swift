@@ -1,14 +1,14 @@
 internal import CSignalSafe
 
-/// Gives the calling thread an alternate signal stack, so that an overflow of its stack can be
-/// captured, and opens the signals of crashes that it blocks (`HandlerOptions.keepsCrashSignalsOpen`).
+/// Gives the calling thread an alternate signal stack, so that an overflow of its stack can be captured, and unblocks
+/// the crash signals that it blocks (`HandlerOptions.keepsCrashSignalsOpen`).
 ///
-/// `startHandler` does this for the threads that exist, and for every thread made later by `pthread_create`. Call it
-/// at the start of a thread that is made otherwise (`clone`, `thrd_create`, SIGEV_THREAD, `aio_read`), of one that
-/// blocked all signals during `startHandler`, or of any if `HandlerOptions.alternateStacksOnAllThreads` is off or the
-/// package was built without its trait Interposition. Before `startHandler` it is allowed, and costs the memory. A
-/// thread that has an alternate stack of sufficient size keeps it. Otherwise it is freed when the thread ends. Never
-/// call it from a signal handler.
+/// `startHandler` does this for existing threads, and for every thread that `pthread_create` makes later. Call it at
+/// the start of a thread that is made in another way (`clone`, `thrd_create`, SIGEV_THREAD, `aio_read`), and in a
+/// thread that blocked all signals during `startHandler`. Call it in every thread if
+/// `HandlerOptions.alternateStacksOnAllThreads` is off or the package was built without its trait Interposition. A
+/// call before `startHandler` is allowed, and only costs memory. A thread whose alternate stack is large enough keeps
+/// it. Otherwise the new stack is freed when the thread ends. Never call it from a signal handler.
 ///
 /// - Returns: true if the thread has an alternate stack now; false if the kernel refuses the memory or the process
 ///   has no key for thread-specific data left. The thread is then unchanged.

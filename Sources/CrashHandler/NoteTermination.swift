@@ -8,7 +8,7 @@ internal import IntermediateDump
 /// takes a few system calls. It does nothing if the handler was not started or reports on how runs end are turned
 /// off.
 ///
-/// - Parameter signal: its number; by default SIGTERM's.
+/// - Parameter signal: the signal's number; SIGTERM by default.
 ///
 /// Source: systemd.kill(5), Kubernetes "Termination of Pods".
 public func noteTermination(signal: Int32 = 15) {

@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// A mutex of libc's: the standard library's first asks the kernel for the thread's ID.
+/// A mutex of libc, because the standard library's mutex makes a system call for the thread's ID.
 private nonisolated(unsafe) var startedMutex = unsafe pthread_mutex_t()
 private nonisolated(unsafe) var lockedStarted: Started?
 
@@ -15,7 +15,7 @@ private func withStarted<Result, Failure>(
   return try unsafe body(&lockedStarted)
 }
 
-/// A struct: metadata of a tuple is made at its first use, in the launch.
+/// A struct, because the metadata of a tuple would be created at its first use, during the launch.
 private struct Started {
   let handler: Handler
   let directory: DirectoryIdentity
@@ -25,8 +25,8 @@ private struct Started {
 ///
 /// Call it once, early, before creating threads that could crash. It opens and preallocates the dump file, allocates
 /// all that a crash will need, and installs handlers for the signals of `HandlerOptions.signals`. A signal that is
-/// ignored stays ignored. Handlers that were there before run after the dump. Afterwards nothing runs, no thread and
-/// no timer, without `heartbeatInterval`. Never call it from a signal handler.
+/// ignored stays ignored. Previously installed handlers run after the dump. After this call no thread and no timer
+/// runs, unless `heartbeatInterval` is set. Never call it from a signal handler.
 ///
 /// If the environment variable `POSTMORTEM_DISABLE` is neither empty nor 0, it does nothing and throws. A program
 /// with more permissions than its caller (set-user-ID) ignores the variable.
@@ -34,18 +34,18 @@ private struct Started {
 /// Called again with the same database it returns the same handler and changes nothing.
 ///
 /// - Parameters:
-///   - database: a directory on a disk that outlives the process; made, mode 0700, if it is missing.
+///   - database: a directory on storage that outlives the process; it is created with mode 0700 if it is missing.
 ///   - identifier: distinguishes this program's dumps from others in the same database: 1 to 128 characters of
 ///     `[A-Za-z0-9._-]`. By default, the executable's base name reduced to those characters.
-///   - product: the name reports show.
-///   - version: of the product.
+///   - product: the name that reports show.
+///   - version: the version of the product.
 ///   - environment: free text such as "production".
 ///   - annotations: names and values that every report of this process contains.
 ///   - options: limits and settings.
 /// - Returns: the handler. It need not be kept: `Handler.current` is the same.
-/// - Throws: `CrashHandlerError` if the directory cannot be used, a handler with another database runs, the kernel
-///   refuses, the program is built with ThreadSanitizer, or the environment disables the handler. The process is
-///   unchanged then; a server on a read-only disk should log the error and continue.
+/// - Throws: `CrashHandlerError` if the directory cannot be used, a handler was started with another database, the
+///   kernel refuses, the program is built with ThreadSanitizer, or the environment disables the handler. The process
+///   is unchanged then; a server on a read-only disk should log the error and continue.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult
@@ -121,7 +121,7 @@ public func startHandler(
       var files = try PendingDumpFiles.make(
         database: database, identifier: identifier, record: record, host: host)
       pm_set_file_mode(files.fileMode)
-      // A thread can only be made by one that is there.
+      // Only existing threads can create threads, so a single thread means that the process is alone.
       try HandlerInstaller.install(
         files: files, facts: facts, proc: proc, options: options, signals: signals,
         hasStandardError: standard.hasStandardError, isAlone: statistics?.threadCount == 1)

@@ -1,4 +1,4 @@
-// Declares everything that crash-time Swift may call besides Swift itself.
+// Declares all C functions that crash-time Swift may call.
 #ifndef CSIGNALSAFE_H
 #define CSIGNALSAFE_H
 

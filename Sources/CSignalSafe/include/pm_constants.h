@@ -1,13 +1,13 @@
 // The kernel's constants under their own names, for crash code: the system's headers cannot be included here (see
 // pm_system_calls.h), and Glibc cannot be imported there. pm_layout.c compares them with the system's headers.
 //
-// Spelled as glibc spells them, since Swift takes two macros for one only if their tokens are the same.
+// Spelled as in glibc, because Swift treats two macros as one only if their tokens are the same.
 #ifndef PM_CONSTANTS_H
 #define PM_CONSTANTS_H
 
 #include <stdint.h>
 
-// For files that include the system's headers first; included later, those may redefine.
+// For files that include the system's headers first. If they are included later, they may redefine these macros.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wmacro-redefined"
 #pragma clang diagnostic ignored "-Wreserved-macro-identifier"
@@ -38,8 +38,8 @@
 #define SIGXCPU 24
 #define SIGXFSZ 25
 #define SIGPROF 27
-// glibc's own, by which setuid(2) and its like reach all threads: no function of libc lets a program block it, wait for it or
-// set its action. Source: glibc sysdeps/unix/sysv/linux/internal-signals.h.
+// glibc's internal signal, by which setuid(2) and similar calls reach all threads. No function of libc allows a
+// program to block it, wait for it or set its action. Source: glibc sysdeps/unix/sysv/linux/internal-signals.h.
 #define SIGSETXID 33
 #define SIGSYS 31
 
@@ -110,7 +110,8 @@
 
 #pragma clang diagnostic pop
 
-// Enumerators in glibc, which a macro would break: prefixed in C, named by the kernel's names in Swift.
+// These are enumerators in glibc, which a macro would break. They have a prefix in C, and the kernel's names in
+// Swift.
 #define PM_NAMED(name) __attribute__((swift_name(#name)))
 
 // sigaction(2), "The si_code field"
@@ -129,7 +130,7 @@ enum : int32_t {
   PM_TRAP_BRKPT PM_NAMED(TRAP_BRKPT) = 1,
 };
 
-// sigaction(2): handlers that are none
+// sigaction(2): special values instead of a handler
 enum : uint64_t {
   PM_SIG_DFL PM_NAMED(SIG_DFL) = 0,
   PM_SIG_IGN PM_NAMED(SIG_IGN) = 1,

@@ -42,7 +42,7 @@ PM_INLINE uint64_t pm_siginfo_value(const void *information) {
 // gregset_t: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags, cs|gs|fs|ss, err, trapno, oldmask, cr2.
 #define PM_GENERAL_REGISTERS_SIZE 184
 
-// Indexes into that array; glibc's REG_* need _GNU_SOURCE, which a header cannot ask for.
+// Indexes into that array. glibc's REG_* need _GNU_SOURCE, which a header cannot define.
 enum {
   PM_R8 = 0, PM_R9 = 1, PM_R10 = 2, PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RDI = 8, PM_RSI = 9, PM_RBP = 10,
   PM_RBX = 11, PM_RDX = 12, PM_RAX = 13, PM_RCX = 14, PM_RSP = 15, PM_RIP = 16, PM_RFLAGS = 17,
@@ -85,8 +85,8 @@ PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int inde
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return *(const void *const *)((const char *)context + PM_CONTEXT_FLOATING_POINT);
 }
-// Returns the bytes of the whole area, FP_XSTATE_MAGIC2 at its end included, from the software-reserved bytes at 464. `area`
-// is a copy of the first 512 bytes. Source: Linux arch/x86/include/uapi/asm/sigcontext.h.
+// Returns the size of the whole area in bytes, including FP_XSTATE_MAGIC2 at its end, from the software-reserved
+// bytes at 464. `area` is a copy of the first 512 bytes. Source: Linux arch/x86/include/uapi/asm/sigcontext.h.
 PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *reserved = (const uint32_t *)((const char *)area + 464);
   if (reserved[0] != 0x46505853u || reserved[1] < 512 || reserved[1] > 16384) return 512;
@@ -116,7 +116,7 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 // Offsets in ucontext_t.
 #define PM_CONTEXT_REGISTERS 184
 #define PM_CONTEXT_FLOATING_POINT 464
-// Bytes of records from there on, each with its number and size in front.
+// Bytes of records from there on; each record begins with its number and size.
 #define PM_CONTEXT_RESERVED 4096
 #define PM_CONTEXT_SIGNAL_MASK 40
 
@@ -131,7 +131,7 @@ PM_INLINE uint64_t pm_context_link_register(const void *context) { return pm_con
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[32] = address;
 }
-// The registers of a system call that is about to be made; its number stays where it is.
+// The registers of a system call that is about to be made; the register of its number does not change.
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[0] = (uint64_t)result;
 }
@@ -168,9 +168,10 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 }
 #endif
 
-// Tells by the stack pointer of its entry whether the kernel has called a handler: the signal frame lies right there. A
-// handler that calls another one has its own frame in between. Source: Linux arch/x86/include/asm/sigframe.h (return address,
-// ucontext), arch/arm64/kernel/signal.c (siginfo of 128 bytes, ucontext).
+// Returns whether the kernel called a handler, by the stack pointer of its entry: the signal frame is then directly
+// above it. If another handler called it, that handler's frame is in between. Source: Linux
+// arch/x86/include/asm/sigframe.h (return address, ucontext), arch/arm64/kernel/signal.c (siginfo of 128 bytes,
+// ucontext).
 #if defined(__x86_64__)
 #define PM_CONTEXT_IN_FRAME 8
 #elif defined(__aarch64__)
@@ -180,8 +181,8 @@ PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_point
   return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
 }
 
-// The alternate stack that returning from the handler sets, a stack_t: it undoes the handler's own sigaltstack(2). Source:
-// Linux kernel/signal.c, restore_altstack.
+// The alternate stack that the return from the handler sets, a stack_t. The return undoes the handler's own
+// sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
 #define PM_CONTEXT_SIGNAL_STACK 16
 struct pm_signal_stack {
   uint64_t base;
@@ -197,20 +198,22 @@ PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   return pm_context_stack_pointer(context) - stack->base < stack->size;
 }
-// Returns 1 if a stack pointer is on it below this frame: in the handler that was called with it, or in one that interrupted that.
+// Returns 1 if a stack pointer is on that stack below this frame: in the handler that was called with the context, or
+// in one that interrupted it.
 PM_INLINE int pm_is_below_context(const void *context, uint64_t stack_pointer) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   return stack_pointer < (uint64_t)context && stack_pointer - stack->base < stack->size;
 }
-// Returns the caller's, nearly.
+// Returns approximately the caller's stack pointer.
 PM_INLINE uint64_t pm_stack_pointer(void) { return (uint64_t)__builtin_frame_address(0); }
-// Sets it now, for a handler that may leave by siglongjmp.
+// Sets the alternate stack now, for a handler that may leave by siglongjmp.
 PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
   if (stack.size == 0) stack.flags = PM_SS_DISABLE;  // a thread without one
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
-// Returns 1 if the thread has one of `size` bytes or more, or stands on one: it may not be replaced then.
+// Returns 1 if the thread has an alternate stack of at least `size` bytes or runs on one. It must not be replaced
+// then.
 PM_INLINE int pm_context_has_signal_stack(const void *context, size_t size) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   if (stack->flags & PM_SS_ONSTACK) return 1;
@@ -223,7 +226,7 @@ PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t 
   stack->size = size;
 }
 
-// Returns the mask that returning from the handler restores.
+// Returns the mask that the return from the handler restores.
 PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
   return *(const uint64_t *)((const char *)context + PM_CONTEXT_SIGNAL_MASK);
 }

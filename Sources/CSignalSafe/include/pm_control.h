@@ -1,4 +1,4 @@
-// Control flow that neither Swift nor C can express: changing stacks, and coming back from a fault. The code is in
+// Control flow that neither Swift nor C can express: changing stacks, and returning after a fault. The code is in
 // pm_control_<architecture>.S.
 #ifndef PM_CONTROL_H
 #define PM_CONTROL_H
@@ -8,8 +8,8 @@
 
 #include "pm_annotations.h"
 
-// The state to come back to when a section faults. x86_64 saves rbx, rbp, r12 to r15 and the shadow stack pointer; arm64 x19
-// to x30.
+// The state to return to when a section faults. x86_64 saves rbx, rbp, r12 to r15 and the shadow stack pointer; arm64
+// x19 to x30.
 struct pm_recovery_point {
   uint64_t armed;  // not 0 while the section runs
   uint64_t resume;
@@ -25,8 +25,9 @@ PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function
 PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                          void *_Nonnull argument, uint64_t *_Nonnull left);
 
-// Calls function(argument). Returns 0 if that returned, or the number of the signal that ended it: the handler, entered again
-// by that signal, passes the point to pm_context_recover. Nothing is undone, so the function may hold nothing.
+// Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended it: the
+// handler, entered again by that signal, passes the point to pm_context_recover. Nothing is unwound, so the function
+// must not own resources.
 PM_CRASH_TIME int pm_run_section(struct pm_recovery_point *_Nonnull point, void (*_Nonnull function)(void *_Nonnull),
                                  void *_Nonnull argument);
 
@@ -52,7 +53,7 @@ static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
 extern const char pm_syscall6_return[] __attribute__((visibility("hidden")));
 
 #if defined(__x86_64__)
-// Goes on at a context without rt_sigreturn(2): with its general registers, and the present signal mask.
+// Continues at a context without rt_sigreturn(2): with its general registers, and the current signal mask.
 PM_CRASH_TIME __attribute__((noreturn)) void pm_resume(const void *_Nonnull context);
 #endif
 
@@ -90,7 +91,7 @@ struct __attribute__((packed, may_alias)) pm_word {
   uint64_t value;
 };
 
-// Copies a short text likewise, in less time than a string instruction takes to begin.
+// Copies a short text in the same way, in less time than a string instruction takes to start.
 PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t count) {
   size_t i = 0;
   for (; i + 8 <= count; i += 8) {
@@ -103,8 +104,8 @@ PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t
   }
 }
 
-// Compares bytes without memcmp, for the same reason. Atomic, since they may be written meanwhile; the caller must cope with
-// either answer then.
+// Compares bytes without memcmp, for the same reason. The loads are atomic, because another thread may be writing the
+// bytes; the caller must then accept either result.
 PM_INLINE int pm_bytes_equal(const void *_Nonnull left, const void *_Nonnull right, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (__atomic_load_n((const char *)left + i, __ATOMIC_RELAXED) !=

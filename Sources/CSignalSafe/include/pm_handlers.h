@@ -10,7 +10,7 @@
 #include "pm_entry_stacks.h"
 #include "pm_thread_base.h"
 
-// A call of such code, made on the stack that the signal came in on.
+// A call of such code, made on the stack on which the signal arrived.
 struct pm_outward_call {
   uint64_t handler;
   int signal;

@@ -27,7 +27,7 @@ struct pm_task_facts {
 };
 void pm_find_task_facts(struct pm_task_facts *_Nonnull facts);
 
-// Facts that locate the exceptions that a thread has caught, and tell kinds of type descriptions apart, in libstdc++.
+// Facts about libstdc++ that locate a thread's caught exceptions and distinguish kinds of type descriptions.
 struct pm_exception_facts {
   // The offset of `__cxa_eh_globals` from the thread pointer; 0 without libstdc++.
   int64_t globals_offset;
@@ -37,34 +37,36 @@ struct pm_exception_facts {
 };
 void pm_find_exception_facts(struct pm_exception_facts *_Nonnull facts);
 
-// Installs a handler. `flags` and `mask` are the kernel's; bit n - 1 of the mask stands for signal n. Returns 0 or errno.
+// Installs a handler. `flags` and `mask` have the kernel's format; bit n - 1 of the mask stands for signal n. Returns
+// 0 or errno.
 //
 // Uses libc, but under AddressSanitizer the raw system call: the sanitizer's sigaction(3) does nothing with handle_segv=2.
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
-// Returns the address of the name that the executable was started by, the last text at the top of the main thread's stack.
-// Source: getauxval(3), AT_EXECFN.
+// Returns the address of the file name with which the executable was started, the last text at the top of the main
+// thread's stack. Source: getauxval(3), AT_EXECFN.
 uint64_t pm_executable_name(void);
 
 // Looks a type up in the auxiliary vector; 0 if it has none.
 int pm_auxiliary_value(uint64_t type, uint64_t *_Nonnull value);
 
-// Returns 1 in a program with ThreadSanitizer, in which the handler is not installed: a recursion goes through the end of the
-// sanitizer's shadow stack, and two threads' crashes, handled one after the other, look like a race to it.
+// Returns 1 in a program with ThreadSanitizer, in which the handler is not installed: a recursion overflows the
+// sanitizer's shadow stack, and the sanitizer reports two crashes that are handled one after the other as a race.
 // Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
 int pm_is_thread_sanitized(void);
 
-// Tells whether a signal handler is that of Swift's backtracer, in a shared runtime or one that is linked statically, and finds
-// the code in which all its handlers lie; both 0 for another handler.
+// Returns whether a signal handler is that of Swift's backtracer, in a shared or static runtime, and finds the range
+// of code with all its handlers; both numbers are 0 for another handler.
 int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_t *_Nonnull size);
 
-// Maps memory without access that is not charged to RLIMIT_MEMLOCK, and not made resident, where the program has locked what it
-// will map (mlockall with MCL_FUTURE): one page, unlocked, which then grows. Returns NULL, with errno set, where the kernel refuses.
+// Maps memory without access. If the program locks all future mappings (mlockall with MCL_FUTURE), the memory is
+// neither charged to RLIMIT_MEMLOCK nor made resident: one page is mapped and unlocked, and then grows. Returns NULL,
+// with errno set, if the kernel refuses.
 void *_Nullable pm_map_unlocked(size_t size);
 
-// Brings in the pages of a range as far as it is in one loaded segment of a module, and the same of what lies around the functions of
-// pm_control.h. Source: madvise(2), MADV_POPULATE_READ; nothing before Linux 5.14.
+// Loads the pages of a range, limited to one loaded segment of a module, and the pages of the segment around the
+// functions of pm_control.h. Source: madvise(2), MADV_POPULATE_READ; nothing before Linux 5.14.
 void pm_bring_in(uintptr_t start, uintptr_t end);
 void pm_bring_in_control(uintptr_t slack);
 
@@ -74,24 +76,24 @@ void pm_find_abort(uint64_t *_Nonnull start, uint64_t *_Nonnull size);
 // Sets the mode of files that a crash makes.
 void pm_set_file_mode(uint32_t mode);
 
-// Returns AT_SECURE of getauxval(3): 1 in a program with more rights than its caller's.
+// Returns AT_SECURE of getauxval(3): 1 in a program with more privileges than its caller.
 int pm_is_secure(void);
 
 // Returns AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14.
 uint64_t pm_minimum_signal_stack_size(void);
 
-// Keeps the shared library around an address mapped until the process ends: a host may close a plugin that has started the
-// handler. Does nothing in a static executable.
+// Keeps the shared library that contains an address mapped until the process ends, because a host may close a plugin
+// that has started the handler. Does nothing in a static executable.
 void pm_pin_module(const void *_Nonnull address);
 
-// Finds out whether pm_thread_base.h can read and write its register.
+// Checks whether pm_thread_base.h can read and write its register.
 void pm_find_thread_base(void);
 
 // Binds the functions that the compiler may call through the PLT on the crash path, by calling them; see
 // Tests/Proofs/Safety/AllowedCalls.txt.
 void pm_bind_now(void);
 
-// Places of the images that the kernel loaded, and of the dynamic linker's list of the others.
+// Addresses of the images that the kernel loaded, and of the dynamic linker's list of the others.
 struct pm_image_places {
   // The program's headers, and the difference between its addresses in memory and in the file.
   uint64_t program_headers;
@@ -105,23 +107,24 @@ struct pm_image_places {
   uint64_t kernel_image;
 };
 
-// Finds them, and leaves 0 where there is none. Source: getauxval(3), AT_PHDR, AT_PHNUM, AT_SYSINFO_EHDR; <link.h>, struct r_debug.
+// Finds these addresses; an address stays 0 if there is none. Source: getauxval(3), AT_PHDR, AT_PHNUM,
+// AT_SYSINFO_EHDR; <link.h>, struct r_debug.
 void pm_find_link_map(struct pm_image_places *_Nonnull places);
 
 // Returns the name of the C compiler.
 const char *_Nonnull pm_compiler_version(void);
 
-// Returns the file name of the module around an address; NULL if there is none.
+// Returns the file name of the module that contains an address; NULL if there is none.
 const char *_Nullable pm_module_of(uint64_t address);
 
-// Opens a descriptor that stands for a process, and never for a later one of its ID. Returns -errno where that fails: ENOSYS
-// before Linux 5.3. Source: pidfd_open(2).
+// Opens a descriptor that refers to a process, and never to a later one with the same ID. Returns -errno if that
+// fails: ENOSYS before Linux 5.3. Source: pidfd_open(2).
 int pm_open_process(int process);
 
 // Queues a signal with a value for one thread of a process. Returns 0 or errno. Source: rt_tgsigqueueinfo(2).
 int pm_queue_signal(int process, int thread, int signal, uint64_t value);
 
-// Tells whether libc's abort(3) opens SIGABRT before it sends it; since glibc 2.41 it does not.
+// Returns whether libc's abort(3) unblocks SIGABRT before it sends it; since glibc 2.41 it does not.
 int pm_abort_opens_its_signal(void);
 
 // Returns the version of the C library.

@@ -5,13 +5,13 @@
 
 #include "pm_annotations.h"
 
-// Called in the process, and in children in its memory.
+// Called in the process, and in children that run in its memory.
 typedef void (*pm_process_end_function)(void);
 // Called in the child, whose parent may have had threads.
 typedef void (*pm_continuation_function)(void);
 
 extern _Atomic(pm_process_end_function) pm_process_end_storage __attribute__((visibility("hidden")));
-// Tells whether the program's calls of _exit reach the target; NULL without it.
+// Returns whether the program's calls of _exit reach the target; NULL without the target.
 extern int (*_Nullable pm_follows_exits_storage)(void) __attribute__((visibility("hidden")));
 
 static inline void pm_set_process_end(pm_process_end_function _Nullable function) {

@@ -1,5 +1,5 @@
-// The signals of crashes that stay open in threads that have asked to block them: kept by the target CSignalMasks, read where
-// such a signal arrives. See Docs/Decisions/10-signal-masks.md.
+// The crash signals that stay unblocked in threads that asked to block them. The target CSignalMasks stores them, and
+// the handler of such a signal reads them. See Docs/Decisions/10-signal-masks.md.
 #ifndef PM_SIGNAL_MASKS_H
 #define PM_SIGNAL_MASKS_H
 
@@ -10,12 +10,12 @@
 #include "pm_system_calls.h"
 #include "pm_thread_base.h"
 
-// What a thread has asked for, where the kernel has another mask; bit n - 1 stands for signal n.
+// The mask that a thread requested, if the kernel has another mask; bit n - 1 stands for signal n.
 struct __attribute__((aligned(16))) pm_thread_mask {
-  // Asked to be blocked, and open.
+  // The signals that the thread asked to block and that stay unblocked.
   uint64_t opened;
-  // The kernel's mask that was set with it. Where the kernel blocks less than this, a siglongjmp or the return of a signal
-  // handler has brought back an older mask, which is as it says.
+  // The mask that was set in the kernel at that time. If the kernel blocks fewer signals than this, a siglongjmp or
+  // the return of a signal handler has restored an older mask, which is then the requested one.
   uint64_t kernel;
 };
 
@@ -23,31 +23,31 @@ PM_INLINE uint64_t pm_asked_mask(struct pm_thread_mask mask, uint64_t kernel) {
   return (mask.kernel & ~kernel) == 0 ? kernel | mask.opened : kernel;
 }
 
-// The signals that stay open; 0 until startHandler, and then masks are the kernel's.
+// The signals that stay unblocked; 0 until startHandler, and while it is 0 masks are not changed.
 extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden")));
 // The process that they belong to: a child of vfork, which runs in its parent's memory, sets its own mask for the program that
 // it becomes.
 extern _Atomic(int32_t) pm_masks_process_storage __attribute__((visibility("hidden")));
-// The place of a thread's struct pm_thread_mask, from its thread pointer; 0 without CSignalMasks.
+// The offset of a thread's struct pm_thread_mask from its thread pointer; 0 without CSignalMasks.
 extern int64_t pm_thread_mask_offset_storage __attribute__((visibility("hidden")));
-// Opens what the calling thread blocks; NULL without CSignalMasks.
+// Unblocks the crash signals that the calling thread blocks; NULL without CSignalMasks.
 extern void (*_Nullable pm_adopt_mask_storage)(void) __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_storage, __ATOMIC_SEQ_CST); }
 static inline int32_t pm_masks_process(void) { return __c11_atomic_load(&pm_masks_process_storage, __ATOMIC_SEQ_CST); }
 
-// Keeps these signals open from now on, in the calling process. Not for crash code.
+// Keeps these signals unblocked from now on, in the calling process. Not for crash code.
 static inline void pm_keep_open(uint64_t signals, int32_t process) {
   __c11_atomic_store(&pm_masks_process_storage, process, __ATOMIC_SEQ_CST);
   __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
 }
 
-// The same for a thread that begins, or was there before. Not for crash code.
+// Does the same for a new or an existing thread. Not for crash code.
 static inline void pm_adopt_mask(void) {
   if (pm_adopt_mask_storage) pm_adopt_mask_storage();
 }
 
-// Copies the calling thread's; returns 0 if it has none that can be read.
+// Copies the calling thread's struct pm_thread_mask; returns 0 if it has none that can be read.
 PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage;
   if (pm_thread_mask_offset_storage == 0 || !pm_is_readable(place)) return 0;
@@ -55,7 +55,7 @@ PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   return 1;
 }
 
-// Does what pm_adopt_mask does for the thread that a handler has interrupted, whose mask is in its context.
+// Does the same as pm_adopt_mask for the thread that a handler has interrupted, whose mask is in the context.
 PM_INLINE void pm_adopt_interrupted_mask(void *_Nonnull context, uint64_t mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage, opened = mask & pm_kept_open();
   if (pm_thread_mask_offset_storage == 0 || opened == 0 || !pm_is_readable(place)) return;

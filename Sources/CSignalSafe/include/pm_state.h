@@ -1,5 +1,5 @@
-// The handler's state. A C global, because Swift initializes its own lazily in debug builds, and checks each access for
-// exclusivity.
+// The handler's state. A C global, because Swift initializes its globals lazily in debug builds and checks each
+// access for exclusivity.
 #ifndef PM_STATE_H
 #define PM_STATE_H
 

@@ -4,9 +4,9 @@
 
 #include "pm_annotations.h"
 
-// Makes a system call and returns the kernel's answer. The code is in pm_control_<architecture>.S. It is the one place from
-// which this module calls the kernel: by it the handler tells a call of its own that a seccomp filter traps (SECCOMP_RET_TRAP)
-// from one of the program's. Source: syscall(2).
+// Makes a system call and returns the kernel's result. The code is in pm_control_<architecture>.S. This module makes
+// all its system calls from this one address. So the handler can distinguish its own trapped calls (SECCOMP_RET_TRAP)
+// from those of the program. Source: syscall(2).
 PM_CRASH_TIME long pm_syscall6(long number, long a, long b, long c, long d, long e, long f);
 
 #define PM_SYSCALL(number, a, b, c, d, e, f) \

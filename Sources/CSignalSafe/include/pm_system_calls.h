@@ -1,9 +1,9 @@
-// The system calls of crash code, one function each. Each returns the kernel's answer: a value that is not negative, or -errno.
-// None touches errno, a lock or a cancellation point.
+// The system calls of crash code, one function each. Each returns the kernel's result: a value that is not negative,
+// or -errno. None changes errno, takes a lock or is a cancellation point.
 //
-// Includes no header that defines a structure of the system: this module would then define struct stat and its kin besides
-// Glibc, and a program that imports Glibc alone could be refused their members. Structures are spelled out where they are
-// used; pm_layout.c compares them with the system's.
+// Includes no header that defines a structure of the system: this module would then define struct stat and others in
+// addition to Glibc, and the compiler could reject their members in a program that only imports Glibc. Structures are
+// written out where they are used; pm_layout.c compares them with the system's.
 #ifndef PM_SYSTEM_CALLS_H
 #define PM_SYSTEM_CALLS_H
 
@@ -17,64 +17,65 @@
 
 // -- Files ----------------------------------------------------------------------------------------------------------
 
-// The dump itself.
+// Writes the dump.
 PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
   return PM_SYSCALL(SYS_write, fd, bytes, count, 0, 0, 0);
 }
 
-// The text files of /proc.
+// Reads the text files of /proc.
 PM_INLINE long pm_read(int fd, void *bytes, size_t count) { return PM_SYSCALL(SYS_read, fd, bytes, count, 0, 0, 0); }
 
-// Files that are held open: a second read starts at the beginning again.
+// Reads files that stay open, from the beginning each time.
 PM_INLINE long pm_pread(int fd, void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pread64, fd, bytes, count, offset, 0, 0);
 }
 
-// The files of /proc, relative to a descriptor held since install, so that a later chroot does not matter.
+// Opens files of /proc, relative to a descriptor that is open since the handler was installed, so that a later chroot
+// does not matter.
 PM_INLINE long pm_openat(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, 0, 0, 0);
 }
 
 PM_INLINE long pm_close(int fd) { return PM_SYSCALL(SYS_close, fd, 0, 0, 0, 0, 0); }
 
-// The list of threads.
+// Reads the list of threads.
 PM_INLINE long pm_getdents64(int fd, void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getdents64, fd, bytes, count, 0, 0, 0);
 }
 
-// The working directory and the paths of open files. The text comes from the kernel's own names: no file system is asked, so
-// that one that does not answer does not hold it up.
+// Reads the working directory and the paths of open files. The text comes from the kernel's own names, so a file
+// system that does not respond cannot block the call.
 PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t size) {
   return PM_SYSCALL(SYS_readlinkat, directory, path, text, size, 0, 0);
 }
 
-// Tells whether a descriptor was opened as a directory; fstat would ask its file system.
+// Returns the flags, which show whether a descriptor was opened as a directory; fstat would call its file system.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
-// Takes ".locked" away. renameat2 because arm64 has no renameat on newer ABIs; flags are always 0.
+// Removes ".locked" from a name. It is renameat2, because arm64 has no renameat on newer ABIs; flags are always 0.
 PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
   return PM_SYSCALL(SYS_renameat2, directory, from, directory, to, 0, 0);
 }
 
-// Removes the dump of a hang that a crash has overtaken, with its FIFO and run record.
+// Removes the dump of a hang that a crash report replaces, with its FIFO and run record.
 PM_INLINE long pm_unlink(int directory, const char *path) {
   return PM_SYSCALL(SYS_unlinkat, directory, path, 0, 0, 0, 0);
 }
 
-// Tells how much of a write that was broken off has reached the file.
+// Finds out how much of an interrupted write has reached the file.
 PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
 
 // The mode of files that a crash makes: 0600, or 0660 in a database that a group shares. Set at launch by
 // pm_set_file_mode.
 extern uint32_t pm_file_mode;
 
-// Makes a dump file in the crash itself: a forked child's, or one whose directory no longer exists.
+// Creates a dump file in the crash itself: for a forked child, or if the directory no longer exists.
 PM_INLINE long pm_create(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, pm_file_mode, 0, 0);
 }
 PM_INLINE long pm_mkdir(int directory, const char *path) { return PM_SYSCALL(SYS_mkdirat, directory, path, 0700, 0, 0, 0); }
 
-// The FIFO beside such a file, which says that its owner lives.
+// Creates the FIFO of such a file, which shows that its owner is alive.
 PM_INLINE long pm_mkfifo(int directory, const char *path) {
   return PM_SYSCALL(SYS_mknodat, directory, path, PM_S_IFIFO | pm_file_mode, 0, 0, 0);
 }
@@ -84,29 +85,29 @@ PM_INLINE long pm_preallocate(int fd, int64_t size) {
   return PM_SYSCALL(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0, size, 0, 0);
 }
 
-// Gives back the blocks after a dump's size, or empties one that is given up.
+// Frees the blocks after a dump's end, or empties an abandoned dump.
 PM_INLINE long pm_truncate(int fd, uint64_t size) { return PM_SYSCALL(SYS_ftruncate, fd, size, 0, 0, 0, 0); }
 
-// Reserves a place in the descriptor table again, after a crash that the process survived.
+// Reserves a slot of the descriptor table again, after a crash that the process survived.
 PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0); }
 
-// Writes the one byte that says how an earlier crash ended, inside a finished dump.
+// Writes the byte in a finished dump that says how that earlier crash ended.
 PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
 }
 
-// Gives such a file to the database's owner, where the process is root and that is another user.
+// Gives such a file to the database's owner, if the process is root and the owner is another user.
 PM_INLINE long pm_fchown(int fd, uint32_t user, uint32_t group) {
   return PM_SYSCALL(SYS_fchown, fd, user, group, 0, 0, 0);
 }
 
-// The report ID of such a file.
+// Makes the report ID of such a file.
 PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, GRND_NONBLOCK, 0, 0, 0);
 }
 
-// Waits until a descriptor takes bytes; ppoll because arm64 has no poll. Returns the events that came, 0
-// for none in time, or -errno.
+// Waits until a descriptor accepts bytes. It is ppoll, because arm64 has no poll. Returns the events, 0 if none
+// occurred in time, or -errno.
 PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   // struct pollfd
   struct {
@@ -119,12 +120,12 @@ PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   return result > 0 ? wanted.returned : result;
 }
 
-// Gives the calling thread a copy of the descriptor table; takes time by the count of descriptors.
+// Gives the calling thread its own copy of the descriptor table. The time grows with the number of descriptors.
 PM_INLINE long pm_leave_descriptor_table(void) {
   return PM_SYSCALL(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0);
 }
 
-// Checks that the descriptor is still our file.
+// Checks that the descriptor is still the dump's file.
 struct pm_file_status {
   uint64_t device;
   uint64_t inode;
@@ -143,14 +144,14 @@ PM_INLINE void pm_read_status(const uint64_t *raw, struct pm_file_status *status
 PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
-  // Any error but EBADF comes from a filter, which may know only one of the two calls that do this.
+  // Any error except EBADF comes from a filter, which may allow only one of the two calls that do this.
   if (result < 0 && result != -EBADF) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, AT_EMPTY_PATH, 0, 0);
   if (result < 0) return result;
   pm_read_status(raw, status);
   return 0;
 }
 
-// Checks that the name in the pending directory still stands for that file, which a converter may have taken.
+// Checks that the name in the pending directory still refers to that file, which a converter may have renamed.
 PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status *status) {
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_newfstatat, directory, path, raw, AT_SYMLINK_NOFOLLOW, 0, 0);
@@ -159,7 +160,8 @@ PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status
   return 0;
 }
 
-// Raises the soft limit of file sizes for the dump: under RLIMIT_FSIZE 0 every write is EFBIG, preallocated or not.
+// Raises the soft limit of file sizes for the dump. Under RLIMIT_FSIZE 0, every write fails with EFBIG, even into
+// preallocated blocks.
 struct pm_limit {
   uint64_t soft;
   uint64_t hard;
@@ -180,8 +182,8 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, &remote, 1, 0);
 }
 
-// Copies ranges of it to one place, one after the other; the count is that of the bytes before the first that cannot be read.
-// `ranges` are struct iovec.
+// Copies ranges of this process's memory to one buffer, one after the other. Returns the number of bytes before the
+// first one that cannot be read. `ranges` are struct iovec.
 #define PM_COPIED_RANGES 32
 PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *ranges, size_t number) {
   // struct iovec
@@ -192,8 +194,8 @@ PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *r
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, ranges, number, 0);
 }
 
-// Copies pages of this process's own memory, of 4,096 bytes each, one after the other; the count is that of the bytes before
-// the first page that cannot be read.
+// Copies pages of this process's own memory, of 4,096 bytes each, one after the other. Returns the number of bytes
+// before the first page that cannot be read.
 #define PM_COPIED_PAGES 8
 PM_INLINE long pm_copy_pages(int process, void *to, const void *addresses, size_t count) {
   // struct iovec
@@ -211,7 +213,7 @@ PM_INLINE long pm_copy_pages(int process, void *to, const void *addresses, size_
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, remote, count, 0);
 }
 
-// A page of the run record, mapped with no access: see RecordMapping. Returns its address.
+// Maps a page of the run record without access (see RecordMapping). Returns its address.
 PM_INLINE long pm_map_unreadable(int fd) {
   return PM_SYSCALL(SYS_mmap, 0, 1, PROT_NONE, MAP_SHARED, fd, 0);
 }
@@ -222,40 +224,41 @@ PM_INLINE long pm_unmap_page(uintptr_t address) { return PM_SYSCALL(SYS_munmap, 
 
 // -- Threads and signals --------------------------------------------------------------------------------------------
 
-// Repeats a call that the kernel never fails, but a filter or a tracer may.
+// Repeats a call that never fails in the kernel, but that a filter or a tracer may make fail.
 PM_INLINE long pm_syscall_again(long number) {
   long result = -1;
   for (int i = 0; i < 3 && result < 0; i++) result = PM_SYSCALL(number, 0, 0, 0, 0, 0, 0);
   return result;
 }
 
-// Not libc's, which caches the process ID in some versions: wrong in a vfork child. Negative if a filter refuses it.
+// Returns the process ID. libc's getpid caches it in some versions, which is wrong in a child of vfork. Negative if a
+// filter refuses the call.
 PM_INLINE int pm_getpid(void) { return (int)pm_syscall_again(SYS_getpid); }
 PM_INLINE int pm_getppid(void) { return (int)PM_SYSCALL(SYS_getppid, 0, 0, 0, 0, 0, 0); }
-// Stands for a thread ID that a filter refuses.
+// The thread ID that is used if a filter refuses the call.
 enum { PM_UNKNOWN_THREAD = 0x7FFFFFFF };
 PM_INLINE int pm_gettid(void) {
   long result = pm_syscall_again(SYS_gettid);
   return result < 0 ? PM_UNKNOWN_THREAD : (int)result;
 }
 
-// Asks one thread to stop.
+// Sends a signal to one thread, to stop it.
 PM_INLINE long pm_tgkill(int process, int thread, int signal) {
   return PM_SYSCALL(SYS_tgkill, process, thread, signal, 0, 0, 0);
 }
 
-// Sends the process a signal, where a thread cannot be named. No ID that a refused getpid gave: kill(2) takes -1 for every process
-// that may be signaled, and other negative numbers for groups.
+// Sends the process a signal, if a thread cannot be named. A negative ID from a refused getpid is not used, because
+// kill(2) treats -1 as every process that may be signaled, and other negative numbers as groups.
 PM_INLINE long pm_kill(int process, int signal) {
   return process > 0 ? PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0) : -ESRCH;
 }
 
-// Queues the original siginfo again, so that a previous handler and the core file see the true cause.
+// Queues the signal again with the original siginfo, so that a previous handler and the core file get the true cause.
 PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void *information) {
   return PM_SYSCALL(SYS_rt_tgsigqueueinfo, process, thread, signal, information, 0, 0);
 }
 
-// The same for the process, of a signal that was sent to it.
+// Does the same for the whole process, for a signal that was sent to it.
 PM_INLINE long pm_sigqueueinfo(int process, int signal, const void *information) {
   return PM_SYSCALL(SYS_rt_sigqueueinfo, process, signal, information, 0, 0, 0);
 }
@@ -278,15 +281,15 @@ PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous)
   return PM_SYSCALL(SYS_rt_sigprocmask, how, mask, previous, sizeof(uint64_t), 0, 0);
 }
 
-// Tells whether 8 bytes can be read: the kernel copies the new mask before it refuses the operation -1. Source: Linux
-// kernel/signal.c, rt_sigprocmask.
+// Returns whether 8 bytes can be read: the kernel copies the new mask before it refuses the operation -1. Source:
+// Linux kernel/signal.c, rt_sigprocmask.
 PM_INLINE _Bool pm_is_readable(uint64_t address) {
   return PM_SYSCALL(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t), 0, 0) != -EFAULT;
 }
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
-// Returns the pending signals, and takes one of them without waiting: a write of ours to a closed pipe must not end the
-// process by SIGPIPE.
+// Returns the pending signals. With the next function, which removes one, it keeps the handler's own write to a
+// closed pipe from ending the process by SIGPIPE.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }
@@ -294,8 +297,8 @@ PM_INLINE long pm_take_signal(const uint64_t *set) {
   int64_t time[2] = {0, 0};
   return PM_SYSCALL(SYS_rt_sigtimedwait, set, 0, time, sizeof(uint64_t), 0, 0);
 }
-// Waits for one; its number, -EAGAIN after the time, -EINTR, or what a filter answers. Meanwhile the kernel counts it among
-// those that the thread does not block. Source: Linux kernel/signal.c, do_sigtimedwait.
+// Waits for a signal. Returns its number, -EAGAIN after the time, -EINTR, or the result that a filter sets. While it
+// waits, the kernel shows the signal as not blocked by the thread. Source: Linux kernel/signal.c, do_sigtimedwait.
 struct pm_signal_information {
   uint64_t words[16];
 };
@@ -316,7 +319,7 @@ PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
 
-// Waits while *word == expected, for ever if `milliseconds` is negative.
+// Waits while *word == expected, without a time limit if `milliseconds` is negative.
 PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, int64_t milliseconds) {
   int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};  // struct timespec
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, milliseconds < 0 ? 0 : time, 0, 0);
@@ -326,8 +329,8 @@ PM_INLINE long pm_futex_wake(const void *word, int count) {
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, 0, 0, 0);
 }
 
-// A timer that sends a signal, made at install and armed in a crash: the bound on our own time. The signal goes to `thread`,
-// or to the process if that is 0.
+// Creates a timer that sends a signal. It is created when the handler is installed and armed in a crash, to limit the
+// handler's time. The signal goes to `thread`, or to the process if that is 0.
 struct pm_signal_event {
   uint64_t value;
   int32_t signal;
@@ -344,14 +347,14 @@ PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
 }
 PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
 
-// Arms it once and then in intervals; 0 for never.
+// Arms the timer for one expiry and then for regular intervals; 0 means never.
 PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
   // struct itimerspec: interval, value.
   int64_t time[4] = {interval / 1000, interval % 1000 * 1000000, milliseconds / 1000, milliseconds % 1000 * 1000000};
   return PM_SYSCALL(SYS_timer_settime, timer, 0, time, 0, 0, 0);
 }
 
-// Ends the process where nothing else did.
+// Ends the process if nothing else has ended it.
 PM_INLINE long pm_exit_group(int status) { return PM_SYSCALL(SYS_exit_group, status, 0, 0, 0, 0, 0); }
 
 // -- Facts ----------------------------------------------------------------------------------------------------------

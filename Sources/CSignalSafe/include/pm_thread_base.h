@@ -1,8 +1,8 @@
 // Gives the handler a thread control block on a thread whose FS base is wrong.
 //
-// Compiled code reads the stack protector's canary from that block: without one the handler would fault before its first line,
-// again and again, and a process that an illegal instruction ended would die of SIGSEGV. The compiler decides which functions
-// have a canary. On arm64 it is a global variable, and nothing reads the block.
+// Compiled code reads the stack protector's canary from that block. Without one, the handler would fault again and
+// again before its first line, and a process with an illegal instruction would end by SIGSEGV. The compiler decides
+// which functions have a canary. On arm64 it is a global variable, and nothing reads the block.
 #ifndef PM_THREAD_BASE_H
 #define PM_THREAD_BASE_H
 
@@ -18,10 +18,10 @@
 // sysdeps/x86_64/nptl/tls.h (the canary at 40).
 struct pm_thread_stand_in {
   void *_Nonnull itself;
-  // The value of the register before.
+  // The earlier value of the register.
   uint64_t base;
   uint64_t unused[3];
-  // Tells a stand-in from glibc's block, whose canary has a low byte of 0.
+  // Distinguishes a stand-in from glibc's block, whose canary has a low byte of 0.
   uint64_t canary;
 };
 #define PM_STAND_IN_CANARY(address) (0x73776966742d706du ^ (uint64_t)(address))
@@ -44,8 +44,8 @@ PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
   return block->canary == PM_STAND_IN_CANARY(base) ? block : NULL;
 }
 
-// Gives the thread `block` if its canary cannot be read. The kernel tells: it copies the new mask before it refuses the
-// operation -1. Source: Linux kernel/signal.c, rt_sigprocmask.
+// Gives the thread `block` if its canary cannot be read. The check is a system call: the kernel copies the new mask
+// before it refuses the operation -1. Source: Linux kernel/signal.c, rt_sigprocmask.
 //
 // It is the first call of a handler. The kernel ignores the last argument; see pm_answer_own_call.
 PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
@@ -61,8 +61,8 @@ PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, 
 }
 PM_INLINE void pm_leave_thread_base(const struct pm_thread_stand_in *_Nonnull block) { pm_write_thread_base(block->base); }
 
-// Restores the program's register for code of the program that the handler calls. Returns the argument of
-// pm_take_thread_base_again, 0 if nothing was changed.
+// Restores the program's register for code of the program that the handler calls. Returns the argument for
+// pm_take_thread_base_again; 0 if nothing was changed.
 PM_INLINE uint64_t pm_give_thread_base_back(void) {
   if (!pm_reads_thread_base_storage) return 0;
   uint64_t base = pm_read_thread_base();
@@ -75,7 +75,7 @@ PM_INLINE void pm_take_thread_base_again(uint64_t base) {
   if (base) pm_write_thread_base(base);
 }
 
-// Returns the thread pointer as the program left it.
+// Returns the program's own thread pointer.
 PM_INLINE uint64_t pm_thread_pointer(void) {
   uint64_t value;
   if (pm_reads_thread_base_storage) {

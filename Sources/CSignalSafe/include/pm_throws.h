@@ -11,7 +11,7 @@
 #define PM_THROW_COUNT 4
 #define PM_THROW_ADDRESS_COUNT 8
 
-// One throw. A copy is whole if `check` fits the rest. The thread that writes it is not stopped.
+// One throw. A copy is complete if `check` matches the rest. The thread that writes it is not stopped.
 struct pm_throw {
   uint64_t check;
   // CLOCK_BOOTTIME in nanoseconds.
@@ -22,19 +22,19 @@ struct pm_throw {
   uint64_t addresses[PM_THROW_ADDRESS_COUNT];
 };
 
-// Throws of one thread, one for each error: the first.
+// The throws of one thread: for each error, its first throw.
 struct pm_thrower {
   uint32_t thread;
   uint32_t count;
   struct pm_throw throws[PM_THROW_COUNT];
-  // The errors' boxes, held so that no other error gets the address; 0 for none.
+  // The errors' boxes, which are kept so that no other error gets the same address; 0 for none.
   uint64_t boxes[PM_THROW_COUNT];
   // The count at an error's last throw.
   uint32_t touched[PM_THROW_COUNT];
 };
 
 extern struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT] __attribute__((visibility("hidden")));
-// Places taken since the program started; after PM_THROWER_COUNT they are taken again.
+// The number of entries that were assigned since the program started; after PM_THROWER_COUNT, entries are reused.
 extern uint32_t pm_throwers_taken __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32_t thread) {
@@ -43,18 +43,18 @@ PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32
   return sum ^ ((uint64_t)thread << 32 | 1);
 }
 
-// Returns how many places a crash has to look at: it does not bring in pages that no throw has touched.
+// Returns how many entries a crash has to read, so that it does not load pages that no throw has touched.
 PM_INLINE int pm_thrower_count(void) {
   uint32_t taken = __atomic_load_n(&pm_throwers_taken, __ATOMIC_RELAXED);
   return taken < PM_THROWER_COUNT ? (int)taken : PM_THROWER_COUNT;
 }
 
-// Returns when a throw was made, whole or not; 0 for none.
+// Returns the time of a throw, even if its record is incomplete; 0 for none.
 PM_INLINE uint64_t pm_throw_uptime(int thrower, int index) {
   return __atomic_load_n(&pm_throwers_storage[thrower].throws[index].uptime, __ATOMIC_RELAXED);
 }
 
-// Copies a throw of a thread in the table; returns its thread, 0 where there is none or it is not whole.
+// Copies a throw from the table; returns its thread, or 0 if there is none or the record is incomplete.
 PM_INLINE uint32_t pm_copy_throw(int thrower, int index, struct pm_throw *_Nonnull record) {
   uint32_t thread = __atomic_load_n(&pm_throwers_storage[thrower].thread, __ATOMIC_RELAXED);
   *record = pm_throwers_storage[thrower].throws[index];
@@ -65,8 +65,8 @@ PM_INLINE uint64_t pm_throw_address(const struct pm_throw *_Nonnull record, int 
 
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
-// Makes the runtime call us for each throw from now on, and the previous hook too. The end of the main thread's stack, or 0, bounds
-// the walk there. Does nothing where the runtime has no such hook.
+// Makes the runtime call this package's hook, and then the previous one, for each throw from now on. The end of the
+// main thread's stack limits the walk there; 0 if it is unknown. Does nothing if the runtime has no such hook.
 void pm_record_throws(uint64_t main_stack_end);
 
 // Returns whether the runtime has the hook.

@@ -1,5 +1,5 @@
-// The context of work: one value of our own in Swift's task-local storage, which the runtime copies or links into tasks that a
-// task makes. See Docs/Decisions/17-what-the-program-tells.md.
+// The context of a unit of work: one value of this package in Swift's task-local storage, which the runtime copies or
+// links into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
 #ifndef PM_WORK_H
 #define PM_WORK_H
 
@@ -15,9 +15,10 @@
 struct pm_work_places {
   uint64_t key;
   uint64_t type;
-  // Offset in a task; 0 while unknown, PM_WORK_NOWHERE, which is no place of a word, where the runtime has another layout.
+  // The offset in a task; 0 while it is unknown, and PM_WORK_NOWHERE, which is never an offset, if the runtime has
+  // another layout.
   int64_t task_head;
-  // Offset from the thread pointer of a pointer to the list of a thread; likewise.
+  // The offset from the thread pointer of a pointer to the thread's list, with the same special values.
   int64_t thread_head;
 };
 #define PM_WORK_NOWHERE 1
@@ -36,7 +37,8 @@ PM_INLINE struct pm_work_places pm_work_places(void) {
   return places;
 }
 
-// The breadcrumbs of each work, which WorkRings.swift lays out: 515 pages. Those that are never written cost nothing.
+// The breadcrumbs of each unit of work, in 515 pages that WorkRings.swift lays out. Those that are never written cost
+// nothing.
 #define PM_RING_MEMORY_SIZE 2109440
 extern char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((visibility("hidden")));
 
@@ -44,26 +46,26 @@ PM_INLINE void *_Nonnull pm_ring_memory(void) { return pm_ring_memory_storage; }
 
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
-// Gives the task, or the thread that runs none, a value; returns 0 if the program has no Swift concurrency. The first value
-// finds out where the runtime keeps it.
+// Pushes a value for the task, or for the thread if it runs none; returns 0 if the program has no Swift concurrency.
+// The first value is used to find out where the runtime stores values.
 _Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 
-// Takes away the value that was given last.
+// Removes the value that was pushed last.
 void pm_pop_work(void);
 
-// Returns the value in force where the caller runs.
+// Returns the current value of the caller's task or thread.
 void *_Nullable pm_work_value(void);
 
 // Returns the runtime's number of the task that the thread runs; 0 for none.
 uint64_t pm_task_id(void);
 
-// Returns a number that no other work of the process has, from 1 on.
+// Returns a number that no other unit of work of the process has, starting at 1.
 uint64_t pm_new_work(void);
 
-// Returns the kernel's ID of the thread, which is kept once the handler is installed.
+// Returns the kernel's ID of the thread, which is cached once the handler is installed.
 int pm_thread_id(void);
 
-// Forgets the kept ID, in a forked child.
+// Discards the cached ID, in a forked child.
 void pm_forget_thread_id(void);
 
 #endif

@@ -1,4 +1,4 @@
-// The demanglers that every Swift program has.
+// Declares the demanglers that every Swift program contains.
 #ifndef CSWIFTDEMANGLE_H
 #define CSWIFTDEMANGLE_H
 

@@ -1,6 +1,6 @@
-// One HTTP request by libcurl, with bounds on its answer and its time.
+// Makes one HTTP request with libcurl, with limits on its answer and its time.
 //
-// libcurl is found when the first request is made, so that neither a program nor the linker needs it before.
+// libcurl is loaded when the first request is made, so that neither a program nor the linker needs it before that.
 #ifndef PM_TRANSFER_H
 #define PM_TRANSFER_H
 
@@ -9,15 +9,15 @@
 
 // Parts of an answer that are kept, in bytes.
 enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 64 << 10 };
-// Bytes of an answer that are waited for: of its headers, with those of interim answers, and of its body.
+// The maximum number of bytes that are received: of the headers, including those of interim answers, and of the body.
 enum { PM_TRANSFER_MOST_HEADERS = 64 << 10, PM_TRANSFER_MOST_BODY = PM_TRANSFER_BODY };
 
 typedef enum pm_transfer_result {
   PM_TRANSFER_DONE,
   PM_TRANSFER_FAILED,
-  // No byte went or came for as long as was said.
+  // No byte was sent or received for the given time.
   PM_TRANSFER_IDLE,
-  // The whole took longer than was said.
+  // The whole transfer took longer than the given time.
   PM_TRANSFER_LATE,
   PM_TRANSFER_CANCELLED,
   // There is no libcurl, or an old one.
@@ -42,25 +42,27 @@ typedef struct pm_transfer_answer {
 
 // Makes a request; NULL without memory.
 //
-// `blocked`: the signals that are for threads of the program alone, bit n - 1 for signal n.
+// `blocked`: the signals that only threads of the program should receive; bit n - 1 stands for signal n.
 pm_transfer *_Nullable pm_transfer_make(uint64_t blocked);
 
 // Adds a header line, "Name: value".
 void pm_transfer_add_header(pm_transfer *_Nonnull transfer, const char *_Nonnull line);
 
-// Posts bytes from the start of a file to a URL, and waits for the answer; redirects are not followed. `sent` is called with
-// the bytes that were taken so far. Times are in milliseconds. The answer lives as long as the transfer.
+// Posts bytes from the start of a file to a URL, and waits for the answer; redirects are not followed. `sent` is
+// called with the number of bytes sent so far. Times are in milliseconds. The answer is valid as long as the transfer
+// exists.
 pm_transfer_answer pm_transfer_run(
     pm_transfer *_Nonnull transfer, const char *_Nonnull url, int body, int64_t size, int64_t idle, int64_t most,
     void (*_Nonnull sent)(void *_Nullable context, int64_t bytes), void *_Nullable context);
 
-// Gets a URL into an open file, and follows up to five redirects; `taken` is called with the bytes that were written so far.
-// More than `capacity` bytes fail. Only the body of an answer with status 200 is written; `body` has the start of another one.
+// Gets a URL into an open file, and follows up to five redirects; `taken` is called with the number of bytes written
+// so far. A file of more than `capacity` bytes is an error. Only the body of an answer with status 200 is written;
+// `body` has the start of any other body.
 pm_transfer_answer pm_transfer_fetch(
     pm_transfer *_Nonnull transfer, const char *_Nonnull url, int file, int64_t capacity, int64_t idle, int64_t most,
     void (*_Nonnull taken)(void *_Nullable context, int64_t bytes), void *_Nullable context);
 
-// Ends a run soon, from any thread; one that has not begun too.
+// Ends a transfer soon, from any thread, even one that has not begun.
 void pm_transfer_cancel(pm_transfer *_Nonnull transfer);
 
 // Closes the connection. May wait for a name server.

@@ -8,10 +8,10 @@ internal import ProcessSnapshot
 /// copied for a dump that belongs to another user. A dump of root's may come from a program that gave up root's
 /// permissions after `startHandler`. Its files are opened as the user that the program became.
 struct AttachmentReader {
-  /// Nil for the converter's own; the failure says why no file is opened.
+  /// The user, or nil for the converter's own user; a failure says why no file is opened.
   private let rights: Result<DatabaseOwner?, CrashReportDatabaseError>
 
-  /// - Parameter status: of the dump's file, opened.
+  /// - Parameter status: the status of the open dump file.
   init(_ snapshot: ProcessSnapshot, _ status: FileStatus) {
     let converter = pm_file_user()
     guard status.owner == converter else {
@@ -36,7 +36,7 @@ struct AttachmentReader {
     .failure(CrashReportDatabaseError(.foreignOwner, reason))
   }
 
-  /// Nil for the converter's own.
+  /// The user, or nil for the converter's own user.
   ///
   /// - Throws: the reason why no file is opened.
   var user: DatabaseOwner? {

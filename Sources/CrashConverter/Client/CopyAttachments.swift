@@ -9,10 +9,10 @@ extension DumpConversion {
   /// Files of one report; a handler registers no more.
   static let maximumAttachments = 16
 
-  /// Copies the attachments that the program has named into the database, and notes the result for each.
+  /// Copies the attachments that the program registered into the database, and records the result for each.
   ///
-  /// - Throws: for an error that says nothing of the file, such as a lack of descriptors: the next attempt may copy
-  ///   it. In the last attempt, a failed copy is only noted: the report is more important than its attachments.
+  /// - Throws: an error that is not caused by the file, such as a lack of descriptors; the next attempt may copy it.
+  ///   In the last attempt, a failed copy is only noted: the report is more important than its attachments.
   func copyAttachments(
     of snapshot: inout ProcessSnapshot, to reportID: ReportID, from reader: AttachmentReader,
     isLastAttempt: Bool

@@ -8,7 +8,7 @@ public struct CrashedProcess: Sendable {
     self.snapshot = snapshot
   }
 
-  /// Process ID, in the process's own PID namespace; nil for a torn dump that lost it.
+  /// Process ID, in the process's own PID namespace; nil if a truncated dump lacks it.
   public var processID: UInt32? { snapshot.process.processID }
   /// The signal; nil for a dump without a crash.
   public var signal: Int32? { snapshot.exception?.signal }

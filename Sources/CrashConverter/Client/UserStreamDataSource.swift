@@ -9,8 +9,8 @@ public import ProcessSnapshot
 public protocol UserStreamDataSource: Sendable {
   /// Makes the stream of one report.
   ///
-  /// Called in ordinary code, on the thread that converts. A dump on which a converter has died
-  /// before is converted without it.
+  /// Called in ordinary code, on the thread that converts. If a converter has died on a dump before, the dump is
+  /// converted without this stream.
   ///
   /// - Parameter process: the crashed process, as the dump describes it.
   /// - Returns: nil for none. A stream has at most 16 MiB, and a report at most 16 streams and 64 MiB of them. A

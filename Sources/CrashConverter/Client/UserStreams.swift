@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// Asks the sources.
+/// Collects the streams of the program's sources.
 struct UserStreams {
   static let maximumCount = 16
   static let maximumSize = 16 << 20

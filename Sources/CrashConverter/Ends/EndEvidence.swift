@@ -33,19 +33,19 @@ struct EndEvidence: Sendable {
 
   /// A heartbeat this long before the machine was started is not from its last moments; nanoseconds.
   static let rebootSlack: Int64 = 300_000_000_000
-  /// Supervisors give this long at least before they kill; nanoseconds.
+  /// The shortest time that supervisors wait before they kill, in nanoseconds.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
   /// The end of the run; nil if the process ended itself or ended as it was asked to, and if there is no evidence
   /// against that.
   var verdict: RunEnd? {
-    // Without its boot, it is unknown which of the machine's counts are from its time.
+    // Without the run's boot ID, it is unknown whether the machine's counts belong to its time.
     guard let course = record.course, course.notes.end == nil, !record.bootID.isEmpty else {
       return nil
     }
     if case .ended(let status) = process {
-      // The kernel knows: a status without a signal is an exit. HUP, INT, PIPE and TERM ask for an end,
-      // whatever the program did first.
+      // The kernel's status is certain: a status without a signal is an exit. SIGHUP, SIGINT, SIGPIPE and SIGTERM ask
+      // the program to end, so an end by them is not reported.
       let signal = status & 0x7F
       return [0, 1, 2, 13, 15].contains(signal) ? nil : killed(course, by: signal)
     }
@@ -55,7 +55,7 @@ struct EndEvidence: Sendable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // The others may be an `_exit` that was not noted.
+    // Any other end may be an `_exit` that was not noted.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course)
@@ -104,11 +104,11 @@ struct EndEvidence: Sendable {
       } ?? false
     let isLargest =
       seen.residentMemory.flatMap { used in seen.machineMemory.map { used > $0 / 2 } } ?? false
-    // A group of many processes: another one may have been the victim.
+    // In a group of many processes, another one may have been killed.
     if group > 0, seen.memoryLimit != nil, isNearGroupLimit || seen.groupProcesses == 1 {
       return make(.outOfMemory, .likely, course)
     }
-    // The group's own count is deleted with a container.
+    // The group's own count no longer exists if its container was removed.
     if machine > 0, course.heartbeat != nil {
       if groupKills == nil, isNearGroupLimit { return make(.outOfMemory, .likely, course) }
       if isMachineFull, isLargest { return make(.outOfMemory, .likely, course) }
@@ -135,7 +135,7 @@ struct EndEvidence: Sendable {
   private func stopTimeout(_ course: RunCourse) -> RunEnd? {
     guard let termination = course.notes.termination else { return nil }
     let last = course.heartbeat.map { $0.time.subtractingReportingOverflow(termination.time) }
-    // A handler that forgoes the clocks has no time of the signal.
+    // If the handler may not read clocks, the time of the signal is unknown.
     let livedOn =
       termination.time != 0
       && last.map { !$0.overflow && $0.partialValue >= Self.shortestStopTimeout } ?? false
@@ -149,7 +149,7 @@ struct EndEvidence: Sendable {
     return after &- before
   }
 
-  /// Nine tenths or more.
+  /// True if at least nine tenths of the limit are used.
   private static func isNear(_ used: UInt64?, of limit: UInt64?) -> Bool {
     guard let used, let limit, limit > 0 else { return false }
     return used >= limit &- limit / 10

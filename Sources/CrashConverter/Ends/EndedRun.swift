@@ -3,7 +3,7 @@ internal import IntermediateDump
 package import PendingDumps
 package import ProcessSnapshot
 
-/// A run that left no dump of its end, and how it ended.
+/// A run that left no dump, and how it ended.
 struct EndedRun: Sendable {
   let record: RunRecord
   let end: RunEnd
@@ -45,7 +45,7 @@ struct EndedRun: Sendable {
 extension RunEnd {
   /// The verdict on a living process if it were killed now; nil if there would be none.
   package init?(ifKilledNow record: RunRecord) {
-    // It would be judged in this boot, whatever ID this process reads.
+    // The verdict would be made in this boot, whatever boot ID this process reads.
     var evidence = EndEvidence(record: record)
     evidence.bootID = record.bootID
     guard let verdict = evidence.verdict else { return nil }
@@ -79,7 +79,7 @@ extension PendingDirectory {
     evidence.bootID = host.bootID
     let refusals = SystemRefusals.now
     let kills = MachineCounts.kills
-    // Shifted in any other time namespace.
+    // In another time namespace, times are shifted.
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
     evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
     evidence.machineKills = kills
@@ -106,7 +106,7 @@ extension PendingDirectory {
         bytes: try directory.contents(
           of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize))
     } catch {
-      // Another user's, or something else of that name, stays what it is.
+      // A file of another user, or another kind of file with that name, is not changed.
       guard SystemRefusals.isPassing(error.errno) else { return nil }
       throw error
     }
@@ -129,7 +129,7 @@ extension PendingDirectory {
     return .replaced(by: SystemFile.target("/proc/\(record.processID)/exe"))
   }
 
-  /// True if the same process has begun another run since: exec leaves its ID and start time.
+  /// True if the same process has started another run since; exec does not change its ID and start time.
   private func hasLaterRun(
     than record: RunRecord, of name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> Bool {

@@ -18,7 +18,7 @@ enum KernelLog {
       let launch = record.course?.launch?.uptime,
       let name = record.course?.executablePath?.split(separator: "/").last
     else { return false }
-    // The log's clock stops while the machine sleeps; the launch's does not.
+    // The log's clock stops while the machine is suspended; the clock of the launch does not.
     let asleep = SystemClock.sinceBoot &- SystemClock.awakeSinceBoot
     let victim = "Killed process \(record.processID) (\(String(name.utf8.prefix(15)) ?? ""))"
     for (time, text) in messages() where text.contains(victim) {
@@ -40,10 +40,10 @@ enum KernelLog {
     var found: [(Int64, String)] = []
     var buffer = [UInt8](repeating: 0, count: 8192)
     for _ in 0..<8192 {
-      // One message a read; EPIPE says that some were lost meanwhile.
+      // Each read returns one message; EPIPE means that some were lost.
       let count = unsafe read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR || errno == EPIPE { continue }
-      // Without a further message it says EAGAIN.
+      // If there is no further message, the read fails with EAGAIN.
       if count < 0, errno != EAGAIN { SystemRefusals.note(errno) }
       guard count > 0 else { break }
       if let message = parse(buffer[..<count]), message.text.contains("Killed process") {

@@ -3,7 +3,7 @@ public import IntermediateDump
 /// One crash of a program, with the facts that a decision at its next start needs.
 public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID
-  /// The wall-clock time of the crash; the dump's last change if a torn dump lacks the time.
+  /// The wall-clock time of the crash; the dump's last change if a truncated dump lacks the time.
   public let crashTime: Timestamp
   /// The time from `startHandler` to the crash, by a monotonic clock; nil if a torn dump lacks it.
   public let uptime: Duration?

@@ -6,14 +6,14 @@ internal import ProcessSnapshot
 /// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
 ///
 /// It is for decisions at start-up: for example, a program that crashed three times in a row within seconds of its
-/// launch may start without its plug-ins. A run that ended otherwise leaves nothing here. Reads the first part of
+/// launch may start without its plug-ins. A run that ended in another way is not in the list. Reads the first part of
 /// each of its dumps and newest reports, a millisecond or two each; changes nothing. Any thread.
 ///
 /// - Parameters:
 ///   - path: the database's directory. A missing database has no crashes.
 ///   - identifier: the program whose crashes are returned, as passed to `startHandler`.
 ///   - limit: how many at most.
-/// - Returns: each crash once, also while its dump is being processed. Leaves out dumps without a crash, reports of
+/// - Returns: each crash once, even while its dump is being processed. Leaves out dumps without a crash, reports of
 ///   other programs, and unreadable files.
 /// - Throws: `CrashConverterError` if the database cannot be read.
 public func recentCrashes(
@@ -117,7 +117,7 @@ extension RecentCrash {
     _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
     writtenAt time: Int64
   ) {
-    // Nothing is claimed for this, and no attempt counted: so no more is read than is asked for.
+    // This claims no dump and counts no attempt, so it reads only the needed part.
     let snapshot = ProcessSnapshot(summarizing: document)
     guard let exception = snapshot.exception, snapshot.request == nil,
       snapshot.process.identifier == identifier

@@ -1,8 +1,9 @@
 internal import IntermediateDump
 
-/// Tells two dumps of one report ID apart.
+/// Distinguishes two dumps with the same report ID.
 ///
-/// Against accidents, not against those who make dumps on purpose: these may write to the database.
+/// It protects against accidents, not against users who craft dumps, because these users may write to the database
+/// anyway.
 struct DumpIdentity {
   private let bytes: DumpBytes
   /// Covers all bytes, eight at a time, which reads a large dump twice as fast.

@@ -4,29 +4,29 @@ internal import PendingDumps
 
 /// Keeps a dump that could not be converted, for another attempt or for examination.
 extension PendingDirectory {
-  /// The most attempts at a dump.
+  /// The maximum number of attempts at a dump.
   ///
   /// The dump goes to quarantine when the last attempt fails, or without reading it if the attempt before ended its
   /// converter by a trap, a kill or a hang.
   static let maximumAttempts: UInt32 = 3
-  /// The most attempts including those that ended because their converter crashed on another thread: the conversion
-  /// may have caused that too, for example by using up memory.
+  /// The maximum number of attempts, including those that ended because their converter crashed on another thread.
+  /// The conversion may have caused that crash too, for example by using up memory.
   static let maximumInterruptions: UInt32 = 30
 
-  /// True if a claimed file is empty still.
+  /// True if a claimed file is still empty.
   func isEmpty(_ claim: DumpClaim) throws(CrashReportDatabaseError) -> Bool {
     (try directory.status(of: claim.name.description)?.size ?? 0) == 0
   }
 
-  /// Gives the dump back, so that other processes, and this one later, can try again.
+  /// Returns the dump, so that other processes, or this one later, can try again.
   ///
   /// - Parameter countsAttempt: false if the dump had no part in the failure.
   func giveBack(_ claim: DumpClaim, countsAttempt: Bool) throws(CrashReportDatabaseError) {
     let attempts = countsAttempt ? claim.attempt : claim.attempt.clampedSubtracting(1)
     let free = claim.name.with(
       role: .claimed(attempt: attempts, processID: 0, startTime: 0, place: 0))
-    // There is one file of a report; should there be a second, this one stays claimed and is found
-    // again once this process has ended.
+    // Usually a report has one file. If there is a second one, this one stays claimed and is found again after this
+    // process has ended.
     guard try directory.status(of: free.description) == nil else { return }
     _ = try directory.rename(
       claim.name.description, to: directory, free.description, replacing: true)
@@ -40,15 +40,15 @@ extension PendingDirectory {
     let status = try directory.status(of: claim.name.description)
     for number in 1...1000 {
       let target = number == 1 ? name : "\(name).\(number)"
-      // A converter that was killed in between left the file both names.
+      // A converter that was killed between the two steps left the file with both names.
       let isMoved = try quarantine.status(of: target).map { $0 == status }
       guard isMoved != false else { continue }
-      // The reason first: a dump that lies there without one would be a riddle.
+      // The reason is written first, so that no dump in quarantine lacks one.
       let text = "\(reason)\nattempts: \(claim.attempt)\n"
       let reasonName = "\(target).reason"
-      // One without a dump is of a converter that was killed in between.
+      // A reason without a dump was left by a converter that was killed between the two steps.
       _ = try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: true)
-      // Before the dump moves: once it has, nobody comes back to what killed converters left.
+      // Done before the dump moves, because files of killed converters are not found again afterward.
       for unfinished in (try? quarantine.names()) ?? []
       where unfinished.hasPrefix("\(reasonName).") && unfinished.hasSuffix(".tmp") {
         try? quarantine.remove(unfinished)
@@ -58,7 +58,7 @@ extension PendingDirectory {
       } else {
         let result = try directory.rename(
           claim.name.description, to: quarantine, target, replacing: false)
-        // The reason is of the dump that has the name now.
+        // The reason belongs to the dump that has the name now.
         if result == .targetExists { continue }
         guard result == .done else {
           try quarantine.remove(reasonName)

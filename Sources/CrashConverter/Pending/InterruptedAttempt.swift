@@ -2,7 +2,7 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Attempts that were cut off by a crash of the program that converts, on another thread.
+/// Detects attempts that were interrupted because the converting program crashed on another thread.
 ///
 /// In a crash loop each start may convert the dump of the run before, and crash during the conversion. A dump that
 /// did not cause the crash must not go to quarantine for it.
@@ -13,7 +13,7 @@ extension PendingDirectory {
   /// True if a dump shows that a claim's converter crashed on a thread other than the one that worked on the claim.
   ///
   /// That dump is still in this directory: it is newer than the dumps that its process had claimed, and is converted
-  /// after them. False if it no longer exists, or says nothing.
+  /// after them. False if it no longer exists, or does not show this.
   ///
   /// - Throws: if the system refuses to read it for a temporary reason.
   func crashedElsewhere(

@@ -2,7 +2,7 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The directory of pending dumps: decides which may be taken, and takes them.
+/// The directory of pending dumps: decides which dumps may be converted, and claims them.
 struct PendingDirectory: ~Copyable {
   /// A file with a name that `PendingDumpName` reads, with its status when the directory was listed.
   struct File: Sendable {
@@ -32,7 +32,7 @@ struct PendingDirectory: ~Copyable {
   /// The witness of the claims in this directory.
   private let witness = ClaimWitness()
 
-  /// Opens the directory; makes it if it is missing.
+  /// Opens the directory; creates it if it is missing.
   ///
   /// - Parameter database: the database's own directory.
   init(
@@ -94,8 +94,8 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Nanoseconds since the latest of a file's dates, otherwise since its last change of any kind; 0 if all come from
-  /// a clock that was not set, and then the age counts from now on.
+  /// Nanoseconds since the latest of a file's dates, otherwise since its last change of any kind. 0 if all dates come
+  /// from a clock that was not set; the age then counts from now on.
   private func age(
     of name: PendingDumpName, _ status: FileStatus, since dates: [Int64]
   ) -> Int64 {
@@ -142,14 +142,14 @@ struct PendingDirectory: ~Copyable {
     case .locked, .hang:
       let verdict = try ownerVerdict(file)
       if case .alive(let reason, let still) = verdict {
-        // Every process that lives has one that is empty.
+        // Every running process has an empty one.
         guard status.size > 0 else {
           if try saysNothing(file.name) { try removeAll(of: file.name, dump: file.name) }
           return .gone
         }
         return left("its owner may still write to it: \(reason)", still: still)
       }
-      // Looked at after the verdict: the owner may have written until then.
+      // Checked after the verdict, because the owner may have written until then.
       if file.name.role == .hang, try directory.status(of: file.name.description)?.size == 0 {
         try removeAll(of: file.name, dump: file.name)
         return .gone
@@ -165,7 +165,7 @@ struct PendingDirectory: ~Copyable {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
-      // A dump that was given back has no process.
+      // A returned dump has no process.
       preceding =
         if processID == 0 {
           .failed
@@ -180,17 +180,17 @@ struct PendingDirectory: ~Copyable {
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
         place: host.place, witness: witness.witness(in: directory.descriptor, host: host)))
-    // Another file of this report, which this process could not give back.
+    // There is another file of this report, which this process could not return.
     guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
-    // A plain rename: of two that try, the second finds the old name gone.
+    // A plain rename is enough: if two converters try, the second finds that the old name no longer exists.
     let result = try directory.rename(
       file.name.description, to: directory, claimed.description, replacing: true)
     guard result == .done else { return .gone }
     var claim = DumpClaim(name: claimed, attempt: attempt, preceding: preceding)
     do throws(CrashReportDatabaseError) {
-      // Only now, with the attempt in the name, is looked into what a dead run left.
+      // The files of a dead run are only read now that the attempt is in the name.
       guard file.name.role != .finished, !claim.isSetAside,
         try directory.status(of: claimed.description)?.size == 0
       else { return .taken(claim) }
@@ -209,7 +209,7 @@ struct PendingDirectory: ~Copyable {
   /// True for an empty file whose run can never get a verdict: its owner removed the run record because it could not
   /// note its end, and no process holds its FIFO.
   ///
-  /// If the owner lives nevertheless, its crash creates a file with a new ID.
+  /// If the owner is alive after all, its crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     guard isLocalFileSystem, fifoProbe(name) == .noReader else { return false }
     return try directory.status(of: name.with(role: .runRecord).description) == nil
@@ -245,7 +245,7 @@ struct PendingDirectory: ~Copyable {
     var dead: [PendingDumpName] = []
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
-      // A deleted one counts as not held.
+      // A deleted FIFO counts as not held.
       if ClaimWitness.isAbandoned(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue
@@ -253,12 +253,12 @@ struct PendingDirectory: ~Copyable {
       guard (try? isOrphan(file)) == true else { continue }
       dead.append(file.name)
     }
-    // Listed once more: the owner of one may have been at its start when the files were, and dead when
-    // it was looked at, with a dump in between.
+    // The files are listed again, because an owner may have been starting when they were listed first, and may have
+    // left a dump and ended before it was checked.
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {
-      // Both at once: each is evidence of the other's owner.
+      // Both are removed together, because each is evidence about the other's owner.
       try? directory.remove(name.with(role: .fifo).description)
       try? directory.remove(name.with(role: .runRecord).description)
     }
@@ -266,8 +266,8 @@ struct PendingDirectory: ~Copyable {
 
   /// True for a run record or FIFO of a dead owner that has no dump.
   ///
-  /// An owner makes its FIFO, then its run record, then its dump. So the record of a dead owner without a dump shows
-  /// that no dump will come. Without a record, the FIFO's owner is not known.
+  /// An owner creates its FIFO, then its run record, then its dump. So the record of a dead owner without a dump
+  /// shows that no dump will come. Without a record, the FIFO's owner is not known.
   private func isOrphan(_ file: File) throws(CrashReportDatabaseError) -> Bool {
     let status = try file.status.get()
     let age = age(of: file.name, status, since: [status.changeTime])
@@ -289,10 +289,10 @@ enum Taking: Sendable {
 
 /// A dump that this process has taken.
 struct DumpClaim: Sendable {
-  /// The end of the attempt before.
+  /// The end of the previous attempt.
   enum Attempt: Sendable {
     case none
-    /// The dump was given back.
+    /// The dump was returned.
     case failed
     /// The converter ended while it worked on the dump.
     case ended
@@ -302,13 +302,13 @@ struct DumpClaim: Sendable {
 
   /// The current name of the dump.
   let name: PendingDumpName
-  /// 1 for the first.
+  /// The number of the attempt; 1 for the first.
   let attempt: UInt32
   let preceding: Attempt
   /// The end of the run, if the dump is empty.
   var run: EndedRun?
 
-  /// False after a converter has ended while it worked on it: then no more is done than is needed.
+  /// False if a converter has ended while it worked on the dump. Then only the necessary steps are done.
   var isHarmless: Bool {
     switch preceding {
     case .none, .failed: true

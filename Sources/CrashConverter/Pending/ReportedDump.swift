@@ -5,19 +5,19 @@ internal import ProcessSnapshot
 
 /// The report that the database has under a dump's ID.
 ///
-/// An earlier converter may have died between finishing the report and removing its dump: then it is the same dump.
-/// But a process that was wrongly judged dead may have got a report on its end, and may have crashed since with the
-/// same ID. Or the files may have been restored from a backup. A report of anything else never counts as the dump's
-/// report.
+/// An earlier converter may have ended between finishing the report and removing its dump; then it is the same dump.
+/// But a process that was wrongly treated as dead may have got a report on its end, and may have crashed later with
+/// the same ID. Or the files may have been restored from a backup. Only a report of the same dump counts as the
+/// dump's report.
 enum ReportedDump {
   case none
   case sameDump
   case other
 
-  /// Looks.
+  /// Compares the dump with the report that has its ID.
   ///
   /// - Parameters:
-  ///   - identity: the dump's.
+  ///   - identity: the identity of the dump.
   ///   - dump: the dump's contents, to compare with a report of a version without a digest; nil to treat such a
   ///     report as another one.
   static func look(

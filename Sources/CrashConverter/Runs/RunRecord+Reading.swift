@@ -2,15 +2,15 @@ package import IntermediateDump
 package import PendingDumps
 internal import ProcessSnapshot
 
-// Apart from the records' writers, because only a converter reads them whole: a program with the handler alone
-// does not carry this.
+// Separate from the writers of records, because only a converter reads complete records. A program that only has the
+// handler does not contain this code.
 
 extension RunRecord {
   static let fields = MapFields(
     RunRecord(
       processID: 0, startTime: 0, stackStart: 0, bootID: "", processNamespace: nil,
       launchTime: nil),
-    // The course comes first, because notes and heartbeat are written over in place.
+    // The course comes first, because notes and heartbeat are overwritten in place.
     [
       .part(\.course, RunCourse.fields),
       .required(.ownerProcessID, \.processID),
@@ -34,7 +34,7 @@ extension RunRecord {
           ])),
     ])
 
-  /// Reads a run record; nil if it is torn or does not say enough to judge by.
+  /// Reads a run record; nil if it is incomplete or lacks the facts that a verdict needs.
   package init?(bytes: [UInt8]) {
     guard let document = try? IntermediateDumpDocument(parsing: bytes), document.isComplete,
       var record = document.root.map(.owner).flatMap(Self.fields.value(of:)), record.normalize()

@@ -1,13 +1,13 @@
 internal import IntermediateDump
 
-/// What several sections use.
+/// Properties that several sections use.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
   /// False for the thread of the exception if it hangs: another thread captures then.
   var capturesItself: Bool { @_noLocks get { !session.request.isHang } }
 
-  /// Nil where everything is kept.
+  /// Replaces secrets; nil if the dump keeps everything.
   var sanitizer: WordSanitizer? {
     @_noLocks get { installed.isSanitized ? WordSanitizer(session.mappings) : nil }
   }

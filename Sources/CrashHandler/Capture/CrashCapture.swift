@@ -16,7 +16,7 @@ extension Capture {
     let limit = installed.timeLimit
     let wantsSummary = SignalMask.has(
       installed.summary.signals, session.exception.signal.number)
-    // A quarter of a second is kept for it, but no more than a quarter of the limit.
+    // A quarter of a second is reserved for the summary, but at most a quarter of the limit.
     let summaryTime = !wantsSummary ? 0 : limit < 1000 ? limit / 4 : 250
     session.time.division = CaptureTime(limit: limit &- summaryTime)
     aimTimer()
@@ -33,7 +33,7 @@ extension Capture {
     disarmTimer()
   }
 
-  /// Clears the state that an earlier survived crash has left.
+  /// Clears the state of an earlier survived crash.
   private func beginAnew() {
     session.progress = Progress()
     session.time.phase = .sections
@@ -44,7 +44,7 @@ extension Capture {
     shared.timesReturned = 0
   }
 
-  /// Closes the spare descriptors, to free places for /proc, if they still are the handler's.
+  /// Closes the placeholder descriptors, to free slots for /proc, if they still belong to the handler.
   private func closeSpareDescriptors() {
     guard mayMake(CallBit.files) else { return }
     let spares = shared.spares
@@ -53,9 +53,9 @@ extension Capture {
     if isSame(spares.third) { _ = pm_close(spares.third.descriptor) }
   }
 
-  /// Writes the summary to standard error, when the dump is done or could not be.
+  /// Writes the summary to standard error, when the dump is complete or has failed.
   ///
-  /// Not without the watchdog, because only that ends a write that hangs.
+  /// Without the watchdog, nothing is written, because only the watchdog ends a hanging write.
   private func writeSummary(milliseconds: Int) {
     guard milliseconds > 0, session.time.timer >= 0, session.hasFaultStack else { return }
     session.time.phase = .finish
@@ -68,14 +68,13 @@ extension Capture {
   }
 }
 
-/// Runs the summary in two sections: a fault while the lines are put together leaves those before to
-/// be written.
+/// Runs the summary in two sections: after a fault while the lines are created, the earlier lines are still written.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_summary_lines) @_noLocks
 private func pm_write_summary_lines(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // The descriptor is closed or another file by now: no lines are needed.
+  // The descriptor was closed or is another file now, so no lines are needed.
   guard capture.isSame(capture.installed.summary.standardError) else { return }
   capture.run(.writeSummary)
   capture.run(.writeStandardError)

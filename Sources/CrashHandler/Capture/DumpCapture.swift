@@ -19,7 +19,7 @@ extension Capture {
       }
       attempts &+= 1
     }
-    // Without a file it says already why there is none.
+    // Without a file, the result already says why there is none.
     if session.result.hasFile { session.result.failure = writer.failure }
     // The sections that follow write elsewhere.
     session.progress.file = .none
@@ -47,7 +47,7 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
 }
 
 extension Capture {
-  /// Leaves the writer with a file that has the tokens before all sections.
+  /// Prepares the writer and its file, with the tokens that precede all sections.
   fileprivate func isReadyToWrite() -> Bool {
     switch session.progress.file {
     case .lost: return false
@@ -55,7 +55,7 @@ extension Capture {
       // A file that could not be checked is not written to, and a call that hung would hang again.
       guard !session.time.isCut else { return false }
       let isReady = prepareDumpFile()
-      // Not before: /proc was opened again if its descriptor was closed.
+      // This must follow, because /proc was opened again if its descriptor was closed.
       openResidentPages()
       guard isReady else { return false }
       session.progress.file = .open
@@ -74,7 +74,7 @@ extension Capture {
     writer.close(toDepth: 0)
   }
 
-  /// Writes the tokens before all sections: the process, the time, and the crashes before.
+  /// Writes the tokens that precede all sections: the process, the time, and earlier crashes.
   private func writeBeginning() {
     if writer.size == 0 { writer.header() }
     writer.encoded(installed.encoded.process)
@@ -94,7 +94,7 @@ extension Capture {
   }
 
   /// Writes the time of the crash and of the process's start in a separate map at the beginning of the dump, so that
-  /// a torn dump contains it.
+  /// a truncated dump contains it.
   private func writeCrashTime() {
     guard mayMake(CallBit.proc) else { return }
     let (time, uptime) = (pm_wall_clock(), pm_boot_clock())
@@ -106,9 +106,9 @@ extension Capture {
     writer.end()
   }
 
-  /// Calculates how many threads there is memory for.
+  /// Calculates for how many threads there is memory.
   ///
-  /// If there is little, first writes the data that frames get their names from.
+  /// If there is little memory, first writes the data from which frames get their names.
   fileprivate func makeRoom() {
     let room = MemoryRoom(installed.cgroup, calls, session.scratch)
     session.counts.threadLimit = room.threads
@@ -124,7 +124,7 @@ extension Capture {
     case .sections:
       session.time.phase = .finish
       armTimer(milliseconds: session.time.division.finish)
-    // It began with the tick that ended the sections' time.
+    // The last part began with the tick that ended the sections' time.
     case .cut: session.time.phase = .finish
     case .finish, .over: break
     }
@@ -137,7 +137,7 @@ extension Capture {
     if session.request.isRenamed && mayMake(CallBit.files) {
       session.result.isRenamed = finishDump()
     }
-    // Last: ext4 mounted with `discard` and without a journal waits here for the disk.
+    // This is the last step, because ext4 mounted with `discard` and without a journal waits for the disk here.
     releaseDumpBlocks()
   }
 }

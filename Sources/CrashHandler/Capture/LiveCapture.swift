@@ -15,16 +15,14 @@ func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
 extension Capture {
   fileprivate func captureLiveDump() {
     if session.request.isFromTool {
-      // It is inside a signal's handler, whose frame is on the alternate stack.
+      // The thread is inside a signal handler, whose frame is on the alternate stack.
       setFaultStack()
     } else {
-      // The dump is on a stack of its own: a fault comes to the thread's alternate stack, or to this
-      // one.
+      // The dump has a separate stack, so a fault is handled on the thread's alternate stack, or on this one.
       session.hasFaultStack = true
     }
     session.time.division = CaptureTime(limit: installed.timeLimit)
-    // Threads that are stopped must not do so for longer than in a crash; without them there is no
-    // timer.
+    // Threads must not be stopped for longer than in a crash. If no threads are stopped, there is no timer.
     armTimer(milliseconds: session.time.division.sections)
     writeDump()
     closeResidentPages()

@@ -15,20 +15,21 @@ extension DeliveredSignal {
   }
 }
 
-/// A dump that `postmortem capture` requests by the stop signal, of a process that continues.
+/// Takes a dump that `postmortem capture` requests by the stop signal, in a process that continues.
 ///
 /// The thread that gets the signal takes the dump in the signal's handler as the capturing thread. It uses the
-/// handler's stack and tables, but its own file and names. A request that comes while another thread captures, or to
-/// a thread that dumps already, is dropped: its sender has a deadline.
+/// handler's stack and tables, but its own file and names. A request is dropped if another thread is capturing or the
+/// thread is already dumping; its sender has a deadline.
 ///
-/// RUNS-DURING-CRASH. Source: `LiveDump`, which does it in ordinary code; decision 19.
+/// RUNS-DURING-CRASH. See `LiveDump`, which does the same in ordinary code, and decision 19.
 extension Capture {
   /// Takes the dump, and restores the thread's state; called on the handler's capture.
   @_noLocks
   func takeRequestedDump(_ request: CaptureRequest, on signal: DeliveredSignal) {
     let threadID = pm_gettid()
-    // The capturing thread that is not in the table of threads that dump takes a crash signal that
-    // somebody sends for one within its own crash, and drops it: it waits in the kernel instead.
+    // This thread is the capturing one but not in the table of dumping threads. So the handler would treat a crash
+    // signal that another process sends as a fault within its own crash, and drop it. While the signals are blocked,
+    // they wait in the kernel instead.
     blockFaultsAndWatchdog()
     guard installed.takesRequests, let argument = unsafe shared.requestedDump,
       shared.ending.value == 0, dump(takenBy: threadID) == nil,

@@ -3,37 +3,38 @@ internal import IntermediateDump
 
 /// The steps of a capture, in order: most write a part of the dump.
 ///
-/// The process may be killed during any of them. So the crash itself comes first, then the crashing thread with the
-/// mappings and modules that are needed to read its frames, then the rest of the process. The comments below give
-/// other reasons. A fault in a section ends that section and no other (`Capture.run`). When the time is over, the
-/// current section ends, and later sections except `writeCapture` are left out.
+/// The process may be killed during any of them. So the crash itself is written first, then the crashing thread with
+/// the mappings and modules that are needed to read its frames, then the rest of the process. The comments below
+/// explain the rest of the order. A fault in a section ends that section and no other (`Capture.run`). When the time
+/// is over, the current section ends, and later sections except `writeCapture` are left out.
 ///
 /// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply, `dumpRequest` and
-/// `survival` before the first section, and the end mark after `writeCapture`. A raw value is a place in this order
-/// and can change; dumps name a section by its `DumpSection`. Each has a file in `Capture/Sections`, with its row,
-/// its function and its code. `SectionTests` compares order, numbers and names with
+/// `survival` before the first section, and the end mark after `writeCapture`. A raw value is a position in this
+/// order and can change; dumps name a section by its `DumpSection`. Each has a file in `Capture/Sections`, with its
+/// row, its function and its code. `SectionTests` compares order, numbers and names with
 /// `Docs/Internals/IntermediateDumpFormat.md`.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes the compiler refuse
 /// allocations and locks; the audit of the linked program checks calls that the compiler cannot see.
 package enum Section: UInt8, CaseIterable, Sendable {
-  // Before the threads are stopped, which takes up to 250 ms: the process may be killed meanwhile.
+  // Written before the threads are stopped, because that takes up to 250 ms, and the process may be killed during it.
   // The exception has the last messages of the Swift runtime and glibc.
   case writeException, writeCrashingThreadTop
-  // Write nothing. Threads that run change the mappings, which all that follows needs.
+  // These two write nothing. Running threads would change the mappings, which all later sections need.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
-  // Small. Tasks and threads can reach the dump's size limit; the crashing thread's task is first.
+  // These are small. Tasks and threads can reach the dump's size limit, so they follow, the crashing thread's task
+  // first.
   case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient, writePointedMemory
   case writeTasks, writeThreads
-  // Needed for few crashes: memory that the program named, objects' bytes by which a report names them,
-  // resource counts, the linker's list.
+  // Needed for few crashes: memory that the program registered, bytes of objects from which a report gets their
+  // types, resource counts, the linker's list.
   case writeExtraMemory, writeObjects, writeResources, writeLinkMap
   // After everything else, because it makes a call for each descriptor.
   case writeSurroundings
-  // Has time of its own, and names the sections that ran out of time.
+  // Has its own time limit, and lists the sections that were left out because the time was over.
   case writeCapture
-  // After the end mark, in a crash only.
+  // Run after the end mark, only in a crash.
   case removeHangDumps, writeSummary, writeStandardError
 
   // Never inlined: the audit follows the switch's jump table only inside this function.
@@ -75,9 +76,9 @@ package enum Section: UInt8, CaseIterable, Sendable {
   ///
   /// False for a section that is written together with the next one, and for a section after the end mark.
   ///
-  /// The exception stays in the buffer until the crashing thread's registers follow, so that one write takes both to
-  /// the file. Contexts and throws are usually empty, and otherwise a few bytes of the handler's own memory. The rest
-  /// of a dump that was given up belongs in no file.
+  /// The exception stays in the buffer until the crashing thread's registers follow, so that one write stores both.
+  /// Contexts and throws are usually empty, and otherwise a few bytes of the handler's own memory. The rest of an
+  /// abandoned dump must not be written to any file.
   var isFlushed: Bool {
     @_noLocks get {
       switch self {

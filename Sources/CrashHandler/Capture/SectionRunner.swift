@@ -5,15 +5,16 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Runs one section, and flushes what it wrote, unless the next one does.
+  /// Runs one section, and writes its bytes to the file, unless the next section does that.
   ///
-  /// Left out if the time is over. A fault in it ends the section, not the dump: maps that it left open are closed,
-  /// the fault is noted, and the next section follows. So a section must not own anything that needs to be released.
+  /// The section is left out if the time is over. A fault in it ends the section, not the dump: maps that it left
+  /// open are closed, the fault is noted, and the next section follows. So a section must not own anything that needs
+  /// to be released.
   @_noLocks
   func run(_ section: Section) {
     let row = section.entry
     let bit = row.bit
-    // After a fault between the sections they are run again.
+    // After a fault between two sections, the sections are run again.
     guard session.progress.begun & bit == 0, !session.progress.hasLostFile else { return }
     session.progress.begun |= bit
     session.progress.current = bit

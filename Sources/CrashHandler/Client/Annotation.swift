@@ -15,19 +15,19 @@ internal import IntermediateDump
 /// last. Use `withContext` for values of a request.
 ///
 /// Create it once and keep it, for example in a `static let`: its name and room are never freed. A process can have
-/// at most 400 annotations and some 800 KB in all. Setting takes well under a microsecond, and never locks or
-/// allocates. Any number of threads can set it at the same time, also before `startHandler`. A crash while it is set
-/// shows the complete old or new value, and notes if a newer value was being set. A forked child has its own copy.
-/// `String`, `Int`, `UInt`, `Double` and `Bool` can be set.
+/// at most 400 annotations and about 800 KB in all. Setting takes well under a microsecond, and never locks or
+/// allocates. Any number of threads can set it at the same time, also before `startHandler`. If the process crashes
+/// while it is set, reports show the complete old or new value, and say if a newer value was being set. A forked
+/// child has its own copy. `String`, `Int`, `UInt`, `Double` and `Bool` can be set.
 ///
-/// Two of the same name, type and capacity are the same annotation.
+/// Two annotations with the same name, type and capacity are the same annotation.
 ///
 /// Source: Crashpad `client/annotation.h`.
 @safe
 public struct Annotation<Value: Sendable>: Sendable {
-  /// The place in the list; 0 if there was no room.
+  /// The offset in the list; 0 if there was no room.
   private let offset: UInt32
-  /// The place of a number's cell, so that setting it does not read the node; 0 for a text.
+  /// The offset of a number's cell, so that setting it does not read the node; 0 for a text.
   private let numberOffset: UInt32
 
   /// False if there was no room for it: setting it then has no effect, and reports count it as left out.
@@ -55,7 +55,7 @@ public struct Annotation<Value: Sendable>: Sendable {
     ClientMemory.ofProcess.annotations.number(numberOffset)
   }
 
-  /// Nil for a number too.
+  /// The cell of a text; nil for a number, and if there was no room.
   private var text: ValueCell? {
     numberOffset == 0 ? ClientMemory.ofProcess.annotations.node(offset)?.text : nil
   }
@@ -66,8 +66,8 @@ extension Annotation where Value == String {
   ///
   /// - Parameters:
   ///   - name: at most 255 bytes.
-  ///   - capacity: UTF-8 bytes that are kept of a value, up to 20,480; of a longer one those before the first
-  ///     character that does not fit. It takes four times as much memory.
+  ///   - capacity: the number of UTF-8 bytes that are kept of a value, up to 20,480. A longer value is cut before the
+  ///     first character that does not fit. The annotation takes four times as much memory.
   public init(_ name: StaticString, capacity: Int = 255) {
     self.init(name: name, type: .text, capacity: capacity)
   }

@@ -6,10 +6,10 @@ internal import Glibc
 /// last 4 MiB of a file, and 16 MiB for a report. The report notes a file that is missing then; this is not an error.
 /// Only a regular file at exactly this path is copied: a symbolic link in its place is not followed.
 ///
-/// Never locks; any thread, before `startHandler` too. A forked child has its own list.
+/// It never locks. Any thread may call it, also before `startHandler`. A forked child has its own list.
 ///
-/// - Parameter path: up to 1,024 bytes; a relative one is taken from the current directory now.
-/// - Returns: false if it is too long, or there are 16 others already; reports count the latter.
+/// - Parameter path: up to 1,024 bytes; a relative path is resolved now, from the current directory.
+/// - Returns: false if the path is too long, or if there are already 16 others, which reports count.
 @discardableResult
 public func addAttachment(path: String) -> Bool {
   guard let path = absolute(path) else { return false }

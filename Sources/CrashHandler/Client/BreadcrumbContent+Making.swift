@@ -1,7 +1,8 @@
 internal import IntermediateDump
 
 extension BreadcrumbContent {
-  /// Calls the closure with a text of at most 224 bytes and as many whole pairs as fit after it, without allocating.
+  /// Calls the closure with a text of at most 224 bytes and as many complete pairs as fit after it, without
+  /// allocating.
   static func with(
     _ text: UnsafeRawPointer, _ textCount: Int, level: BreadcrumbLevel?,
     metadata: [(name: String, value: String)], _ body: (BreadcrumbContent) -> Void

@@ -1,21 +1,21 @@
-/// Text on its way into `ClientMemory`.
+/// Converts text to bytes for `ClientMemory`.
 enum ClientText {
-  /// Calls with the UTF-8 bytes of a text, without allocating.
+  /// Calls a closure with the UTF-8 bytes of a text, without allocating.
   ///
-  /// - Parameter limit: how many bytes at most; a character is never cut.
+  /// - Parameter limit: the maximum number of bytes; a character is never cut.
   static func withBytes<Result>(
     of text: String, atMost limit: Int, _ body: (UnsafeRawPointer, Int) -> Result
   ) -> Result {
     var text = text
     var nothing: UInt8 = 0
-    // Native strings, which all are on Linux, have their bytes at hand.
+    // Native strings store UTF-8 bytes contiguously, and on Linux all strings are native.
     return text.withUTF8 { buffer in
       guard let base = buffer.baseAddress else { return unsafe body(&nothing, 0) }
       return unsafe body(UnsafeRawPointer(base), whole(buffer, limit))
     }
   }
 
-  /// Calls with the bytes of a name that is known when the program is compiled.
+  /// Calls a closure with the bytes of a name that is known at compile time.
   static func withBytes<Result>(
     of name: StaticString, atMost limit: Int, _ body: (UnsafeRawPointer, Int) -> Result
   ) -> Result {

@@ -2,14 +2,14 @@
 /// point to.
 ///
 /// There can be 64 ranges; together at most `CaptureLimits.extraMemory` bytes are captured. The bytes are in the
-/// minidump's memory list. Read through the kernel in a crash: a range that is not mapped any more is left out.
-/// Neither call locks; any thread. Note that the memory may contain secrets.
+/// minidump's memory list. In a crash they are read through the kernel: a range that is no longer mapped is left out.
+/// Neither call locks, and any thread may make it. Note that the memory may contain secrets.
 ///
 /// Source: Crashpad `client/simple_address_range_bag.h`.
 public enum ExtraMemory {
   /// Adds a range; does nothing if it was already added.
   ///
-  /// - Returns: false if it is empty, or there are 64 others already; reports count the latter.
+  /// - Returns: false if it is empty, or if there are already 64 others, which reports count.
   @discardableResult
   public static func add(_ range: UnsafeRawBufferPointer) -> Bool {
     unsafe withKey(of: range) { key in

@@ -2,15 +2,15 @@ internal import CSignalSafe
 public import IntermediateDump
 internal import PendingDumps
 
-/// Notes what the program just did.
+/// Records a note about what the program just did.
 ///
 /// Every report of this process shows the last 128 notes.
 ///
 /// A report first shows the breadcrumbs of the crashed work: the last 16 of the `withContext` around the call,
-/// otherwise of the task, otherwise of the thread. Those last as long as no more than some 500 works leave any at
-/// once; a `withContext` that has ended makes room first.
+/// otherwise of the task, otherwise of the thread. These are kept as long as at most about 500 units of work leave
+/// breadcrumbs at the same time; those of a finished `withContext` are dropped first.
 ///
-/// Each has its time and the thread. It takes some 100 nanoseconds, and never locks or allocates. Any number of
+/// Each has its time and thread. A call takes about 100 nanoseconds, and never locks or allocates. Any number of
 /// threads can call it at the same time, also before `startHandler`. A breadcrumb that was being written at the crash
 /// is left out and counted.
 ///
@@ -19,10 +19,10 @@ public func leaveBreadcrumb(_ text: String) {
   leave(text, level: nil, metadata: [])
 }
 
-/// Notes what the program just did, as a line of a log: with its level, and with names and values.
+/// Records a line of a log, with its level, and with names and values.
 ///
-/// Like `leaveBreadcrumb(_:)`, with which it shares the last 128 notes. Reports show level, text, and metadata apart
-/// from each other.
+/// It works like `leaveBreadcrumb(_:)`, and both share the last 128 notes. Reports show level, text and metadata
+/// separately.
 ///
 /// - Parameters:
 ///   - text: the note; a text of more than 224 bytes is cut.
@@ -53,7 +53,7 @@ private func leave(
 }
 
 extension WorkKey {
-  /// The key of the caller's work: the context around it, otherwise its task, otherwise its thread.
+  /// The key of the caller's unit of work: the context around it, otherwise its task, otherwise its thread.
   fileprivate static func current(threadID: Int32) -> UInt64 {
     if let value = unsafe pm_work_value() { return unsafe ContextValue(value).work }
     let task = pm_task_id()

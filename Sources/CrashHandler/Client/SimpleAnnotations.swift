@@ -1,25 +1,24 @@
 /// Names and texts that every report of this process shows, for names that are not known
 /// beforehand.
 ///
-/// They are the process's; use `withContext` for values of a request.
+/// They belong to the process; use `withContext` for values of a request.
 ///
-/// Room for 64 names. Setting and removing never lock. Any number of threads can do both at the same time, also
-/// before `startHandler`. They search the names, so an `Annotation` is faster. A crash meanwhile shows the complete
-/// old or new value. A forked child has its own copy. A name that `startHandler(annotations:)` got too has this
-/// value.
+/// There is room for 64 names. Setting and removing never lock. Any number of threads can do both at the same time,
+/// also before `startHandler`. They search the names, so an `Annotation` is faster. If the process crashes during a
+/// call, reports show the complete old or new value. A forked child has its own copy. These values replace
+/// annotations of `startHandler(annotations:)` with the same name.
 ///
 /// Source: Crashpad `client/simple_string_dictionary.h`.
 public enum SimpleAnnotations {
   /// The number of bytes of the longest name and of the longest value.
   public static let maximumLength = 255
 
-  /// Gives a name a value.
+  /// Sets the value of a name.
   ///
   /// - Parameters:
   ///   - name: 1 to 255 bytes.
   ///   - value: the text; a text of more than 255 bytes is cut.
-  /// - Returns: false if the name is too long, or there are 64 others already; reports count the
-  ///   latter.
+  /// - Returns: false if the name is too long, or if there are already 64 others, which reports count.
   @discardableResult
   public static func set(_ name: String, _ value: String) -> Bool {
     guard isName(name) else { return false }

@@ -12,16 +12,17 @@ internal import CSignalSafe
 /// The value belongs to the work, not to the process. If many requests run at the same time, the report of a crash
 /// shows the one that crashed first, then those of the other threads. It is inherited like a task-local value: across
 /// each `await`, by `async let`, task groups and `Task { }`. `Task.detached`, a closure passed to Dispatch or a
-/// thread, and a callback of an event loop's future do not inherit it and need their own call. Contexts nest; of one
-/// name the innermost counts.
+/// thread, and a callback of an event loop's future do not inherit it and need their own call. Contexts can be
+/// nested; of contexts with the same name, the innermost is used.
 ///
-/// Takes some 100 nanoseconds and no lock, before `startHandler` too. The value is in the memory of the task. Swift
-/// copies it for a `Task { }`, where it outlives this call. For a thread that runs no task, Swift allocates it.
+/// A call takes about 100 nanoseconds and no lock, and can be made before `startHandler`. The value is in the memory
+/// of the task. Swift copies it for a `Task { }`, where it outlives this call. For a thread that runs no task, Swift
+/// allocates it.
 ///
 /// - Parameters:
-///   - name: at most 64 bytes; a longer one is counted. Names and values of nested contexts have 232 bytes together,
-///     2 less for each: a value that does not fit is cut and marked so. If fewer than 32 bytes are left for the
-///     value, the outermost contexts are left out and counted.
+///   - name: at most 64 bytes; a context with a longer name is left out and counted. Names and values of nested
+///     contexts share 232 bytes, and each context needs 2 more: a value that does not fit is cut and marked as cut.
+///     If fewer than 32 bytes are left for the value, the outermost contexts are left out and counted.
 ///   - value: text, in UTF-8.
 ///   - operation: runs once, on the calling thread.
 /// - Returns: the operation's result.
@@ -36,11 +37,11 @@ public func withContext<Result: ~Copyable, Failure: Error>(
   return try operation()
 }
 
-/// A context in force, until its end.
+/// An active context, until its end.
 package struct ContextScope {
   /// False in a program without Swift concurrency.
   private let isKept: Bool
-  /// The work that begins with this context; 0 inside another context.
+  /// The unit of work that begins with this context; 0 inside another context.
   private let ownWork: UInt64
 
   @inline(never)
@@ -86,7 +87,7 @@ extension ContextValue {
   }
 }
 
-/// The type that the runtime is told: `ContextValue.byteCount` bytes that it may copy as they are.
+/// The type that is passed to the runtime: `ContextValue.byteCount` bytes that it may copy bitwise.
 private struct ContextStorage {
   private typealias Words = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
   private let words: (Words, Words, Words, Words)

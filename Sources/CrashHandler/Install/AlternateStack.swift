@@ -5,8 +5,8 @@ internal import Synchronization
 /// A stack on which a thread handles signals, so that an overflow of its own stack can be handled
 /// at all.
 ///
-/// A guard page below it, and a guard zone above: the kernel puts the mapping right below a stack that was made just
-/// before, and a frame of some size steps over that stack's own guard page. If it were in the alternate stack, the
+/// It has a guard page below, and a guard zone above. The kernel places the mapping directly below a recently created
+/// stack, and a large frame can skip that stack's own guard page. If the frame were in the alternate stack, the
 /// kernel would treat it as a running signal handler.
 ///
 /// Ordinary code. Source: sigaltstack(2), getauxval(3) AT_MINSIGSTKSZ.
@@ -54,7 +54,7 @@ struct AlternateStack {
       ? UInt64(limit.rlim_cur) : .max
   }
 
-  /// It uses no generic code, which would allocate memory in a new thread.
+  /// Maps the memory without generic code, which would allocate memory in a new thread.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
     guard let place else { return unsafe pm_map_unlocked(mappingSize) }
     return unsafe UnsafeMutableRawPointer(bitPattern: place)
@@ -62,7 +62,7 @@ struct AlternateStack {
 
   /// Maps a stack; nil, with errno set, if the kernel refuses or address space is limited.
   ///
-  /// - Parameter place: A mapping of `mappingSize` bytes that cannot be accessed.
+  /// - Parameter place: a mapping of `mappingSize` bytes that cannot be accessed.
   static func make(in place: UInt? = nil) -> AlternateStack? {
     let count = Self.count.add(1, ordering: .relaxed).newValue
     guard !isLimited || UInt64(count * mappingSize) <= addressSpace / share,
@@ -76,7 +76,7 @@ struct AlternateStack {
     let usable = unsafe memory + pageSize
     guard unsafe mprotect(usable, size, PROT_READ | PROT_WRITE) == 0 else {
       let reason = errno
-      // A place stays its owner's.
+      // A given place still belongs to its owner.
       if place == nil { stack.unmap() } else { Self.count.subtract(1, ordering: .relaxed) }
       errno = reason
       return nil
@@ -108,7 +108,7 @@ struct AlternateStack {
   func use(isFirst: Bool, thread: Int32? = nil) -> Bool {
     let size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
     guard let place = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return false }
-    // Not by libc's function: that one would tell it as the program's own.
+    // libc's function is not used, because the definition in the program would record it as the program's own stack.
     let result = unsafe pm_set_signal_stack(place, size)
     guard result == 0 else {
       errno = Int32(-result)
@@ -122,8 +122,7 @@ struct AlternateStack {
 
   /// Removes it from the calling thread and unmaps it.
   ///
-  /// A stack that the thread has instead of this one stays. Nothing happens while a handler runs on
-  /// this one.
+  /// If the thread uses another stack instead, that one is kept. Nothing happens while a handler runs on this one.
   func release() {
     var current = unsafe stack_t()
     guard unsafe sigaltstack(nil, &current) == 0 else { return }

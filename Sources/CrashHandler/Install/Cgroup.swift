@@ -10,13 +10,13 @@ struct Cgroup {
   /// The memory cgroup, with the same descriptors.
   let memory: MemoryCgroupFiles
 
-  /// The calling process's.
+  /// The cgroup of the calling process.
   ///
-  /// `memory.stat` tells what of the used is a cache, which nobody asks for where there is no limit.
+  /// `memory.stat` shows how much of the used memory is cache. It is only needed if there is a limit.
   ///
   /// - Parameters:
-  ///   - text: of its `/proc/self/cgroup`; nil to read that.
-  ///   - root: the directory that cgroups are mounted at.
+  ///   - text: the contents of `/proc/self/cgroup`; nil to read the file.
+  ///   - root: the directory where cgroups are mounted.
   static func current(text: String? = nil, root: String = CgroupText.root) -> Cgroup {
     let text = text ?? SystemFile.text("/proc/self/cgroup", isOneRecord: true) ?? ""
     let paths = CgroupText.paths(in: text)
@@ -68,8 +68,8 @@ struct Cgroup {
 
   /// Opens the file with the memory use of a cgroup, in version 1 if that has the controller.
   ///
-  /// In a container the path may be the host's while the mount shows only the container's own cgroup
-  /// at its root, so the root is tried last. The root of the host has no such file.
+  /// In a container the path may be the host's while the mount shows only the container's own cgroup at its root, so
+  /// the root is tried last. The host's root cgroup has no such file.
   private static func open(
     _ paths: CgroupText.Paths, _ path: String?, _ root: String, _ controller: String,
     _ name: String, _ oldName: String
@@ -78,7 +78,7 @@ struct Cgroup {
     if path == nil {
       if let path = paths.unified, path != "/" { usage = Usage(root + path, name, isUnified: true) }
       if usage.descriptor < 0 { usage = Usage(root, name, isUnified: true) }
-      // Without /proc nothing says which version it is.
+      // Without /proc, the version of the cgroup is not known.
       if usage.descriptor >= 0 || paths.unified != nil { return usage }
     }
     let oldRoot = root + "/" + controller

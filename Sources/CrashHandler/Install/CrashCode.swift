@@ -1,13 +1,14 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The pages of the program that a crash runs and reads first then.
+/// The pages of the program that are used for the first time in a crash.
 ///
-/// Their file may be out of reach by that time: a network or an overlay that no longer exists, a lazy unmount.
+/// Their file may be unavailable by then: because of a network failure, a removed overlay or a lazy unmount.
 ///
 /// Ordinary code.
 enum CrashCode {
-  /// The bytes around functions and strings with known addresses; other code of the same modules is near them.
+  /// The number of bytes around functions and strings with known addresses; other code of the same modules is near
+  /// them.
   private static let slack: UInt = 256 << 10
 
   /// Makes the kernel load the pages, which it may drop again when it needs memory.
@@ -17,7 +18,7 @@ enum CrashCode {
       code.add(
         UInt(bitPattern: unsafe unsafeBitCast(section.entry.body, to: UnsafeRawPointer.self)))
     }
-    // The linker keeps one copy of equal strings, and those of a module together.
+    // The linker keeps one copy of equal strings, and places the strings of a module together.
     for name: StaticString in ["thread-self/maps", "self/status", "self/limits"] {
       text.add(unsafe UInt(bitPattern: name.utf8Start))
     }
@@ -28,9 +29,10 @@ enum CrashCode {
     pm_set_handler_code(UInt64(code.low - slack), UInt64(code.high + slack))
     let control: pm_signal_handler = unsafe pm_enter_crash
     let entry = UInt(bitPattern: unsafe unsafeBitCast(control, to: UnsafeRawPointer.self))
-    // Mostly close by: the C and the assembly of the same program.
+    // The C and assembly code of the same program is usually close to it.
     if code.isClose(entry, 2 * slack) { code.add(entry) } else { pm_bring_in_control(slack) }
-    // The writer, keys and numbers of a dump: a module of its own, anywhere in the program in a debug build.
+    // The writer, keys and numbers of a dump are in a separate module, which may be anywhere in the program in a
+    // debug build.
     let format = UInt(bitPattern: unsafe unsafeBitCast(ModuleCode.place, to: UnsafeRawPointer.self))
     if code.isClose(format, 2 * slack) {
       code.add(format)

@@ -4,13 +4,13 @@ internal import PendingDumps
 
 /// The signals that mean a crash, the actions they had, and the signal that stops threads.
 struct CrashSignals {
-  /// Bit n - 1 is signal n.
+  /// The signals that mean a crash; bit n - 1 stands for signal n.
   let mask: UInt64
   /// The highest unused real-time signal; 0 if all are taken.
   let stopSignal: Int32
   /// The next free real-time signal below it, for the watchdog; 0 if there is none.
   let watchdogSignal: Int32
-  /// Those that the calling thread blocks; nil if `/proc` does not show it.
+  /// The signals that the calling thread blocks; nil if `/proc` does not show them.
   var blocked: UInt64? { present?.blocked }
   /// The actions that the signals of `mask` had, by their numbers.
   ///
@@ -32,7 +32,7 @@ struct CrashSignals {
       | SignalMask.bit(stopSignal) | SignalMask.bit(watchdogSignal)
   }
 
-  /// Decides; changes nothing yet.
+  /// Chooses the signals; changes nothing yet.
   ///
   /// - Parameters:
   ///   - present: the dispositions of this process; nil if `/proc` does not show them.
@@ -40,13 +40,13 @@ struct CrashSignals {
   init(_ chosen: HandledSignals, present: SignalDispositions?, hasTerminal: Bool) {
     self.present = present
     var candidates = chosen.intersection(.all).rawValue
-    // At a terminal, QUIT is a key that users press. Without one of its own the process has no such key.
+    // At a terminal, users send SIGQUIT with a key. A process without a controlling terminal has no such key.
     if hasTerminal, isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
     var previous = InlineArray<32, pm_signal_action>(repeating: pm_signal_action())
     var mask: UInt64 = 0
     for signal in Self.numbers where SignalMask.has(candidates, signal) {
-      // An ignored signal stays so: a job in the background inherits QUIT ignored, and catching it
-      // turned exit 0 into 131.
+      // An ignored signal stays ignored: a background job inherits an ignored SIGQUIT, and catching it would turn
+      // exit status 0 into 131.
       guard let action = Self.action(of: signal, present), action.handler != 1 else { continue }
       previous[Int(signal)] = action
       mask |= SignalMask.bit(signal)
@@ -74,7 +74,7 @@ struct CrashSignals {
     !SignalMask.has(mask, signal) && Self.action(of: signal, present)?.handler == 0
   }
 
-  /// Looks from the top: programs count from the bottom, and libc keeps 32 to 34.
+  /// Searches from the highest number, because programs start with the lowest, and libc reserves 32 to 34.
   private static func freeRealTimeSignal(
     below limit: Int32, _ present: SignalDispositions?
   ) -> Int32 {
@@ -105,8 +105,8 @@ struct CrashSignals {
     }
   }
 
-  /// Installs the stop handler, and returns its action: everything but faults is blocked while a
-  /// thread is stopped.
+  /// Installs the stop handler, and returns its action: all signals except faults are blocked while a thread is
+  /// stopped.
   func stopAction() -> pm_signal_action {
     guard stopSignal != 0 else { return pm_signal_action() }
     let handler: pm_signal_handler = unsafe pm_handle_stop
@@ -115,7 +115,7 @@ struct CrashSignals {
     return SignalAction.current(stopSignal) ?? pm_signal_action()
   }
 
-  /// Installs the handlers; `stopAction`, which is read back, shows that the kernel accepts them.
+  /// Installs the handlers; `stopAction`, which was read back, shows that the kernel accepts them.
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
@@ -137,11 +137,11 @@ struct CrashSignals {
     }
   }
 
-  /// Puts the handler of one signal in; the error number if the kernel refuses.
+  /// Installs the handler of one signal; returns the error number if the kernel refuses.
   static func install(_ signal: Int32, insteadOf previous: pm_signal_action) -> Int32 {
     let handler: pm_signal_handler = unsafe pm_enter_crash
-    // Whether a call that is interrupted continues is for the program to choose, if it lives on; a
-    // signal that the kernel would have discarded interrupts none.
+    // If the process continues, the program's own setting decides whether interrupted calls are restarted. A signal
+    // that the kernel would have discarded must not interrupt a call.
     let restarts =
       previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
     // See `InstalledSignals.crashAction(of:)`.
@@ -154,7 +154,7 @@ struct CrashSignals {
 
   /// Returns the crash handler's action as the kernel stores it, for all signals except SIGSYS.
   ///
-  /// - Parameter stopAction: the action of the stop handler, in which libc's part is the same.
+  /// - Parameter stopAction: the action of the stop handler, which has the same data of libc.
   func installedAction(_ stopAction: pm_signal_action) -> pm_signal_action {
     var action = stopAction
     if stopSignal == 0 {
@@ -175,7 +175,7 @@ struct CrashSignals {
     for signal in Self.numbers where SignalMask.has(mask, signal) {
       SignalAction.set(signal, previous[Int(signal)])
     }
-    // Both were at their defaults, or they would not have been taken.
+    // Both signals had their default action, otherwise they would not have been chosen.
     for signal in [stopSignal, watchdogSignal] where signal != 0 {
       SignalAction.set(signal, pm_signal_action())
     }

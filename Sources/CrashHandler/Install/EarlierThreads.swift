@@ -5,15 +5,15 @@ internal import Synchronization
 
 /// Gives alternate stacks to the threads that exist when the handler starts.
 ///
-/// A thread can only set its own alternate stack, so each thread is sent a signal whose handler does this: the stop
-/// signal, or SIGPROF, which libdispatch's and Swift concurrency's workers do not block. A thread that blocks both
+/// A thread can only set its own alternate stack, so each thread gets a signal whose handler does this: the stop
+/// signal, or SIGPROF, which workers of libdispatch and Swift concurrency do not block. A thread that blocks both
 /// does not change. System calls that are never restarted, such as `nanosleep` and `poll`, end with EINTR.
 ///
 /// Ordinary code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
 @safe
 struct EarlierThreads {
-  /// The most milliseconds of searching for threads, and then of waiting for answers; a thread that has not answered
-  /// then gets no stack.
+  /// The maximum time in milliseconds of the search for threads, and then of the wait for answers. A thread that has
+  /// not answered by then gets no stack.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
   /// The number of times that threads in which libc blocks all signals are checked again, 0.2 ms apart.
   private static let patience = 1000
@@ -57,7 +57,7 @@ struct EarlierThreads {
   /// Lists threads until it finds no new one.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
-    // Threads whose maker was asked before it could be known are in no list until it is done.
+    // Threads that are being created by a call that started earlier are in no list until that call is done.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
     while rounds < Self.patience, !isOver {
@@ -76,7 +76,8 @@ struct EarlierThreads {
     var (new, closed) = (0, 0)
     guard let directory = unsafe opendir("/proc/self/task") else { return (0, 0) }
     defer { unsafe closedir(directory) }
-    // Threads made faster than this looks have ever higher numbers: the directory would never end.
+    // Threads that are created faster than they are listed get higher and higher IDs, so the directory would never
+    // end.
     while !isOver, let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -107,14 +108,14 @@ struct EarlierThreads {
     _ = pm_tgkill(capture.shared.process.id, thread, signal)
   }
 
-  /// A thread without room for a signal's frame keeps the stack that it has.
+  /// A thread without room for a signal frame keeps its current alternate stack.
   private func hasRoom(_ thread: Int32) -> Bool {
     unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return false }
       let room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
       let scratch = unsafe Scratch(place, size: buffer.count)
       let call = SystemCallPlace(capture.proc.text(ofTask: thread, "syscall", in: scratch))
-      // Those that have answered have given theirs back.
+      // Threads that have answered have released their entry.
       let waiting = offers.count.value - offers.answers.value
       return ThreadRoom.isSure(of: thread)
         || room.suffices(
@@ -122,7 +123,7 @@ struct EarlierThreads {
     }
   }
 
-  /// Read as in a crash: strings would take longer than the threads have.
+  /// Read with the code for crashes, because strings would take too long.
   private func blockedSignals(of thread: Int32) -> UInt64? {
     unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return nil }
@@ -151,7 +152,7 @@ struct EarlierThreads {
     while !isOver {
       let answers = offers.answers.value
       if answers >= offers.count.value { return }
-      // Threads that have ended never answer.
+      // Threads that have ended do not answer.
       if !(0..<Int(offers.count.value)).contains(where: isAwaited) { return }
       offers.answers.wait(while: answers, milliseconds: 10)
     }
@@ -204,21 +205,20 @@ struct EarlierThreads {
   private static let account = Mutex(Account())
   /// False if the process had one thread at launch.
   ///
-  /// Then new threads skip the record, whose first use would allocate metadata.
+  /// In that case, new threads skip the record, whose first use would allocate metadata.
   private static let hasGiven = Atomic<Bool>(false)
 
-  /// A stack whose thread has ended; nil if the examined thread lives.
+  /// A stack whose thread has ended; nil if the examined thread still exists.
   ///
   /// Each call examines one entry, so a thread that needs a stack makes one system call. After as many new threads as
-  /// existed at launch, all ended ones are found. A thread ID that another thread has by now keeps its stack from
-  /// being found, no more.
+  /// existed at launch, all ended ones are found. If another thread has the same ID by now, the stack is not found,
+  /// which does no other harm.
   static func reuse() -> AlternateStack? {
     guard hasGiven.load(ordering: .acquiring) else { return nil }
-    // Never waits: in a forked child the lock may be a thread's that is not there.
+    // It never waits, because in a forked child the lock may belong to a thread that does not exist.
     let found = account.withLockIfAvailable { account -> AlternateStack? in
       guard !account.given.isEmpty else { return nil }
-      // The threads of the process that this one was forked from. The one that forked continues here
-      // under another ID.
+      // The record is about threads of the parent process. The thread that forked has another ID in this process.
       guard account.processID == pm_getpid() else {
         account.given = []
         return nil

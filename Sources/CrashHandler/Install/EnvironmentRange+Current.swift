@@ -4,10 +4,10 @@ internal import IntermediateDump
 internal import PendingDumps
 
 extension EnvironmentRange {
-  /// Finds it.
+  /// Finds the range of the environment.
   ///
-  /// The kernel puts the executable's name and a null pointer at the end of the mapping. If they are not there, as
-  /// under an emulator, the table of mappings is read, which takes ten times as long as everything else here.
+  /// The kernel puts the executable's name and a null pointer at the end of the mapping. If they are missing, as
+  /// under an emulator, the table of mappings is read, which takes ten times as long as the rest of this function.
   ///
   /// - Parameter start: proc_pid_stat(5), field 28; 0 if the kernel does not show it.
   ///

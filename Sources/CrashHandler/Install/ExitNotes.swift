@@ -7,11 +7,11 @@ internal import IntermediateDump
 ///
 /// Ordinary code, run once in a process.
 enum ExitNotes {
-  /// Begins, after the handler's state is in place.
+  /// Starts after the handler's state is set.
   static func follow(_ signals: CrashSignals) {
     let handler: pm_signal_handler = unsafe pm_handle_termination
     for signal in SignalTable.numbers(.endRequest) where signals.isDefault(signal) {
-      // Everything but faults waits until the default action has followed.
+      // All signals except faults wait until the default action has followed.
       _ = unsafe pm_install_handler(
         signal, pm_termination_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
         ~CrashSignals.faults)
@@ -25,7 +25,7 @@ enum ExitNotes {
   static func cleanUpAtExit() {
     _ = atexit {
       guard let capture = Capture.ofHandler else { return }
-      // A child that made no files has the names of its parent's.
+      // A child that created no files still has the names of its parent's files.
       guard capture.shared.isOwnProcess,
         !capture.shared.process.isForkedChild || !capture.session.files.isMissing
       else { return }
@@ -41,7 +41,7 @@ enum ExitNotes {
   ///
   /// If a later exit handler crashes, the crash creates its own files.
   private static func removeFiles(_ capture: Capture) {
-    // A signal that arrives while this thread is marked as the capturing one would be handled as a signal during a
+    // A signal that arrives while this thread is marked as the capturing one would be treated as a signal during a
     // capture.
     let previous = SignalMask.exchange(~SignalMask.bit(SIGSYS))
     defer { SignalMask.set(previous) }
@@ -50,7 +50,7 @@ enum ExitNotes {
       capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
     else { return }
     let directory = capture.session.files.directory.descriptor
-    // Without files of our own to make, the crash of a later handler would have no place.
+    // If a crash may not create files, a crash in a later exit handler would have no file to write to.
     if capture.mayMake(CallBit.files), capture.isSame(capture.session.files.directory, linked: true)
     {
       capture.session.files.isMissing = true

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
 extension FileSizeLimit {
-  /// True if the process has a limit of file sizes.
+  /// True if the process has a limit on file sizes.
   static var isSet: Bool {
     var limit = pm_limit()
     return unsafe pm_file_size_limit(nil, &limit) != 0 || limit.soft != .max

@@ -3,16 +3,16 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Puts everything in place for a crash, the handlers last.
+/// Prepares everything for a crash, and installs the handlers last.
 ///
 /// Ordinary code, run once in a process, under the lock of `startHandler`.
 enum HandlerInstaller {
   private static let faultStackSize = SignalFrame.stackSize(64 << 10, frames: 4)
 
-  /// Installs.
+  /// Installs the handler.
   ///
   /// - Parameter isAlone: true if the process had no other thread before.
-  /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
+  /// - Throws: `CrashHandlerError.notInstalled`; all signal actions are then unchanged.
   static func install(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, proc: Int32,
     options: HandlerOptions, signals: CrashSignals, hasStandardError: Bool, isAlone: Bool
@@ -35,7 +35,7 @@ enum HandlerInstaller {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errno: refusal)
     }
-    // First, where the zone below the memory is its guard.
+    // Reserved first, so that the zone below the memory is its guard.
     let faultStack = unsafe Installed.FaultStack(
       base: try memory.stack(faultStackSize), size: faultStackSize)
     let entryMemory = unsafe try memory.pages(entryStacks)
@@ -53,7 +53,7 @@ enum HandlerInstaller {
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
-      // The memory goes with this error; a stray signal must not find it.
+      // The memory is freed with this error, and a late signal must not find it.
       pm_set_state(nil)
       pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error
@@ -62,8 +62,7 @@ enum HandlerInstaller {
       installed.pointee.signals.stopAction)
     if files.followsRun { ExitNotes.follow(signals) }
     ExitNotes.cleanUpAtExit()
-    // A C library without memory for one more entry leaves children as before: their crashes leave
-    // no report.
+    // If the C library has no memory for one more entry, crashes of children leave no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)
@@ -71,7 +70,7 @@ enum HandlerInstaller {
       OpenSignals.keep(signals.mask, in: capture.shared.process.id, blocked: signals.blocked)
     }
     if options.alternateStacksOnAllThreads {
-      // New threads first, so that none is missed between the two.
+      // New threads are handled first, so that no thread is missed between the two steps.
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
@@ -113,8 +112,8 @@ enum HandlerInstaller {
           course: memory.tokens(files.owningRun.course?.encoded()),
           system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
         faultStack: faultStack,
-        // None where descriptor 2 was closed, and in a program with more rights than whoever started
-        // it: what that one reads there must not tell where its memory and files lie.
+        // There is no summary if descriptor 2 was closed, or if the program has more privileges than the user who
+        // started it: that user must not read addresses and file names of the program there.
         summary: CrashSummary(
           signals: options.writesSummary && hasStandardError && pm_is_secure() == 0
             ? signals.mask : 0,
@@ -173,7 +172,7 @@ enum HandlerInstaller {
         proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
-    // The next one's names; it shares the other memory, which one thread at a time uses.
+    // It only has its own names, and shares the other memory, which one thread at a time uses.
     let requested = try memory.session(
       sharing: capture,
       names: memory.names(of: files.lockedName, areNew: true))
@@ -242,7 +241,7 @@ enum HandlerInstaller {
     return unsafe shared
   }
 
-  /// A reserved place in the descriptor table; -1 if the table is full.
+  /// A reserved slot of the descriptor table; -1 if the table is full.
   private static func copy(of file: HeldFile) -> HeldFile {
     let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
     return descriptor >= 0 ? HeldFile(descriptor, identity: file.identity) : HeldFile()

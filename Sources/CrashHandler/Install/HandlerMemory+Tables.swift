@@ -2,20 +2,20 @@ internal import CSignalSafe
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The pieces that every capture needs, a crash's and a dump's without one.
+/// The pieces of memory that every capture needs, of a crash or of a dump without one.
 extension HandlerMemory {
-  /// The bytes for a capture.
+  /// The number of bytes for a capture.
   ///
-  /// This is address space: the ends of the tables are hardly ever used.
+  /// This is only address space, because the ends of the tables are rarely used.
   static let captureSize = 14 << 20 + 8 * SignalFrame.size
-  /// Signal frames use this stack too: that of SIGSYS is put on the current stack.
+  /// Signal frames use this stack too: the frame of SIGSYS is placed on the current stack.
   static let captureStackSize = SignalFrame.stackSize(128 << 10, frames: 4)
   static let scratchSize = 64 << 10
-  /// The number of bytes from one word that threads wait on to the next: parked threads and the capturing one
-  /// would otherwise fight for a line of the cache.
+  /// The number of bytes from one word that threads wait on to the next. Otherwise stopped threads and the capturing
+  /// thread would compete for one cache line.
   static let wordStride = 64
 
-  /// Cuts off a table of threads.
+  /// Reserves a table of threads.
   mutating func threads(
     capacity: Int, countWord: FutexWord
   ) throws(CrashHandlerError) -> ThreadTable {
@@ -26,7 +26,7 @@ extension HandlerMemory {
       capacity: capacity, countWord: countWord)
   }
 
-  /// Cuts off a table of 65,536 mappings, 8 MiB of their text, and the images in them.
+  /// Reserves a table of 65,536 mappings, 8 MiB for their text, and a table of images.
   mutating func mappings() throws(CrashHandlerError) -> MappingTable {
     let (textCapacity, capacity) = (8 << 20, 65536)
     let text = unsafe try pages(textCapacity)
@@ -40,7 +40,7 @@ extension HandlerMemory {
       images: ImageTable(base: try pages(ImageTable.byteCount)))
   }
 
-  /// Cuts off the three recovery points.
+  /// Reserves the three recovery points.
   mutating func recoveryPoints() throws(CrashHandlerError) -> RecoveryPoints {
     unsafe RecoveryPoints(
       try piece(3 * MemoryLayout<pm_recovery_point>.stride)
@@ -110,8 +110,8 @@ extension HandlerMemory {
       asksFile: handlers.session.writer.asksFile)
   }
 
-  /// Cuts off a session that uses stack, tables and buffer of the handler's own, for a thread that owns
-  /// these (`Shared.capturingThread`).
+  /// Reserves a session that uses the handler's own stack, tables and buffer, for a thread that owns these
+  /// (`Shared.capturingThread`).
   mutating func session(
     sharing handlers: Capture, names: DumpNames
   ) throws(CrashHandlerError) -> Capture {

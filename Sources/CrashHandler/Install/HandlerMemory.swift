@@ -3,26 +3,27 @@ internal import Glibc
 
 /// One block of anonymous memory for everything that the handler needs in a crash.
 ///
-/// It is touched only in a crash, so it takes address space and no memory. In a process with a memory limit 300 KiB
+/// It is touched only in a crash, so it takes address space but no memory. In a process with a memory limit, 300 KiB
 /// are touched at launch, because the kernel may have no memory left in a crash. It is excluded from core files,
-/// because it contains nothing of the program. Never freed once the handler is installed. Between two zones that
-/// cannot be touched: the kernel may put it right below a thread's stack, and an overflow by frames larger than that
-/// stack's guard would write over it before it faults.
+/// because it contains no data of the program. It is never freed once the handler is installed. It is between two
+/// zones without access: the kernel may place it directly below a thread's stack, and an overflow with frames larger
+/// than that stack's guard would overwrite it before it faults.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
   let pageSize: Int
-  /// `AlternateStack.mappingSize` bytes above the rest, for the thread that starts the handler: one mapping
-  /// is made in place of two.
+  /// `AlternateStack.mappingSize` bytes above the rest, for the thread that starts the handler, so that one mapping
+  /// is made instead of two.
   let threadStack: UInt?
   private var ownsThreadStack: Bool
   private var used = 0
   private let holdsPages: Bool
-  /// The rest of the page that small pieces are cut from: a page each would be touched by the launch.
+  /// The rest of the page from which small pieces are reserved. With a separate page for each, the launch would touch
+  /// more pages.
   private var small: UnsafeMutableRawPointer?
   private var smallLeft = 0
-  /// Pieces begin at multiples of this on every system: pages of 64 KiB would be a waste.
+  /// Pieces begin at multiples of this on every system, because pages of 64 KiB would waste memory.
   private static let alignment = 4096
   private static let guardSize = 1 << 20
 
@@ -30,8 +31,8 @@ struct HandlerMemory: ~Copyable {
   ///
   /// - Parameters:
   ///   - holdsPages: whether pieces get pages before they are touched, see `hold`.
-  ///   - hasThreadStack: whether there is a `threadStack`.
-  ///   - pageSize: that of the system, or a multiple; 4, 16 or 64 KiB on arm64.
+  ///   - hasThreadStack: true to reserve a `threadStack`.
+  ///   - pageSize: the page size of the system, or a multiple; 4, 16 or 64 KiB on arm64.
   init(
     capacity: Int, holdsPages: Bool = false, hasThreadStack: Bool = false,
     pageSize: Int = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
@@ -55,12 +56,12 @@ struct HandlerMemory: ~Copyable {
     ownsThreadStack = hasThreadStack
     self.capacity = capacity
     self.pageSize = pageSize
-    // Huge pages would make the first touch, in a crash, clear 2 MiB.
+    // With huge pages, the first touch in a crash would clear 2 MiB.
     _ = unsafe madvise(memory, capacity, MADV_NOHUGEPAGE)
     _ = unsafe madvise(memory, capacity, Int32(MADV_DONTDUMP))
   }
 
-  /// Cuts off a piece that begins at a multiple of 4 KiB.
+  /// Reserves a piece that begins at a multiple of 4 KiB.
   mutating func pages(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
     unsafe try piece(count, alignment: Self.alignment)
   }
@@ -96,7 +97,7 @@ struct HandlerMemory: ~Copyable {
     return unsafe base + used + gap
   }
 
-  /// Cuts off a piece that shares its pages with others, at a multiple of a line of the cache.
+  /// Reserves a piece that shares its pages with others, at a multiple of the size of a cache line.
   mutating func piece(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
     let size = (max(count, 1) + 63) / 64 * 64
     if smallLeft < size {
@@ -111,7 +112,7 @@ struct HandlerMemory: ~Copyable {
     return unsafe place
   }
 
-  /// Cuts off a copy of bytes.
+  /// Reserves a copy of bytes.
   mutating func bytes(_ bytes: [UInt8]) throws(CrashHandlerError) -> UnsafeRawPointer {
     let place = unsafe try piece(bytes.count)
     unsafe bytes.withUnsafeBytes { source in
@@ -122,14 +123,14 @@ struct HandlerMemory: ~Copyable {
     return UnsafeRawPointer(place)
   }
 
-  /// Cuts off a copy of text, NUL-terminated.
+  /// Reserves a NUL-terminated copy of text.
   mutating func text(_ text: String) throws(CrashHandlerError) -> UnsafePointer<CChar> {
     unsafe try bytes(Array(text.utf8) + [0]).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Cuts off a stack with a page below it that cannot be touched.
+  /// Reserves a stack with a page without access below it.
   mutating func stack(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
-    // The zone below all of it cannot be touched either.
+    // The zone below the whole block has no access either.
     if used == 0 { return unsafe try wholePages(count) }
     let guardPage = unsafe try wholePages(pageSize)
     guard unsafe mprotect(guardPage, pageSize, PROT_NONE) == 0 else {
@@ -139,7 +140,7 @@ struct HandlerMemory: ~Copyable {
     return unsafe try pages(count)
   }
 
-  /// Cuts off a page that the kernel fills with zeros in each copy of the process.
+  /// Reserves a page that the kernel fills with zeros in each copy of the process.
   ///
   /// - Returns: the page, and false if the kernel cannot wipe it (before 4.14).
   mutating func pageWipedInCopies() throws(CrashHandlerError) -> (UnsafeMutableRawPointer, Bool) {
@@ -148,7 +149,7 @@ struct HandlerMemory: ~Copyable {
     return unsafe (page, madvise(page, pageSize, wipeOnFork) == 0)
   }
 
-  /// Leaves the stack to its thread, which unmaps it.
+  /// Gives the stack to its thread, which unmaps it.
   mutating func giveThreadStack() { ownsThreadStack = false }
 
   /// Leaves the memory mapped for the rest of the process's life.

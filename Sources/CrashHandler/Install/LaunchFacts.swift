@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The facts known at launch, encoded then: a crash only copies the bytes.
+/// The facts that are known at launch. They are encoded at launch, so a crash only copies the bytes.
 struct LaunchFacts {
   let identifier: String
   let product: String?
@@ -11,11 +11,11 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
-  /// False leaves out the same facts that the crash leaves out, as does any level of privacy.
+  /// If it is false, or with any level of privacy, the facts that a crash would leave out are left out here too.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?
-  /// Of this process.
+  /// The process ID of this process.
   let processID: UInt32
   let statistics: ProcessStatistics?
   let cgroup = Cgroup.current()
@@ -79,7 +79,7 @@ struct LaunchFacts {
     }
   }
 
-  /// The version of the compiler that builds this; of a later one than those that are known, the last.
+  /// The version of the compiler that builds this file; for a newer compiler, the last known version.
   private static var swiftVersion: String {
     #if compiler(>=6.6)
       "6.6"
@@ -145,7 +145,7 @@ struct LaunchFacts {
     return overflow ? nil : nanoseconds
   }
 
-  /// The launch's part of the section on surroundings.
+  /// The facts for the surroundings section that are known at launch.
   var surroundings: Installed.KnownSurroundings {
     let path = cgroup.memory.path ?? "/"
     return Installed.KnownSurroundings(
@@ -164,7 +164,7 @@ struct LaunchFacts {
     guard pm_is_secure() == 0, let text = unsafe getenv("TZ") else { return nil }
     var name = unsafe String(cString: text)
     while name.utf8.count > 256 { name.removeLast() }
-    // An empty one is UTC.
+    // An empty value means UTC.
     return name.isEmpty ? "UTC" : name
   }
 

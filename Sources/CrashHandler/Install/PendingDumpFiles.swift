@@ -3,8 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The files that a live handler has in the pending directory: the locked dump, its run record and its
-/// FIFO.
+/// The files of a running process in the pending directory: the locked dump, its run record and its FIFO.
 ///
 /// Ordinary code. If this value ends without `keep()`, it removes the files again.
 struct PendingDumpFiles: ~Copyable {
@@ -18,14 +17,14 @@ struct PendingDumpFiles: ~Copyable {
   let owningRun: RunRecord
   /// False if the end of the run is not noted.
   private(set) var followsRun = false
-  /// The mapping that shows other processes that this one lives; none if it would not be visible.
+  /// The mapping that shows other processes that this one is alive; none if other processes could not detect it.
   private(set) var recordMapping = RecordMapping()
 
-  /// Open as long as the process lives, to hold a place in the descriptor table that a crash can use.
+  /// Open as long as the process runs, to reserve a slot of the descriptor table for a crash.
   private var database: Directory
   /// The pending directory, for names relative to it.
   private var directory: Directory
-  /// The FIFO's read end, which is open as long as the owner lives; nil if the file system has no FIFOs.
+  /// The FIFO's read end, which is open as long as the owner runs; nil if the file system has no FIFOs.
   private var fifo: OpenFile?
   /// The run record, open for writing notes into it.
   private var record: OpenFile?
@@ -35,7 +34,7 @@ struct PendingDumpFiles: ~Copyable {
   private var isKept = false
 
   /// Creates the directories, then FIFO, run record and locked file in this order, so that a locked file never exists
-  /// without the evidence of whether its owner lives.
+  /// without evidence of whether its owner is alive.
   ///
   /// - Parameters:
   ///   - path: the database directory.
@@ -46,14 +45,14 @@ struct PendingDumpFiles: ~Copyable {
   static func make(
     database path: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {
-    // Under `ulimit -f 0` it throws the error of the write, in place of the program's end.
+    // Under `ulimit -f 0`, the write fails with an error instead of ending the program.
     let writing = FileSizeLimit.isSet ? OwnWriting(raisesLimit: false) : nil
     defer { writing?.finish(hasFailed: true) }
     let reportID = randomReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
     do throws(CrashReportDatabaseError) {
-      // As a converter opens them; what is missing is made.
+      // Opened by the same rules as in a converter; missing directories are created.
       let given = try DatabaseDirectory.absolute(path)
       let database = try DatabaseDirectory.openPlace(given, creating: true)
       let directory = try database.subdirectory(PendingDumpName.directory, create: true)
@@ -64,8 +63,8 @@ struct PendingDumpFiles: ~Copyable {
       files.fifo = files.directory.createFIFO(name.with(role: .fifo).description)
       try files.makeRunRecord()
       files.dump = try files.create(name)
-      // Blocks of the file are held now, so that the dump can be written when the disk is full. A
-      // file system that cannot hold blocks (EOPNOTSUPP) only loses this.
+      // Blocks of the file are preallocated now, so that the dump can be written when the disk is full. On a file
+      // system that cannot preallocate blocks (EOPNOTSUPP), only this protection is missing.
       _ = pm_preallocate(files.heldDump.descriptor, DumpFile.preallocated)
       return files
     } catch {
@@ -163,7 +162,8 @@ struct PendingDumpFiles: ~Copyable {
     followsRun = run.course != nil && Self.write(run, to: file)
     if !followsRun {
       if run.course != nil {
-        // Too large for a limit on the size of files; who the owner is fits into a few hundred bytes.
+        // If the record is too large for the limit on file sizes, only the owner's identity is written, a few hundred
+        // bytes.
         ftruncate(file.descriptor, 0)
         lseek(file.descriptor, 0, SEEK_SET)
       }

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The frame that the kernel writes on the stack for each call of a signal handler.
 ///
-/// 3 to 11 KiB on x86_64; on arm64 4.6 KiB, and with SVE and SME as much as their registers take: 70 KiB and more.
+/// It has 3 to 11 KiB on x86_64. On arm64 it has 4.6 KiB, and with the registers of SVE and SME 70 KiB and more.
 ///
 /// Ordinary code. Source: getauxval(3), AT_MINSIGSTKSZ.
 enum SignalFrame {
@@ -17,10 +17,10 @@ enum SignalFrame {
     #endif
   }()
 
-  /// The size of a stack of the handler's own, on which half is for code.
+  /// The size of one of the handler's stacks; half of it is for code.
   ///
   /// - Parameters:
-  ///   - size: where frames are small.
+  ///   - size: the size if frames are small.
   ///   - count: the number of frames that may be on the stack at the same time.
   static func stackSize(_ size: Int, frames count: Int) -> Int {
     max(size, (size / 2 + count * Self.size + 4095) & ~4095)

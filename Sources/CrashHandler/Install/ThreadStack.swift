@@ -2,13 +2,13 @@ internal import CSignalSafe
 internal import Glibc
 internal import Synchronization
 
-/// Gives the calling thread an alternate stack, and takes it back when the thread ends.
+/// Gives the calling thread an alternate stack, and frees it when the thread ends.
 ///
 /// Ordinary code.
 enum ThreadStack {
   /// The calling thread's stack; the low bits count the rounds of thread-local destructors.
   ///
-  /// nil if the process has no key left. Source: pthread_key_create(3).
+  /// Nil if the process has no key left. Source: pthread_key_create(3).
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     let result = unsafe pthread_key_create(&key) { value in
@@ -20,7 +20,7 @@ enum ThreadStack {
   /// Threads that started without an alternate stack, because memory or thread-local keys were used up.
   static let refused = Atomic<Int>(0)
 
-  /// libc goes over the keys this often as long as a destructor sets one again.
+  /// The number of times that libc runs the destructors again if one of them sets a key.
   private static let destructorRounds: UInt = 4
 
   /// Returns 0 if the calling thread now has a large enough alternate stack, otherwise the errno.
@@ -28,9 +28,9 @@ enum ThreadStack {
   /// errno does not change: a new thread starts with 0.
   ///
   /// - Parameters:
-  ///   - current: bytes of the stack that the thread has.
+  ///   - current: the size of the thread's current alternate stack in bytes.
   ///   - thread: the thread's ID; nil to read it when it is needed.
-  ///   - make: returns a stack; nil, with errno set, if there is none.
+  ///   - make: creates a stack; returns nil, with errno set, if it cannot.
   static func install(
     currentSize current: Int = AlternateStack.currentSize, thread: Int32? = nil,
     make: () -> AlternateStack? = { EarlierThreads.reuse() ?? AlternateStack.make() }
@@ -38,12 +38,12 @@ enum ThreadStack {
     let before = errno
     defer { errno = before }
     if current >= AlternateStack.sufficientSize {
-      // Not known where it was set without libc's function, or before the trait's was there.
+      // The stack is not recorded if it was set without libc's function, or before the trait's definition was loaded.
       pm_tell_own_stack()
       return 0
     }
     guard let key else { return EAGAIN }
-    // The thread has one of ours and put another in its place, which is too small.
+    // The thread has a stack of this package, but replaced it by another one that is too small.
     if let own = unsafe pthread_getspecific(key) {
       return stack(UInt(bitPattern: own)).use(isFirst: current == 0) ? 0 : errno
     }
@@ -75,7 +75,7 @@ enum ThreadStack {
 
   /// Makes every new thread install a stack first, if the program links the target CThreadStacks.
   static func followNewThreads() {
-    // The key is made now, not by two threads at once.
+    // The key is created now, so that two threads do not create it at the same time.
     _ = key
     pm_set_thread_start {
       pm_adopt_mask()

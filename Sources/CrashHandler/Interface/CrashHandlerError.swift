@@ -1,4 +1,4 @@
-/// The reason why the handler could not be started, or a dump not be taken.
+/// The reason why the handler could not be started, or why a dump could not be taken.
 public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -6,7 +6,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
 
     /// The database's directory, or one in it, cannot be created or written.
     public static let unusableDatabase = Code(description: "the crash database cannot be used")
-    /// The handler runs already, with another database.
+    /// The handler was already started with another database.
     public static let alreadyStarted = Code(description: "the crash handler was started already")
     /// An identifier with characters other than `[A-Za-z0-9._-]`, or longer than 128.
     public static let invalidIdentifier = Code(description: "the identifier cannot be used")

@@ -12,7 +12,7 @@ internal import IntermediateDump
 ///
 /// Source: signal(7), "Standard signals".
 public struct HandledSignals: OptionSet, Sendable {
-  /// Bit n - 1 is signal n; other bits than those of the members have no effect.
+  /// Bit n - 1 stands for signal n; bits without a member have no effect.
   public let rawValue: UInt64
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -27,28 +27,28 @@ public struct HandledSignals: OptionSet, Sendable {
   public static let arithmetic = HandledSignals(8)
   /// SIGILL: most traps of Swift on x86_64.
   public static let illegalInstruction = HandledSignals(4)
-  /// SIGSEGV.
+  /// SIGSEGV: access to memory that is not mapped or not permitted.
   public static let segmentationFault = HandledSignals(11)
   /// SIGSYS: a system call that a seccomp filter traps.
   public static let badSystemCall = HandledSignals(31)
   /// SIGTRAP: traps of Swift on arm64, breakpoints without a debugger.
   public static let trap = HandledSignals(5)
-  /// SIGXCPU: the limit of processor time.
+  /// SIGXCPU: the limit of CPU time was reached.
   public static let processorTimeLimit = HandledSignals(24)
-  /// SIGXFSZ: the limit of a file's size.
+  /// SIGXFSZ: a write beyond the limit of file sizes.
   public static let fileSizeLimit = HandledSignals(25)
   /// SIGQUIT, except if standard input is a terminal, where a key sends it.
   public static let quit = HandledSignals(3)
   /// SIGPIPE: a write to a closed pipe or socket.
   ///
-  /// Most servers ignore it, which this never undoes.
+  /// Most servers ignore it, and an ignored signal stays ignored.
   public static let brokenPipe = HandledSignals(13)
   /// SIGSTKFLT: no kernel sends it, but a program may use it for its own purpose.
   public static let stackFault = HandledSignals(16)
 
   /// The signals that an instruction raises.
   public static let faults: HandledSignals = .init(rawValue: SignalTable.mask(.fault))
-  /// All but `brokenPipe` and `stackFault`.
+  /// All signals except `brokenPipe` and `stackFault`.
   public static let standard: HandledSignals = .init(rawValue: SignalTable.mask(.captured))
   /// Every signal that can be captured.
   package static let all = standard.union(

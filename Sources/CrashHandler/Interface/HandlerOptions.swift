@@ -15,12 +15,13 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether dumps contain facts that may identify the machine or the user: host name, container, working directory,
   /// paths of open descriptors, user and group numbers, time zone.
   ///
-  /// Off, the kinds of descriptors stay. The path of the executable and the memory of the process may identify them
-  /// too. Any `privacy` but `full` leaves out the same, except for the container.
+  /// If it is off, dumps still contain the kinds of descriptors. The path of the executable and the memory of the
+  /// process may identify machine or user too. Any `privacy` except `full` leaves out the same facts, except the
+  /// container.
   public var capturesSurroundings = true
   /// The secrets that dumps and their reports may contain.
   ///
-  /// Anything but `full` costs part of the time of a crash: `Docs/Internals/Benchmarks.md`. With `noMemory` a dump
+  /// Other levels than `full` make a crash take longer: `Docs/Internals/Benchmarks.md`. With `noMemory` a dump
   /// contains the addresses on its stacks until it is converted, because frames are found by them.
   public var privacy = ReportPrivacy.full
   /// System calls that a crash must not make, because a seccomp filter kills the process on them.
@@ -32,14 +33,15 @@ public struct HandlerOptions: Sendable, Equatable {
   /// crashing thread's frames, for logs.
   ///
   /// It is one line if Swift's own backtracer prints. Nothing is printed if standard error was closed when the
-  /// handler started, or is another file since.
+  /// handler started, or is another file by then.
   public var writesSummary = true
 
   /// Whether every thread gets an alternate stack, without which an overflow of its own stack ends
   /// the process with no dump.
   ///
   /// Existing threads are interrupted once for this, so that calls such as `nanosleep` and `poll` may end with EINTR
-  /// in them. Off, only the thread that calls `startHandler` gets one, and those that call `installAlternateStack`.
+  /// in them. If it is off, only the thread that calls `startHandler` and threads that call `installAlternateStack`
+  /// get one.
   public var alternateStacksOnAllThreads = true
 
   /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked in threads that block them.
@@ -48,11 +50,11 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// `pthread_sigmask` and `sigprocmask` return the mask that was set, and programs started by `posix_spawn` or
   /// `exec` begin with it. If a process sends one of these signals to a thread that blocks it, the signal still
-  /// reaches `sigwait` or a signalfd, or stays pending, and the thread blocks it from then on. Needs the trait
-  /// Interposition. `Docs/Reference/Handler.md` has what it does not reach.
+  /// reaches `sigwait` or a signalfd, or stays pending, and the thread blocks it from then on. This needs the trait
+  /// Interposition. `Docs/Reference/Handler.md` lists its limits.
   public var keepsCrashSignalsOpen = true
 
-  /// Paths of files that are copied beside every report of this process, as by `addAttachment`.
+  /// Paths of files that are copied next to every report of this process, as by `addAttachment`.
   public var attachments: [String] = []
 
   /// Whether the next start reports how this run ended, if it ends without a dump and does not end itself: out of
@@ -64,27 +66,27 @@ public struct HandlerOptions: Sendable, Equatable {
 
   /// Whether `postmortem capture`, run by the same user or root, may make this process take a dump and continue.
   ///
-  /// Costs nothing until then: the signal is one that the handler has anyway. Always off in a program with
-  /// more rights than its caller's (set-user-ID).
+  /// It costs nothing until then, because the handler uses the signal anyway. It is always off in a program with more
+  /// privileges than its caller (set-user-ID).
   public var takesDumpRequests = true
 
   /// Whether the report of an error that leaves `main`, or that `try!` meets, says where it was thrown.
   ///
-  /// The handler has the Swift runtime's hook for throws note the last 4 of each thread, of 256 threads, and
-  /// calls the previous hook. Costs each `throw` some tens of nanoseconds, and 90 KiB of
-  /// memory once errors are thrown; errors that are passed on cost nothing. Callers are found by frame
-  /// pointers, so that those of functions without one are missing, and on the threads' own stacks only.
+  /// The handler sets the Swift runtime's hook for throws, which records the last 4 throws of each of 256 threads and
+  /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first one needs 90 KiB of
+  /// memory; rethrown errors cost nothing. Callers are found by frame pointers and only on the threads' own stacks,
+  /// so callers of functions without a frame pointer are missing.
   public var recordsThrowSites = false
 
   /// The time between heartbeats, at least 100 milliseconds; nil for no heartbeats.
   ///
-  /// A heartbeat notes time, memory and the last breadcrumbs. So the report of a killed run shows when it was killed,
-  /// exact to one interval, and what the program did last. Costs a thread, and for each heartbeat some 15 small files
-  /// of /proc and one write of 2 KiB; nothing while it is nil. A `HangMonitor` writes one every two seconds by
-  /// itself. Nothing without `reportsUncleanEnds`, and in forked children.
+  /// A heartbeat records time, memory and the last breadcrumbs. So the report of a killed run shows when it was
+  /// killed, accurate to one interval, and what the program did last. It costs a thread, and each heartbeat reads
+  /// about 15 small files of /proc and makes one write of 2 KiB. A `HangMonitor` writes a heartbeat every two seconds
+  /// without this option. The option has no effect without `reportsUncleanEnds`, and in forked children.
   public var heartbeatInterval: Duration?
 
-  /// The group, by name or number, whose members may use the database too, such as a sidecar container that converts
+  /// The group, by name or number, whose members may also use the database, such as a sidecar container that converts
   /// dumps under another user.
   ///
   /// The database's directories get that group and mode 02770, its files 0660. Without this option, a database that a

@@ -1,34 +1,35 @@
 /// System calls that a crash makes and can do without.
 ///
-/// Forgo those on which a seccomp filter kills the process, so that it still dies of its crash. A filter that makes
-/// calls fail with an error needs none of this. `Docs/Internals/SystemCalls.md` lists the calls of each group.
+/// Forgo the calls on which a seccomp filter kills the process, so that the process still ends by the signal of its
+/// crash. If a filter makes calls fail with an error, nothing needs to be set. `Docs/Internals/SystemCalls.md` lists
+/// the calls of each group.
 ///
 /// Source: seccomp(2).
 public struct SystemCalls: OptionSet, Sendable {
   /// Each group has one bit, except `files`, which has two.
   public let rawValue: UInt32
 
-  /// Any bits; unknown ones mean nothing.
+  /// Creates a set from any bits; unknown bits have no effect.
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
   /// `openat` and all other calls that open, check, create, rename or change files: the dump is written into the file
   /// that `startHandler` created, without checks, and keeps `.locked` in its name.
   ///
-  /// Also leaves out what `proc` leaves out.
+  /// Includes the calls of `proc`.
   public static let files = SystemCalls(rawValue: CallBit.files | CallBit.proc)
   /// `read`, `getdents64`, `readlinkat`, `pread64`, `clock_gettime`, `getppid`, `getrusage`: reports lack the
   /// kernel's data about the process: mappings, other threads, times, and modules that the dynamic linker does not
   /// list.
   public static let proc = SystemCalls(rawValue: CallBit.proc)
   /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`: other threads are not stopped, a fault of the handler
-  /// itself ends the process, and nothing bounds the handler's time.
+  /// itself ends the process, and the handler's time is not limited.
   public static let threads = SystemCalls(rawValue: CallBit.threads)
   /// `process_vm_readv`: memory is read directly instead, and the handler recovers from a fault.
   ///
-  /// With `threads` reports have registers, and no memory.
+  /// Together with `threads`, reports have registers but no memory.
   public static let memory = SystemCalls(rawValue: CallBit.memory)
 
-  /// All of them.
+  /// All groups.
   public static let all: SystemCalls = [.files, .threads, .memory]
 }
 

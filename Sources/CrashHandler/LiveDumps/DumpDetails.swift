@@ -1,11 +1,11 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// A program's words about a dump that it requests, as tokens.
+/// The program's description of a dump that it requests, as tokens.
 struct DumpDetails {
   /// Tokens inside the map of the request.
   let request: [UInt8]?
-  /// The annotations of this dump, in front of those of the process.
+  /// The annotations of this dump, which come before those of the process.
   let annotations: [UInt8]?
 
   init(_ reason: String?, _ error: (any Error)?, _ annotations: [String: String]) {
@@ -30,7 +30,7 @@ struct DumpDetails {
 }
 
 extension IntermediateDumpWriter {
-  /// Writes a text, of a longer one the first characters; nothing for nil.
+  /// Writes a text, cut if it is too long; writes nothing for nil.
   fileprivate mutating func cut(_ key: IntermediateDumpKey, _ text: String?, _ limit: Int) {
     guard let text else { return }
     unsafe ClientText.withBytes(of: text, atMost: limit) { bytes, count in

@@ -3,23 +3,23 @@ internal import Glibc
 package import IntermediateDump
 internal import PendingDumps
 
-/// The dump of a hang that lasts: no converter takes it while this process lives.
+/// The dump of a hang in progress. No converter takes it while this process runs.
 ///
-/// It is reported if the process ends like this, and removed by `drop`, or by a crash that is
-/// captured. Ordinary code, used by one thread.
+/// It is reported if the process ends during the hang, and removed by `drop` or by a captured crash. Ordinary code,
+/// used by one thread.
 @safe
 package struct HangDump: Sendable {
-  /// The thing that hung, and its hang.
+  /// The part of the program that hung, and facts about the hang.
   package struct Description: Sendable {
     package var name: String
     package var target: HangTarget
     package var threadEvidence: HangThreadEvidence
     /// The hung thread; nil if it is not known.
     package var threadID: Int32?
-    /// Nanoseconds.
+    /// The threshold of the hang in nanoseconds.
     package var threshold: UInt64
     package var time: UInt64
-    /// Nanoseconds; nil if the thread is not known.
+    /// CPU time of the hung thread in nanoseconds; nil if the thread is not known.
     package var processorTime: UInt64?
 
     package init(
@@ -40,19 +40,19 @@ package struct HangDump: Sendable {
   /// The report that it becomes.
   package let reportID: ReportID
   private let index: Int
-  /// Shows others that this process lives, until the dump is dropped or kept.
+  /// Shows other processes that this one is alive, until the dump is dropped or kept.
   private let recordMapping: RecordMapping
-  /// A forked child has the object, and nothing to do with its parent's files.
+  /// A forked child has a copy of this object, and must not change its parent's files.
   private let processID: Int32
   private let timeOffset: Int64
   private let processorTimeOffset: Int64
 
   /// Takes the dump.
   ///
-  /// The hung thread is signaled if it runs; where it is not known, all that run are. A waiting thread is never
-  /// signaled.
+  /// The hung thread is signaled if it is running; if it is not known, all running threads are signaled. A waiting
+  /// thread is never signaled.
   ///
-  /// - Throws: `CrashHandlerError`, also where eight hangs last already.
+  /// - Throws: `CrashHandlerError`, also if there are already dumps of eight hangs in progress.
   package init(taking description: Description) throws(CrashHandlerError) {
     var request = DumpRequest()
     request.kind = .hang
@@ -77,7 +77,7 @@ package struct HangDump: Sendable {
       throw error
     }
     dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
-    // The entry's from now on.
+    // The descriptor belongs to the entry from now on.
     dump.capture.session.files.dump.descriptor = -1
     dump.capture.session.files.fifo.descriptor = -1
     recordMapping = dump.capture.session.runRecord.mapping

@@ -4,16 +4,17 @@ package import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// The last heartbeat; held while one is written.
+/// The last heartbeat; locked while one is written.
 private struct LastHeartbeat {
-  /// Asking each descriptor for its locks may take a millisecond.
+  /// The minimum time between two reads of the locked files in nanoseconds, because reading the locks of each
+  /// descriptor may take a millisecond.
   private static let lockInterval: Int64 = 5_000_000_000
 
   /// The dump of a lasting hang, according to the hang monitors.
   var hang: ReportID?
-  /// Nanoseconds after boot.
+  /// The time of the heartbeat in nanoseconds after boot.
   var time: Int64 = 0
-  /// The files that were locked when they were last asked for, and when that was.
+  /// The locked files when they were last read, and the time of that.
   private var lockedFiles: [String] = []
   private var lockTime: Int64?
 
@@ -28,16 +29,16 @@ private struct LastHeartbeat {
   }
 }
 private let last = Mutex(LastHeartbeat())
-/// Milliseconds.
+/// The interval between heartbeats in milliseconds; 0 for none.
 private let heartbeatInterval = Atomic<Int>(0)
 
 /// Writes the current state of this process over its last heartbeat in the run record.
 ///
-/// Called by a thread that watches the program anyway. It reads some ten small files of the system and makes one
+/// A thread that watches the program anyway calls it. It reads about ten small files of the system and makes one
 /// write. Does nothing if reports on how runs end are turned off. A record that cannot be written keeps its last
 /// heartbeat.
 ///
-/// - Parameter hangReport: the dump of a hang that lasts.
+/// - Parameter hangReport: the report ID of a hang in progress.
 package func writeHeartbeat(hangReport: ReportID?) {
   last.withLock { last in
     last.hang = hangReport

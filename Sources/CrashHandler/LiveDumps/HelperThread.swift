@@ -1,9 +1,9 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// A thread of the package's own.
+/// A thread that the package creates for itself.
 package enum HelperThread {
-  /// Starts one on a stack of 256 KiB.
+  /// Starts a thread on a stack of 256 KiB.
   ///
   /// - Parameter main: calls `prepare` first.
   package static func start(
@@ -27,7 +27,7 @@ package enum HelperThread {
     if let capture = Capture.ofHandler {
       SignalMask.set(~capture.installed.signals.open)
     }
-    // By a file, because Swift cannot call prctl(2).
+    // The name is set through a file, because Swift cannot call prctl(2).
     let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }

@@ -9,23 +9,23 @@ internal import PendingDumps
 /// this value ends, it unmaps the memory and closes the files that it opened.
 @safe
 struct LiveDump: ~Copyable {
-  /// Nanoseconds that a dump which stops threads waits for others that do.
+  /// The time in nanoseconds that a dump which stops threads waits for other such dumps.
   private static let patience: UInt64 = 60_000_000_000
 
   private let memory: HandlerMemory
   let capture: Capture
   private let context: UnsafeMutableRawPointer
   private let threadID: Int32
-  /// The handler's, which are not this dump's to close.
+  /// Descriptors of the handler, which this dump must not close.
   private let borrowed: (directory: Int32, proc: Int32)
 
   /// Prepares a dump.
   ///
   /// - Parameters:
-  ///   - request: why, and which threads are stopped.
+  ///   - request: the reason, and which threads are stopped.
   ///   - details: the program's description of the dump.
   ///   - subject: the thread that comes first in the report; nil for the calling thread.
-  ///   - name: of what hung.
+  ///   - name: the name of the hung part.
   ///   - suffix: the suffix of the finished file's name.
   init(
     _ request: DumpRequest, name: String = "", details: DumpDetails? = nil, subject: Int32? = nil,
@@ -70,9 +70,9 @@ struct LiveDump: ~Copyable {
     memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> Capture {
     let names = handlers.session.names
-    // The report ID in them is chosen by the dump.
+    // The dump chooses the report ID in the names.
     let finished = unsafe String(cString: names.finished) + suffix
-    // Threads that are stopped find themselves in the table that all share.
+    // Stopped threads look themselves up in the shared table.
     let threads =
       unsafe try request.stopsThreads
       ? handlers.shared.threads
@@ -99,7 +99,7 @@ struct LiveDump: ~Copyable {
     capture.session.runRecord.mapping.remove()
     let files = capture.session.files
     if files.fifo.isThere() { close(files.fifo.descriptor) }
-    // Opened again by the dump, where the handler's own are not its own any more.
+    // The dump has opened these again if the handler's descriptors no longer belong to the handler.
     let (directory, proc) = (files.directory.descriptor, files.proc.descriptor)
     if directory >= 0 && directory != borrowed.directory { close(directory) }
     if proc >= 0 && proc != borrowed.proc { close(proc) }
@@ -116,9 +116,9 @@ struct LiveDump: ~Copyable {
 
   /// Takes the dump.
   ///
-  /// The calling thread's signals wait meanwhile, except for faults and those of the handler: a signal
-  /// handler of the program that leaves by siglongjmp would leave other threads stopped, and the
-  /// kernel's XFSZ must not end a process that did not crash.
+  /// Signals of the calling thread wait during the dump, except faults and signals of the handler. Otherwise a signal
+  /// handler of the program could leave by siglongjmp while other threads are stopped, and the kernel's SIGXFSZ could
+  /// end a process that did not crash.
   ///
   /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete, which is then removed, or if the kernel
   ///   could kill the process because of the memory that a dump takes.
@@ -130,7 +130,8 @@ struct LiveDump: ~Copyable {
     let open = capture.installed.signals.open
     let writing = OwnWriting(raisesLimit: false, blocking: ~open, opening: open)
     defer { writing.finish(hasFailed: capture.session.result.failure == EFBIG) }
-    // Before the thread is known as one that dumps: a crash shows it by this context.
+    // Captured before the thread is entered in the table, because a crash during the dump uses this context for the
+    // thread.
     unsafe pm_capture_context(context)
     unsafe pm_context_set_signal_mask(context, writing.previousMask)
     enter()
@@ -146,7 +147,7 @@ struct LiveDump: ~Copyable {
     return reportID
   }
 
-  /// Waits for an entry in the table of threads that dump.
+  /// Waits for an entry in the table of dumping threads.
   private func enter() {
     let threads = capture.shared.dumpingThreads
     while true {
@@ -156,13 +157,13 @@ struct LiveDump: ~Copyable {
     }
   }
 
-  /// Makes sure that neither a crash nor another dump stops threads.
+  /// Waits until neither a crash nor another dump stops threads, and becomes the capturing thread.
   private func becomeCapturing() throws(CrashHandlerError) {
     let thread = UInt32(bitPattern: threadID)
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
       let turn = capture.shared.turn.value
-      // A crash that waits comes first: it waits for `Installed.patience` at most.
+      // A waiting crash comes first, because it waits at most for `Installed.patience`.
       if capture.shared.waiting.isEmpty,
         capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
       {
@@ -183,8 +184,9 @@ struct LiveDump: ~Copyable {
 
   private func reportID() throws(CrashHandlerError) -> ReportID {
     let (result, request) = (capture.session.result, capture.session.request)
-    // Under the name with `.locked` it is whole by its end mark: where it could not be renamed, it becomes a
-    // report once this process has ended. One of a hang is written to later, by its name.
+    // If the file could not be renamed, the end mark still shows that the dump is complete, and it becomes a report
+    // after this process has ended. The dump of a hang must have been renamed, because it is changed later by its
+    // name.
     let isWhole = result.isComplete && (result.isRenamed || !request.isHang)
     guard isWhole else {
       if result.hasFile { capture.discardDump() }

@@ -16,7 +16,8 @@ extension Capture {
       isAskedToBeBlocked(number, context), !mayBeAborting(signal)
     else { return false }
     context.block(number)
-    // Blocked now too: the handler's own mask leaves faults open, and the signal would arrive again at once.
+    // The signal is also blocked now, because the handler's own mask leaves faults unblocked, and the signal would
+    // arrive again immediately.
     SignalMask.block(SignalMask.bit(number))
     let process = shared.process.id
     if information.code == SI_TKILL {

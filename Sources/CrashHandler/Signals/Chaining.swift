@@ -14,7 +14,7 @@ extension Capture {
   @_noLocks
   func chain(_ call: HandlerCall) {
     let (signal, exception) = (call.signal, session.exception)
-    // 0 for a crash without a dump, in which no outcome can be noted.
+    // 0 for a crash without a dump, because its outcome cannot be recorded.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
     // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction; `restoreAndReraise`
     // counts on this.

@@ -45,8 +45,8 @@ extension Capture {
     // Returning executes the faulting instruction again, and the kernel then takes the action for the fault itself,
     // as without this handler.
     if faultsAgain {
-      // If the fault has come again three times, a seccomp filter forbids rt_sigaction. The kernel takes the default
-      // action for a fault whose signal is blocked. Source: Linux kernel/signal.c, force_sig_info_to_task.
+      // If the fault has occurred three more times, a seccomp filter forbids rt_sigaction. The kernel takes the
+      // default action for a fault whose signal is blocked. Source: Linux kernel/signal.c, force_sig_info_to_task.
       if shared.timesReturned > 2 { signal.context?.block(number) }
       return
     }

@@ -15,9 +15,9 @@ func pm_handle_crash(
   guard let capture = Capture.ofHandler else { return }
   let call = unsafe HandlerCall(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
-  // False in three cases: in a child of vfork, which runs in its parent's memory and would write over the parent's
-  // dump; after a fault in this step; and after waiting ten seconds for another thread that does this step. In the
-  // last two the state is half changed.
+  // This fails in three cases: in a child of vfork, which runs in its parent's memory and would overwrite the
+  // parent's dump; after a fault in this step; and after a wait of ten seconds for another thread that does this
+  // step. In the last two cases the state is only partly changed.
   guard capture.becomeOwnProcess() else {
     capture.restoreAndReraise(call.signal)
     return

@@ -6,8 +6,8 @@ internal import CSignalSafe
 extension Capture {
   /// Calls the callback; returns true if it took the signal.
   ///
-  /// Not for a fault on an alternate stack, which is a fault of a signal handler. The callback may be that handler,
-  /// and would be called for its own faults until the stack ends.
+  /// The callback is not called for a fault on an alternate stack, which is a fault of a signal handler. The callback
+  /// may be that handler, and would be called for its own faults until the stack ends.
   @_noLocks
   func offerFirstChance(to signal: DeliveredSignal) -> Bool {
     if let context = signal.context, !context.isOnSignalStack, pm_has_first_chance_handler() {
@@ -16,7 +16,7 @@ extension Capture {
       let isTaken = unsafe pm_call_first_chance_handler(
         signal.number, signal.information?.address, context.address)
       if isTaken { return true }
-      // Not taken: blocks every signal but faults again, for the capture.
+      // The callback did not take the signal: blocks all signals except faults again, for the capture.
       SignalMask.replace(~installed.signals.faults)
     }
     SignalMask.open(installed.signals.faults)

@@ -23,7 +23,8 @@ extension Capture {
   @_noLocks
   func mustEndFirstProcess(by signal: DeliveredSignal) -> Bool {
     let number = signal.number
-    // Asked of the kernel: this also runs in a process whose state is not its own (`becomeOwnProcess`).
+    // The process ID is read from the kernel, because this also runs in a process whose state is not its own
+    // (`becomeOwnProcess`).
     guard number == SIGTRAP || number == SIGSYS, signal.code > 0, pm_getpid() == 1 else {
       return false
     }
@@ -39,7 +40,7 @@ extension Capture {
   func rewindToSignal(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context else { return false }
     #if arch(arm64)
-      // svc #0; a breakpoint recurs as it is.
+      // svc #0; a breakpoint recurs without a change.
       let (size, expected): (Int, UInt32) = (4, 0xD400_0001)
     #else
       // int3, or syscall.

@@ -11,7 +11,7 @@ extension Capture {
   @_noLocks
   func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
     guard let dump = dump(takenBy: pm_gettid()) else { return false }
-    // A fault in a section, which ends early.
+    // A fault in a section ends the section early.
     if signal.isFault && dump.session.recoveryPoints.recover(signal) { return true }
     if dump.postpone(signal) { return true }
     dump.abandon()
@@ -29,7 +29,7 @@ extension Capture {
     return true
   }
 
-  /// Abandons the dump, because its thread crashed: releases the stopped threads, the timer and the place of the
+  /// Abandons the dump, because its thread crashed: releases the stopped threads, the timer and the role of the
   /// capturing thread.
   private func abandon() {
     let threadID = pm_gettid()

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
 /// Ends a process that continues although `endProcess` has run: the faulting instruction ran again without a fault,
-/// because another thread has changed a mapping meanwhile.
+/// because another thread has changed a mapping in the meantime.
 ///
 /// All other threads are stopped then. Without this the process would hang, or continue with one thread where the
 /// kernel would have ended it. A test with 64 threads that map, unmap and read pages at once showed this.
@@ -21,7 +21,7 @@ extension Capture {
     if installed.signals.watchdog != 0 {
       context?.unblock(installed.signals.watchdog)
     }
-    // Long enough for a loaded machine to run one instruction.
+    // A second is long enough for a loaded machine to run one instruction.
     armTimerOnce(milliseconds: 1000)
   }
 

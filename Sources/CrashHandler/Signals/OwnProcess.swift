@@ -4,10 +4,10 @@ internal import CSignalSafe
 /// in a forked child (MADV_WIPEONFORK).
 ///
 /// - Own process: the word is `own`, and the process ID is the one in `shared.process`.
-/// - Forked child, called a copy: the word is `wiped`. `pm_handle_fork`, an atfork handler, calls `becomeOwnProcess`
-///   at once. Where it does not run, the first crash does: after `_Fork` or a raw clone, or if an earlier atfork
-///   handler crashed. The word also recognizes a first process of a PID namespace whose parent has the same process
-///   ID.
+/// - Forked child, called a copy: the word is `wiped`. `pm_handle_fork`, an atfork handler, immediately calls
+///   `becomeOwnProcess`. Where it does not run, the first crash does: after `_Fork` or a raw clone, or if an earlier
+///   atfork handler crashed. The word also recognizes a first process of a PID namespace whose parent has the same
+///   process ID.
 /// - Child of vfork, or any other process that shares the memory: the word is `own`, but the process ID differs.
 ///
 /// While a thread makes a copy its own, the word is `inWork` with that thread's ID. Kernels before 4.14 do not wipe
@@ -49,7 +49,7 @@ extension Capture {
   }
 
   /// Closes the files that a copy shares with its parent: the dump file, because the two would share its offset, and
-  /// the FIFO, because its open end says that the parent lives.
+  /// the FIFO, because its open end shows that the parent is alive.
   ///
   /// A crash in the copy creates its own files. This follows the rules of crash code even at a fork, because the
   /// child of a process with threads may only make async-signal-safe calls.
@@ -83,7 +83,7 @@ extension Capture {
     shared.survived.count = 0
     shared.knownFaults.removeAll()
     shared.abortingThread = 0
-    // The table of alternate stacks goes by thread ID, which is another one in the child.
+    // The table of alternate stacks is indexed by thread ID, which differs in the child.
     pm_tell_own_stack()
     // Timers are not inherited.
     if mayMake(CallBit.threads) {
@@ -105,8 +105,8 @@ extension Capture {
 
 /// Runs in a child that fork(2) has made, before fork returns there.
 ///
-/// It runs at once because a child that never crashes would otherwise hold its parent's FIFO open, which says that
-/// the parent lives.
+/// It does not wait for a crash, because a child that never crashes would otherwise keep its parent's FIFO open,
+/// which shows that the parent is alive.
 ///
 /// Source: pthread_atfork(3), fork(2).
 @c(pm_handle_fork) @_noLocks

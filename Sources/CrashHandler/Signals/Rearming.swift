@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// Makes the handler ready for another crash after a dump, because this one may be survived.
 ///
 /// This happens before a previous handler is called, because that may leave by siglongjmp and never return. For
-/// Swift's backtracer, which always returns, this happens afterwards (`runBacktracer`).
+/// Swift's backtracer, which always returns, this happens afterward (`runBacktracer`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -29,7 +29,7 @@ extension Capture {
     limit.restore()
   }
 
-  /// Stores this crash as the last survived one, with the name of its dump and the place of its frame; does nothing
+  /// Stores this crash as the last survived one, with the name of its dump and the address of its frame; does nothing
   /// if the crash left no dump.
   private func rememberCrash() {
     guard session.exception.outcomeOffset > 0 else { return }
@@ -54,7 +54,7 @@ extension Capture {
       session.names.reportIDOffset &+ DumpNames.reportIDLength)
   }
 
-  /// Holds three places in the descriptor table again, by duplicates of the pending directory's descriptor.
+  /// Reserves three slots of the descriptor table again, with duplicates of the pending directory's descriptor.
   private func takeSpareDescriptors() {
     let directory = session.files.directory.descriptor
     let first = calls.hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))

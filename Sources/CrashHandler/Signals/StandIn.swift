@@ -33,7 +33,7 @@ extension Capture {
         index &+= 1
         continue
       }
-      // Sleeps for a millisecond: the turn does not change meanwhile.
+      // Sleeps for a millisecond, because the turn does not change during that time.
       let turn = shared.turn.value
       shared.turn.wait(while: turn, milliseconds: 1)
       rounds &+= 1
@@ -49,10 +49,10 @@ extension Capture {
 
   /// Answers the backtracer's signal while a word has a value.
   ///
-  /// - Parameter context: the registers that the backtracer shall record for this thread.
+  /// - Parameter context: the registers that the backtracer should record for this thread.
   @_noLocks
   func standIn(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // All signals that a thread in this handler leaves open, except faults.
+    // All signals that a thread in this handler leaves unblocked, except faults.
     let mask = SignalMask.block(
       SignalMask.bit(SIGPROF) | SignalMask.bit(installed.signals.stop)
         | SignalMask.bit(installed.signals.watchdog))

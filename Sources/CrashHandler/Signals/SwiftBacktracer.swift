@@ -4,9 +4,9 @@ internal import CSignalSafe
 ///
 /// Unlike other handlers, it always returns, and sets the default action for all its signals before that. After a
 /// fault that recurs, and after abort(), the process then ends. The backtracer stops all threads by signals, and
-/// waits two seconds, up to sixteen times, for those that do not answer. If a second thread crashes or captures
-/// meanwhile, it would start a second backtrace of a process that then ends: the report would be torn, and a
-/// `swift-backtrace` process would wait forever for input.
+/// waits two seconds, up to sixteen times, for those that do not answer. If a second thread crashed or captured
+/// during that time, it would start a second backtrace of a process that then ends: the report would be truncated,
+/// and a `swift-backtrace` process would wait forever for input.
 ///
 /// So the backtracer runs while the crashed thread is still the capturing thread: all other threads stay stopped or
 /// wait, and answer the backtracer as if they ran (`standIn`).
@@ -62,7 +62,7 @@ extension Capture {
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,
-      // abort() goes on to end the process.
+      // abort() then ends the process.
       signal.number != SIGABRT || information.sender != shared.process.id
     else { return }
     markWentOn()

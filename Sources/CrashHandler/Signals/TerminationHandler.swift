@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The handler of SIGTERM, SIGINT, SIGHUP and SIGPIPE where their action was the default: notes the time, then takes
+/// The handler of SIGTERM, SIGINT, SIGHUP and SIGPIPE if their action was the default: records the time, then takes
 /// the default action.
 ///
 /// It sends the signal again to the same thread with its own siginfo, so that the process ends as without this

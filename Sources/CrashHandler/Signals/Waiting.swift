@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Lets one thread capture at a time; threads that crash or end the process meanwhile wait.
+/// Allows one thread to capture at a time; other threads that crash or end the process wait.
 ///
 /// RUNS-DURING-CRASH, on any thread.
 extension Capture {
@@ -47,9 +47,9 @@ extension Capture {
   /// Waits, in a thread that ends the process, while another thread's crash is captured.
   ///
   /// Without this handler the crash would have ended the process first, so the crash ends it after the capture. If
-  /// the process survives the crash, this function returns. It returns at once if no other thread of this process
-  /// captures. Threads that do not block the stop signals are stopped before they come here. `_exit` calls it, even
-  /// in a child of vfork.
+  /// the process survives the crash, this function returns. It returns immediately if no other thread of this process
+  /// captures. Threads that do not block the stop signals are stopped before they reach this code. `_exit` calls it,
+  /// even in a child of vfork.
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

@@ -10,7 +10,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingBound {
-  /// Milliseconds of one wait.
+  /// The time of one wait in milliseconds.
   ///
   /// A wait may end early, and returns at once if a seccomp filter forbids it.
   static var milliseconds: Int { @_noLocks get { 100 } }
@@ -39,7 +39,7 @@ struct WaitingBound {
     start = capture.clock
   }
 
-  /// Counts a wait; begins again when `shared.ending` changes.
+  /// Counts a wait; starts again from zero when `shared.ending` changes.
   @_noLocks
   mutating func add() {
     count &+= 1

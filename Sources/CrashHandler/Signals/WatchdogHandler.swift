@@ -3,10 +3,10 @@ internal import CSignalSafe
 /// Ends a section that takes too long, such as one with a call that hangs or a list without an end.
 ///
 /// A timer sends a signal every 10 ms. Each of these signals that reaches the capturing thread is a tick (see
-/// `WatchdogTime`); a signal from anybody else does not count. Stopped threads block the signal. A thread that could
-/// not be stopped and gets it sends it on to the capturing thread. Once the time is over, the section ends as if it
-/// had faulted, and those that follow are left out; the end mark has its own time and is still written. A system call
-/// that the kernel does not interrupt (state D) cannot be ended.
+/// `WatchdogTime`); a signal from any other sender does not count. Stopped threads block the signal. If a thread that
+/// could not be stopped gets the signal, it sends the signal to the capturing thread. Once the time is over, the
+/// section ends as if it had faulted, and those that follow are left out; the end mark has its own time and is still
+/// written. A system call that the kernel does not interrupt (state D) cannot be ended.
 ///
 /// RUNS-DURING-CRASH. Source: timer_create(2).
 @c(pm_handle_watchdog) @_noLocks
@@ -20,8 +20,8 @@ func pm_handle_watchdog(
   else { return }
   let tick = unsafe DeliveredSignal(signal, information.address, context)
   guard information.timer >= 0 else {
-    // Not the timer's. If another process sends it in a loop, the dump would not continue, so the signal is blocked
-    // until the next section.
+    // The signal is not the timer's. If another process sent it in a loop, the dump would not continue, so the signal
+    // is blocked until the next section.
     if thread == pm_gettid() {
       let subject = capture.dump(takenBy: thread) ?? capture
       subject.session.time.isMuted = true

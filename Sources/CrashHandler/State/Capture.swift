@@ -17,7 +17,7 @@ struct Capture {
     unsafe self.address = address
   }
 
-  /// Makes it from the argument of a section.
+  /// Creates the handle from the argument of a section.
   @_noLocks
   init(_ argument: UnsafeMutableRawPointer) {
     unsafe address = argument.assumingMemoryBound(to: Session.self)
@@ -50,7 +50,7 @@ struct Capture {
     @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.shared }
   }
 
-  /// The dump, as a section adds to it.
+  /// The writer with which a section adds to the dump.
   var writer: IntermediateDumpWriter {
     @_noLocks unsafeAddress { unsafe UnsafePointer(address.pointee.writerPlace) }
     @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.writerPlace }

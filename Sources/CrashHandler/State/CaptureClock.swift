@@ -1,8 +1,8 @@
-/// The time that a dump has.
+/// The time limit of a dump, and how much of it is left.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureClock {
-  /// The stages of it.
+  /// The phases of a dump's time.
   enum Phase {
     /// Sections are written.
     case sections
@@ -10,13 +10,13 @@ struct CaptureClock {
     case cut
     /// The last part of the dump is written, which has its own time limit.
     case finish
-    /// That is over too.
+    /// The time of the last part is over too.
     case over
   }
 
   var phase = Phase.sections
   var division = CaptureTime(limit: 0)
-  /// The rest of the time, and whether the timer runs.
+  /// The remaining time, and whether the timer runs.
   var left = WatchdogTime()
   var isTicking = false
   /// True while the signal is blocked because another process sent it: until the next section.

@@ -2,7 +2,7 @@
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureTime {
-  /// In milliseconds.
+  /// The time of the sections in milliseconds.
   let sections: Int
   let finish: Int
 

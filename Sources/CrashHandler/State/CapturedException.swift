@@ -1,4 +1,4 @@
-/// The crash that a dump is about; for a dump without a crash, the thread that called for it.
+/// The crash that a dump is about; for a dump without a crash, the thread that requested it.
 ///
 /// RUNS-DURING-CRASH.
 struct CapturedException {

@@ -1,11 +1,11 @@
 /// The files of the process's cgroup; none if it has no cgroup.
 ///
-/// Held open since install: their paths may be out of reach in a crash, and a forked child has the
-/// same.
+/// They are open since the handler was installed, because their paths may be unavailable in a crash. A forked child
+/// inherits them.
 struct CgroupFiles {
   let memoryUsed: HeldFile
   let memoryLimit: HeldFile
-  /// `memory.stat`; none where there was no limit at launch.
+  /// `memory.stat`; none if there was no limit at launch.
   let memoryKinds: HeldFile
   let tasksUsed: HeldFile
   let tasksLimit: HeldFile

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// Memory and facts of the lines that a crash leaves on standard error; decided at launch.
+/// The memory of the lines that a crash writes to standard error, and facts about them that are set at launch.
 ///
 /// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
 @safe
 struct CrashSummary {
-  /// The number of bytes that one write to a pipe puts there in one piece, PIPE_BUF: summaries of several
+  /// The maximum number of bytes that one write to a pipe keeps together, PIPE_BUF, so that summaries of several
   /// processes do not mix.
   static var textSize: Int { @_noLocks get { 4096 } }
   /// The number of bytes of `memory`: the lines, and a word that counts their bytes.
@@ -13,7 +13,7 @@ struct CrashSummary {
 
   /// The signals for whose crashes a summary is written, or one line before the output of Swift's backtracer.
   ///
-  /// Bit n - 1 is signal n.
+  /// Bit n - 1 stands for signal n.
   let signals: UInt64
   /// Descriptor 2 at launch.
   let standardError: HeldFile
@@ -33,21 +33,22 @@ struct CrashSummary {
   /// Writes the lines to descriptor 2, which may be anything: a file, a terminal, a pipe without
   /// a reader, a socket whose peer has closed it.
   ///
-  /// Nothing is written unless the kernel says that there is room, for a pipe a whole page. If that does
-  /// not hold (another writer was faster, a terminal was stopped), the watchdog ends the wait.
+  /// Nothing is written unless the kernel reports room, for a pipe a whole page. If there is no room after all
+  /// (another writer was faster, or a terminal was stopped), the watchdog ends the wait.
   @_noLocks
   func write() {
-    // A write may raise them: blocked in the handler, they would wait and be the process's.
+    // A write may raise these signals. They are blocked in the handler, so they would stay pending and reach the
+    // program later.
     let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
     guard let before = SignalMask.pending else { return }
     var rest = memory.bytes(count: size)
     var attempt = 0
-    // 10 ms each for a full pipe to be read, as from one tick of the watchdog to the next.
+    // Waits up to 10 ms each time until a full pipe is read, the time between two ticks of the watchdog.
     while rest.count > 0, attempt < 15 {
       attempt &+= 1
       let events = pm_wait_writable(STDERR_FILENO, 10)
       guard events > 0 else { continue }
-      // Nobody is there.
+      // There is no reader.
       if events & Int(POLLERR | POLLHUP | POLLNVAL) != 0 { return }
       let result = unsafe pm_write(STDERR_FILENO, rest.address, rest.count)
       if result > 0 {

@@ -2,31 +2,31 @@ internal import IntermediateDump
 
 /// The reason of a dump without a crash.
 ///
-/// RUNS-DURING-CRASH; decided in ordinary code.
+/// RUNS-DURING-CRASH; filled in ordinary code.
 @safe
 struct DumpRequest {
   /// The caller that requested the dump; nil for a crash.
   var kind: RequestKind?
   /// The other threads that get a stop signal.
   var stops = StopChoice.all
-  /// False for a file at a path of the program's own.
+  /// False for a file at a path that the program chose.
   var isRenamed = true
   /// Encoded tokens: the map with the reason, and the annotations of this dump only.
   var details: Bytes?
   var annotations: Bytes?
   /// The number by which the sender of a request recognizes its dump; 0 for a dump without a request.
   var number: UInt32 = 0
-  /// The target that hung; its name, in memory of the dump's own.
+  /// The kind of target that hung, and its name in the dump's own memory.
   var target = HangTarget.mainThread
   var name: UnsafeRawPointer?
   var nameCount = 0
   /// Nanoseconds after which the watched part counts as hung, and nanoseconds for which it has been hung.
   var threshold: UInt64 = 0
   var time: UInt64 = 0
-  /// Nanoseconds of CPU time of the hung thread since; the largest number if it is not known.
+  /// CPU time of the hung thread since then in nanoseconds; the largest number if it is not known.
   var processorTime = UInt64.max
   var threadEvidence = HangThreadEvidence.none
-  /// Offsets of the last two times in the file; 0 if the file does not have them.
+  /// Offsets in the file of the hang's time and CPU time; 0 if the file does not have them.
   var timeOffset: Int64 = 0
   var processorTimeOffset: Int64 = 0
 
@@ -59,7 +59,7 @@ struct DumpRequest {
 
   /// Writes the map; nothing for a crash.
   ///
-  /// - Parameter withTexts: whether the program's own words are written.
+  /// - Parameter withTexts: true to write the program's own texts.
   @_noLocks
   mutating func write(withTexts: Bool, to writer: inout IntermediateDumpWriter) {
     guard let kind else { return }

@@ -8,7 +8,7 @@ struct FaultIdentity {
   private var stackPointer: UInt64 = 0
   private var address: UInt64 = 0
 
-  /// None: equal to nothing.
+  /// The identity of no fault, which equals no other.
   @_noLocks
   init() {}
 

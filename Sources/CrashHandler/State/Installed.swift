@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Decided and allocated at launch, and the same ever after.
+/// State that is decided and allocated at launch and never changes afterward.
 ///
 /// RUNS-DURING-CRASH: read there; made by `HandlerInstaller`.
 @safe
@@ -28,7 +28,7 @@ struct Installed: ~Copyable {
   let recordsThrows: Bool
   /// Whether a `CaptureRequest` makes the process take a dump.
   let takesRequests: Bool
-  /// The place of arguments, environment and auxiliary vector on the main thread's stack.
+  /// The range of arguments, environment and auxiliary vector on the main thread's stack.
   let environment: EnvironmentRange
   let runtime: RuntimePlaces
   let images: ImagePlaces
@@ -56,12 +56,12 @@ struct Installed: ~Copyable {
     let base: UnsafeMutableRawPointer
     let size: Int
 
-    /// Makes it the calling thread's alternate stack; false if the kernel refuses.
+    /// Makes this stack the calling thread's alternate stack; false if the kernel refuses.
     @_noLocks
     func use() -> Bool { unsafe pm_set_signal_stack(base, size) == 0 }
   }
 
-  /// The images that are known from the launch on, and the place of the dynamic linker's list.
+  /// The images that are known at launch, and the address of the dynamic linker's list.
   @safe
   struct ImagePlaces {
     let known: pm_image_places
@@ -71,12 +71,12 @@ struct Installed: ~Copyable {
     let pageSize: UInt64
   }
 
-  /// The places where libraries keep facts for a dump.
+  /// The addresses where libraries keep facts for a dump.
   struct RuntimePlaces {
     /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
     let fatalMessageBuffer: UInt64
     let abortMessagePointer: UInt64
-    /// The places of each thread's task and its C++ exceptions.
+    /// The offsets of each thread's task and C++ exceptions.
     let tasks: pm_task_facts
     let exceptions: pm_exception_facts
     /// The address and size of the code of abort(); the size is 0 if it is not known.
@@ -86,11 +86,11 @@ struct Installed: ~Copyable {
     let abortOpensItsSignal: Bool
   }
 
-  /// The launch's part of the section on surroundings.
+  /// The facts for the surroundings section that are known at launch.
   struct KnownSurroundings {
     /// Whether facts that may identify a person are left out (`HandlerOptions.capturesSurroundings`).
     let isHidden: Bool
-    /// True if the tokens of the launch have TZ.
+    /// True if the tokens that were encoded at launch contain TZ.
     let hasTimeZone: Bool
     /// True if the cgroup does not show whether this is a container, and the dump may contain it.
     let mayBeContainer: Bool

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The signals that the handler has, and those that it needs; bit n - 1 is signal n.
+/// The signals that the handler handles, and those that it needs; bit n - 1 stands for signal n.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -14,16 +14,16 @@ struct InstalledSignals {
   let stop: Int32
   /// The watchdog's signal, which is sent at each tick of the time limit; 0 if there is none.
   let watchdog: Int32
-  /// The action of a stop signal, SIGPROF and SIGSETXID in a crash included.
+  /// The action of a stop signal, also for SIGPROF and SIGSETXID in a crash.
   let stopAction: pm_signal_action
   /// The action of the crash handler for all signals except SIGSYS.
   var crashAction = pm_signal_action()
-  /// The most bytes that the kernel needs to call a handler.
+  /// The maximum number of bytes that the kernel needs to call a handler.
   let frameSize: UInt64
 
   /// The signals that must reach a crashed thread, which waits or ends: faults.
   ///
-  /// No stop signal: a small alternate stack has no room for one.
+  /// Stop signals are not among them, because a small alternate stack has no room for one.
   var faults: UInt64 {
     @_noLocks get {
       open

@@ -3,8 +3,9 @@ internal import CSignalSafe
 /// A crash signal that was sent to the capturing thread and is sent again after the dump if the process continues:
 /// after a requested dump or a survived crash.
 ///
-/// It cannot stay pending in the kernel meanwhile. The handlers leave the signals of faults unblocked, so it would
-/// arrive again and again. If it were blocked, the kernel would end the process at a fault in the dump's own code.
+/// It cannot stay pending in the kernel during that time. The handlers leave the signals of faults unblocked, so it
+/// would arrive again and again. If it were blocked, the kernel would end the process at a fault in the dump's own
+/// code.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -14,13 +15,13 @@ struct PostponedSignal {
 
   private let place: SignalInformation
 
-  /// - Parameter place: of `byteCount` bytes.
+  /// - Parameter place: memory of `byteCount` bytes.
   @_noLocks
   init(_ place: UnsafeMutableRawPointer) {
     self.place = unsafe SignalInformation(place)
   }
 
-  /// Keeps a copy.
+  /// Stores a copy of the signal.
   ///
   /// Only the first signal is kept, because that one would have ended the process.
   @_noLocks
@@ -29,11 +30,11 @@ struct PostponedSignal {
     unsafe pm_copy_bytes(place.address, information.address, PostponedSignal.byteCount)
   }
 
-  /// Forgets one that was kept.
+  /// Discards the stored signal.
   @_noLocks
   func forget() { place.number = 0 }
 
-  /// Queues it for the calling thread, which still is the capturing one and gets it once its signal
+  /// Queues the signal for the calling thread, which is still the capturing one and gets the signal when its signal
   /// handler returns.
   @_noLocks
   func sendAgain(_ threadID: Int32, of process: Int32) {

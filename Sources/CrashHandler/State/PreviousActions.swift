@@ -18,7 +18,7 @@ struct PreviousActions {
     @_noLocks nonmutating set { unsafe actions[Int(signal)] = newValue }
   }
 
-  /// Puts the action back that a signal had; false if the kernel refuses.
+  /// Restores the action that a signal had; false if the kernel refuses.
   @_noLocks
   func restore(_ signal: Int32) -> Bool {
     unsafe pm_sigaction(signal, actions + Int(signal), nil) == 0

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// One mapped page of this process's run record, which is never read or written and shows that the process lives.
+/// One mapped page of this process's run record, which is never read or written and shows that the process is alive.
 ///
 /// Closing all descriptors does not remove the mapping; only exec and the end of the process do.
 ///
 /// The mapping keeps the file open for writing in the kernel's count of writers, so that a read lease on it is
-/// refused; across PID namespaces, and without a lock. Children do not inherit it. On overlayfs the mapping belongs
-/// to the lower file and is not visible, so `startHandler` checks first.
+/// refused. This works across PID namespaces and without a lock. Children do not inherit the mapping. On overlayfs
+/// the mapping belongs to the lower file and is not visible, so `startHandler` checks first.
 ///
 /// RUNS-DURING-CRASH. Source: mmap(2), "closing the file descriptor does not unmap the region";
 /// fcntl(2), F_SETLEASE; Linux fs/locks.c, check_conflicting_open; fs/backing-file.c,
@@ -14,7 +14,7 @@ internal import CSignalSafe
 struct RecordMapping: Sendable {
   private var address: UInt = 0
 
-  /// None.
+  /// Creates a value without a mapping.
   @_noLocks
   init() {}
 

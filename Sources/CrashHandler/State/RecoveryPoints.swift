@@ -19,7 +19,7 @@ struct RecoveryPoints {
   /// Armed from the first section to the last.
   var dump: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 2 } }
 
-  /// Calls a section; 0, or the signal that came back from it.
+  /// Calls a section; returns 0, or the signal that ended it.
   @_noLocks
   func runSection(
     _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
@@ -27,7 +27,7 @@ struct RecoveryPoints {
     unsafe pm_run_section(section, body, argument)
   }
 
-  /// Calls a function that runs sections; 0, or the signal that came back from between them.
+  /// Calls a function that runs sections; returns 0, or the signal that ended it between two sections.
   @_noLocks
   func runDump(
     _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
@@ -43,7 +43,7 @@ struct RecoveryPoints {
     return unsafe goBack(to: dump, signal)
   }
 
-  /// Breaks off the section that runs, or the code between two; false if neither runs.
+  /// Interrupts the running section, or the code between two sections; false if neither runs.
   @_noLocks @discardableResult
   func breakOffSection(_ signal: DeliveredSignal) -> Bool {
     guard unsafe section.pointee.armed != 0 else {
@@ -53,7 +53,7 @@ struct RecoveryPoints {
     return unsafe goBack(to: section, signal)
   }
 
-  /// Breaks off the dump, in a section or not; false if it is over.
+  /// Interrupts the dump, inside a section or between two; false if the dump is over.
   @_noLocks @discardableResult
   func breakOffDump(_ signal: DeliveredSignal) -> Bool {
     guard signal.context != nil, unsafe dump.pointee.armed != 0 else { return false }

@@ -1,4 +1,4 @@
-/// The process's identity in a run record; known at install, except for a forked child.
+/// The process's identity in a run record, which is known when the handler is installed, except in a forked child.
 @safe
 struct RunFacts {
   var startTime: UInt64
@@ -8,6 +8,6 @@ struct RunFacts {
   let launchTime: Int64
   let bootID: UnsafeRawPointer
   let bootIDCount: Int
-  /// False in a forked child until it has read its own.
+  /// False in a forked child until it has read its own facts.
   var isOfThisProcess = true
 }

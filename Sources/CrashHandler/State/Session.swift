@@ -3,7 +3,7 @@ internal import IntermediateDump
 /// One dump: its reason, its file, its progress, and the memory that it needs.
 ///
 /// The handler has one session for crashes, which the next crash uses again if the process survives. Each dump
-/// without a crash makes its own.
+/// without a crash creates its own session.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
@@ -24,7 +24,7 @@ struct Session: ~Copyable {
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false
 
-  /// The top of the stack that the dump is taken on.
+  /// The top of the stack on which the dump is taken.
   let stackTop: UnsafeMutableRawPointer
   let recoveryPoints: RecoveryPoints
   /// `Shared.threads`, or a separate table for a dump that stops no threads.
@@ -67,7 +67,7 @@ struct Session: ~Copyable {
     @_noLocks get { request.isCrash && exception.outcome.isEnd && !exception.isBacktraced }
   }
 
-  /// Clears what belongs to one crash.
+  /// Clears the state of one crash.
   @_noLocks
   mutating func reset() {
     recoveryPoints.disarm()

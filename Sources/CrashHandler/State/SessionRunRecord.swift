@@ -10,7 +10,7 @@ struct SessionRunRecord {
   var termination: Int32 = 0
   /// Open for writing.
   var file = HeldFile()
-  /// The mapped page of the record, which shows other processes that this one lives.
+  /// The mapped page of the record, which shows other processes that this one is alive.
   var mapping = RecordMapping()
 
   @_noLocks

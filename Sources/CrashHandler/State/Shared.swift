@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Common to all threads and all dumps of the process, and kept from crash to crash.
+/// State that all threads and dumps of the process share, and that is kept from crash to crash.
 ///
 /// Any thread changes the futex words; only the capturing thread, or one that stops threads, changes the rest.
 ///
@@ -18,11 +18,11 @@ struct Shared: ~Copyable {
   /// True if the kernel sets `copyMark` to 0 in a forked child.
   let wipesMark: Bool
   var stops: Stops
-  /// The threads that are stopped find themselves here.
+  /// The table in which stopped threads look themselves up.
   let threads: ThreadTable
   /// The threads that crashed while another thread captured.
   let waiting: WaitingCrashes
-  /// Threads that take a dump without a crash, and the dumps of hangs that last.
+  /// Threads that take a dump without a crash, and the dumps of hangs in progress.
   let dumpingThreads: DumpingThreads
   let hangDumps: HangDumps
   /// The session for dumps that `postmortem capture` requests, which one thread uses at a time; set at launch.
@@ -36,8 +36,8 @@ struct Shared: ~Copyable {
   var backtracer: Backtracer
   var survived: SurvivedCrashes
   let knownFaults: KnownFaults
-  /// The number of times that a signal occurred again after `restoreAndReraise` had returned to it or queued it; 0
-  /// again with each dump.
+  /// The number of times that a signal occurred again after `restoreAndReraise` had returned to it or queued it;
+  /// reset to 0 with each dump.
   var timesReturned: UInt32 = 0
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
@@ -48,7 +48,7 @@ struct Shared: ~Copyable {
   var isOwnProcess: Bool {
     @_noLocks get {
       guard copyMark.value == CopyMark.own else { return false }
-      // Under a filter that refuses the call, processes cannot be distinguished.
+      // If a filter refuses the call, processes cannot be distinguished.
       let processID = pm_getpid()
       return processID < 0 || processID == process.id
     }
@@ -77,7 +77,7 @@ struct Shared: ~Copyable {
 
   // Values of `ending`; 0 as long as the process may live.
   enum Ending {
-    /// Our handler is done, and the kernel ends the process.
+    /// The handler is done, and the kernel ends the process.
     static var now: UInt32 { @_noLocks get { 1 } }
     /// Swift's backtracer runs; when it returns, the process ends or is made ready for the next crash.
     static var afterBacktrace: UInt32 { @_noLocks get { 2 } }
@@ -92,7 +92,7 @@ struct Shared: ~Copyable {
 
   /// Stopping the threads, which one thread does at a time.
   struct Stops {
-    /// Not 0 while threads are to stay stopped: an even number that each stop raises.
+    /// Not 0 while threads must stay stopped: an even number that each stop increases.
     ///
     /// The last bit is set while they answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord
@@ -108,14 +108,14 @@ struct Shared: ~Copyable {
 
     /// Counts the calling thread as stopped, and wakes the thread that waits for all to stop.
     ///
-    /// Only the last one wakes it: a thousand wake-ups would cost more than the stops.
+    /// Only the last one wakes it, because a thousand wake-ups would cost more than the stops.
     @_noLocks
     func noteStop() {
       if stopped.add(1) >= target.value { stopped.wakeAll() }
     }
   }
 
-  /// The action of a signal, while the stop handler's is in its place.
+  /// The previous action of a signal, while the stop handler is installed for it.
   struct TakenAction {
     private var previous = pm_signal_action()
     private(set) var isTaken = false
@@ -127,14 +127,14 @@ struct Shared: ~Copyable {
     @inline(never) @_noLocks
     mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
       if isTaken { return true }
-      // In a program that takes every real-time signal there is no handler to put in, and the
-      // signal's default action would end the process.
+      // If the program uses every real-time signal, there is no stop handler, and the signal's default action would
+      // end the process.
       guard signals.stop != 0 else { return false }
       isTaken = signals.installStopHandler(signal, previous: &previous)
       return isTaken
     }
 
-    /// Puts the action back that it had.
+    /// Restores the previous action.
     ///
     /// A stop signal still pending on a thread that blocks it would kill the process under the old action if that is
     /// the default. Ignoring a signal discards pending ones.
@@ -163,7 +163,7 @@ struct Shared: ~Copyable {
     ///
     /// Bit n - 1 is signal n.
     var signals: UInt64
-    /// The code of the module that it is in.
+    /// The range of code that contains it.
     let code: UInt64
     let codeSize: UInt64
   }
@@ -189,8 +189,8 @@ struct Shared: ~Copyable {
     var isOpen = false
   }
 
-  /// Descriptors that hold three places in the table; closed in a crash so that /proc can be read in
-  /// a process that has used them all up.
+  /// Placeholder descriptors, which reserve three slots of the descriptor table. A crash closes them, so that it can
+  /// read /proc even if the process has used up all descriptors.
   struct SpareDescriptors {
     let first: HeldFile
     let second: HeldFile

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The threads that a dump stops; the others are read as they are.
+/// The threads that a dump stops; the others are read without being stopped.
 ///
 /// RUNS-DURING-CRASH.
 enum StopChoice {
@@ -10,6 +10,6 @@ enum StopChoice {
   /// Stops the hanging thread if it is running: it is then in no call that the signal could interrupt, and the kernel
   /// does not show its registers.
   case hungIfRunning
-  /// All that run, if it is not known which one hangs.
+  /// Stops all running threads, if it is not known which one hangs.
   case running
 }

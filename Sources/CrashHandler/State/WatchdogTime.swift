@@ -1,14 +1,14 @@
-/// The time that the capturing thread has, counted in ticks that reached it.
+/// The time limit of the capturing thread, counted in ticks that reached it.
 ///
-/// The clock alone would not do: it continues while the process is stopped (SIGSTOP), frozen (a cgroup, a paused
-/// container) or gets no processor, and the time would be over when the process continues. However long that was, it
-/// counts as one tick. A thread that gets too little processor time gets fewer ticks, so the clock counts as well,
-/// with ten times the limit. It counts each gap between two ticks, except gaps of more than a second, which are
+/// A clock alone does not work: it continues while the process is stopped (SIGSTOP), frozen (a cgroup, a paused
+/// container) or gets no CPU time, and the time would be over when the process continues. Such a pause counts as one
+/// tick, however long it is. A thread that gets too little processor time gets fewer ticks, so the clock counts as
+/// well, with ten times the limit. It counts each gap between two ticks, except gaps of more than a second, which are
 /// treated as a standstill. So a thread that runs less than once a second has no bound by the clock.
 ///
 /// RUNS-DURING-CRASH.
 struct WatchdogTime {
-  /// Milliseconds from tick to tick.
+  /// The time between two ticks in milliseconds.
   static var tick: Int { @_noLocks get { 10 } }
   /// The factor by which the limit of the clock exceeds the limit of the ticks.
   private static var clockFactor: UInt64 { 10 }
@@ -17,16 +17,16 @@ struct WatchdogTime {
   private static var nanosecondsInMillisecond: UInt64 { 1_000_000 }
 
   private var ticksLeft = 0
-  /// In nanoseconds.
+  /// The remaining time by the clock in nanoseconds.
   private var clockLeft: UInt64 = 0
   private var lastTick: UInt64 = 0
-  /// The clock at the end of the time that began last; 0 if unknown.
+  /// The end of the current time by the clock; 0 if unknown.
   private var end: UInt64 = 0
 
   @_noLocks
   init() {}
 
-  /// Begins anew.
+  /// Starts a new time limit.
   ///
   /// - Parameter clock: in nanoseconds; 0 if it cannot be read, and then only ticks count.
   @_noLocks
@@ -36,7 +36,7 @@ struct WatchdogTime {
     ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
     clockLeft = nanoseconds &* WatchdogTime.clockFactor
     lastTick = clock
-    // The timer's first signal comes no earlier, except for the clocks' resolution.
+    // The timer's first signal does not arrive earlier, except for the clocks' resolution.
     end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 

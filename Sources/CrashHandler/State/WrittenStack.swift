@@ -1,4 +1,4 @@
-/// The part of a stack that is in the dump already: two runs of bytes.
+/// The part of a stack that is already in the dump: two ranges of bytes.
 ///
 /// RUNS-DURING-CRASH.
 struct WrittenStack {
@@ -8,14 +8,14 @@ struct WrittenStack {
   @_noLocks
   init() {}
 
-  /// The end of the written run that contains an address; the address itself if no run does.
+  /// The end of the written range that contains an address; the address itself if no range does.
   @inline(never) @_noLocks
   func end(around address: UInt64) -> UInt64 {
     if first.contains(address) { return first.end }
     return second.contains(address) ? second.end : address
   }
 
-  /// The start of the next written run between an address and a limit; the limit if there is none.
+  /// The start of the next written range between an address and a limit; the limit if there is none.
   @inline(never) @_noLocks
   func start(above address: UInt64, below limit: UInt64) -> UInt64 {
     var result = limit
@@ -24,7 +24,7 @@ struct WrittenStack {
     return result
   }
 
-  /// The bytes of both runs that are in a range.
+  /// The number of bytes of both written ranges that are in a given range.
   @_noLocks
   func count(from start: UInt64, to end: UInt64) -> Int {
     var result = 0

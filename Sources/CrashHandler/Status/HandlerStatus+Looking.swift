@@ -5,12 +5,12 @@ public import PendingDumps
 internal import Synchronization
 
 extension Handler {
-  /// The signals that are not the handler's any more, and the threads that block them.
+  /// Reports signals that no longer have this package's handler, and threads that block them.
   ///
-  /// Libraries install handlers too, and a thread can block the signals of a crash: ask once all libraries are set
-  /// up, and log the answer; again once filters are. Reads the action of each signal and one small file of `/proc`
-  /// for each thread: a millisecond for a hundred threads. Any thread; never in a signal handler. A handler that
-  /// calls this one is reported too, because its code does not show that.
+  /// Libraries install handlers too, and a thread can block the signals of a crash: read this when all libraries are
+  /// set up, and again when filters are, and log the result. It reads the action of each signal and one small file of
+  /// `/proc` for each thread, which takes a millisecond for a hundred threads. Any thread may read it, but never in a
+  /// signal handler. A later handler that calls this one is reported too, because this cannot be seen from outside.
   ///
   /// Source: sigaction(2), proc_pid_status(5).
   public var status: HandlerStatus {
@@ -76,11 +76,11 @@ extension Handler {
 
   /// Installs the handler again for signals that other libraries took after `startHandler`.
   ///
-  /// Reports a library that installed a handler for a signal, which is no longer called. Handlers installed before
-  /// `startHandler` still run after the dump. The signals that stop threads and bound the time of a crash are not
-  /// taken back. Any thread; never in a signal handler.
+  /// The handler of that library is no longer called. Handlers installed before `startHandler` still run after the
+  /// dump. The signals that stop threads and limit the time of a crash are not taken back. Any thread may call it,
+  /// but never in a signal handler.
   ///
-  /// - Returns: the numbers of the signals that were put back, ascending; empty if all were in place
+  /// - Returns: the numbers of the signals whose handler was installed again, ascending; empty if all were in place
   ///   or this process has no handler.
   ///
   /// Source: sigaction(2).
@@ -118,9 +118,9 @@ extension HandlerStatus {
 extension HandlerStatus.Finding {
   /// Finds each thread that blocks faults.
   ///
-  /// Leaves out a thread that blocks signal 32 too, which no program can through libc: libc blocks all signals for a
-  /// moment in a new thread and in a thread that creates a thread or process, and permanently in its own helper
-  /// threads.
+  /// A thread that also blocks signal 32 is left out, because no program can block it through libc. libc blocks all
+  /// signals for a moment in a new thread and in a thread that creates a thread or process, and permanently in its
+  /// own helper threads.
   ///
   /// - Parameter includingAbort: true if `abort` causes no dump in a thread that blocks SIGABRT.
   package static func blocked(
@@ -143,7 +143,7 @@ extension HandlerStatus.Finding {
 
   /// Finds each handler of the program that blocks faults while it runs.
   ///
-  /// Handlers of signals 32 and 33 are libc's.
+  /// Handlers of signals 32 and 33 belong to libc.
   fileprivate static func blockedInHandlers(otherThan ours: UInt64) -> [HandlerStatus.Finding] {
     (Int32(1)...64).compactMap { signal in
       guard signal != 32, signal != 33, let action = SignalAction.current(signal),
@@ -166,7 +166,8 @@ private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
   return action.handler
 }
 
-/// 0 is the default and 1 ignored; anything else is a function, in a module that can be named.
+/// 0 stands for the default action and 1 for an ignored signal; any other value is a function, whose module can be
+/// named.
 private func described(_ handler: UInt64) -> String {
   switch handler {
   case 0: return "it has the default action"

@@ -19,7 +19,7 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       /// A crash could not read `/proc`, which a filter (Landlock, seccomp) has closed since the start: its
       /// report would have no mappings, other threads or open files.
       public static let procClosed = Code(description: "proc closed")
-      /// A signal handler of the program's blocks such signals while it runs, by its `sa_mask`.
+      /// A signal handler of the program blocks such signals while it runs, by its `sa_mask`.
       public static let blockedInHandler = Code(description: "blocked in handler")
       /// `HandlerOptions.recordsThrowSites` is on, and the Swift runtime has no hook for it.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
@@ -43,10 +43,10 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Empty if all is well.
+  /// The findings; empty if nothing prevents a capture.
   public let findings: [Finding]
 
-  /// The findings, a line each.
+  /// The findings, one per line.
   public var description: String {
     findings.isEmpty
       ? "the crash handler is in place"

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// A set of signals in the kernel's format: bit n - 1 is signal n.
+/// A set of signals in the kernel's format: bit n - 1 stands for signal n.
 package struct SignalSet: Sendable, Equatable {
   package let mask: UInt64
 
@@ -25,9 +25,9 @@ package struct SignalSet: Sendable, Equatable {
 
   package var isEmpty: Bool { mask == 0 }
 
-  /// In ascending order.
+  /// The signals' numbers in ascending order.
   package var signals: [Int32] { (1...64).filter(contains) }
 
-  /// For example "SIGBUS, SIGSEGV".
+  /// The signals' names, for example "SIGBUS, SIGSEGV".
   package var names: String { signals.map(SignalNames.text).joined(separator: ", ") }
 }

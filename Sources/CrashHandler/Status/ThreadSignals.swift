@@ -7,22 +7,22 @@ internal import PendingDumps
 ///
 /// Ordinary code. Source: proc_pid_status(5).
 package struct ThreadSignals: Sendable, Equatable {
-  /// The bytes that a signal's frame takes at most on this machine.
+  /// The maximum size of a signal frame on this machine in bytes.
   package static var frameSize: UInt64 { max(pm_minimum_signal_stack_size(), 4096) }
 
   package let threadID: Int32
-  /// As proc(5) escapes it.
+  /// The name, escaped as in proc(5).
   package let name: String
   package let blocked: SignalSet
   package let caught: SignalSet
   package let ignored: SignalSet
   /// The process's ID in its own PID namespace.
   package let innermostID: Int32
-  /// The thread's own.
+  /// The thread's ID in its own PID namespace.
   package let innermostThreadID: Int32
-  /// Signals that wait for this thread.
+  /// Signals that are pending for this thread.
   package let pending: SignalSet
-  /// True for a first thread that has ended while others live.
+  /// True for a first thread that has ended while others still run.
   let hasEnded: Bool
 
   /// Reads a process's own status file.
@@ -33,7 +33,7 @@ package struct ThreadSignals: Sendable, Equatable {
     self.init(statusText: text)
   }
 
-  /// Reads those of all threads of a process that live; one that ends meanwhile is not among them.
+  /// Reads the signals of all running threads of a process, without threads that end during the call.
   ///
   /// - Returns: an empty result if the process does not exist or may not be examined.
   package static func threads(of process: String) -> [ThreadSignals] {

@@ -23,7 +23,7 @@ struct ThreadRoom {
     self.frameSize = frameSize
   }
 
-  /// True if every thread has room, without examining this one.
+  /// True if every thread is known to have room, so that this one need not be examined.
   @_noLocks
   static func isSure(of threadID: Int32) -> Bool { pm_told_stack(threadID).is_handlers }
 
@@ -31,18 +31,18 @@ struct ThreadRoom {
   ///
   /// - Parameters:
   ///   - call: the system call that the thread is in, if any.
-  ///   - hasEntryStack: whether one is left that the thread can take.
+  ///   - hasEntryStack: true if an entry stack is free for the thread.
   @inline(never) @_noLocks
   func suffices(on threadID: Int32, in call: SystemCallPlace, hasEntryStack: Bool) -> Bool {
     let told = pm_told_stack(threadID)
     let (base, size) = (told.base, told.size)
     let stackPointer = call.stackPointer
     guard size > 0 else {
-      // One that runs is on its own stack: as likely at its end as it is for any other signal.
+      // A running thread is on its own stack, where room is as likely as for any other signal.
       return stackPointer == 0 || isMapped(below: stackPointer, handlerNeed)
     }
     guard stackPointer != 0 else {
-      // For a thread that may be running a handler on it.
+      // The thread may be running a handler on its alternate stack.
       return size >= UInt64(PM_SMALL_STACK) && size >= frameSize &+ handlerNeed
         && isMapped(below: base &+ size, handlerNeed)
     }

@@ -1,16 +1,16 @@
 internal import CSignalSafe
 
-/// Waits for the threads that were asked to stop.
+/// Waits for the signaled threads.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension ThreadStopper {
   /// Waits for the signaled threads; stops waiting when none has stopped for a while.
   @_noLocks
   func waitUntilStopped() {
-    // 25 rounds of 10 ms without a thread that stops. A processor that is busy for longer than that
-    // is rarer than a thread that never will (state D or T), for which every crash would wait this
-    // long. libc lets signals through again within microseconds of work; on a busy machine a new
-    // thread, whose signals it blocks until it runs, was seen to wait longer than 20 ms for that work.
+    // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than
+    // that. A thread that never stops (state D or T) is more frequent, and every crash waits this long for it. libc
+    // unblocks signals again within microseconds of work. But on a busy machine, a new thread, whose signals libc
+    // blocks until it runs, waited longer than 20 ms for that work.
     var rounds = 25
     var closedRounds = 250
     while true {
@@ -25,7 +25,7 @@ extension ThreadStopper {
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if awaitsClosed {
-        // Under a filter that refuses every signal, asking a thousand threads again takes long.
+        // If a filter refuses every signal, it takes long to signal a thousand threads again.
         closedRounds &-= 1 &+ waits.closed / 8
         lookAgain(asking: true)
       } else {
@@ -41,7 +41,7 @@ extension ThreadStopper {
     var asked: UInt32 = 0
     /// The number of threads that could not be signaled.
     var closed = 0
-    /// True if one that libc keeps every signal from has or wants a processor.
+    /// True if a thread in which libc blocks every signal is running or ready to run.
     var hasRunnableClosed = false
 
     @_noLocks
@@ -69,7 +69,7 @@ extension ThreadStopper {
     return waits
   }
 
-  /// Marks threads that have crashed too and wait; they need no signal.
+  /// Marks threads that also crashed and wait; they need no signal.
   @_noLocks
   func markWaiting() {
     let waiting = capture.shared.waiting
@@ -101,7 +101,7 @@ extension ThreadStopper {
     }
   }
 
-  /// Waits no more for those that have not stopped, where new threads are found neither.
+  /// Stops waiting for threads that have not stopped; new threads are not searched any more either.
   private func giveUp() {
     var index = 0
     let count = capture.session.threads.count

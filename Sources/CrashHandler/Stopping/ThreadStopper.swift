@@ -9,7 +9,7 @@ struct ThreadStopper {
   let capture: Capture
   let status: ThreadStatus
   private let room: ThreadRoom
-  /// `/proc/self/task`; -1 while threads are not looked for.
+  /// The descriptor of `/proc/self/task`; -1 while threads are not searched.
   private let tasks: Int32
 
   @_noLocks
@@ -22,8 +22,8 @@ struct ThreadStopper {
 
   /// Stops all other threads that can be stopped within a time limit.
   ///
-  /// Returns with every record in its final status; a thread that did not stop has another than
-  /// `stopped` and `alsoCrashed`.
+  /// Returns with every record in its final status; a thread that did not stop has another status than `stopped` and
+  /// `alsoCrashed`.
   @_noLocks
   func stopAll() {
     guard capture.session.request.stopsThreads else {
@@ -39,8 +39,8 @@ struct ThreadStopper {
       capture.shared.stops.number >= UInt32.max &- 1
       ? 2 : capture.shared.stops.number &+ 2
     capture.shared.stops.parking.store(capture.shared.stops.number)
-    // A thread continues making threads until it is stopped, so that a list is whole if all of its
-    // threads do and the kernel counts no more, or if the next one has nobody new.
+    // A thread may create threads until it is stopped. So a list is complete if all its threads are stopped and the
+    // kernel counts no more, or if the next list has no new thread.
     var pass = 0
     while pass < 8 {
       let before = capture.session.threads.count
@@ -53,9 +53,9 @@ struct ThreadStopper {
 
   // MARK: - Finding
 
-  /// Adds each thread that is not in the table yet, and asks it to stop.
+  /// Adds each thread that is not in the table yet, and sends it a stop signal.
   ///
-  /// - Parameter waiting: whether to wait until those that are new are stopped.
+  /// - Parameter waiting: true to wait until new threads are stopped.
   /// - Returns: true if every thread of the process is stopped, except for the calling one.
   private func lookAtThreads(waiting: Bool) -> Bool {
     capture.session.counts.threadsOmitted = 0
@@ -95,7 +95,7 @@ struct ThreadStopper {
   }
 
   private func findThreads() {
-    // The place of the mappings' text, which is read later: a long list takes one call there.
+    // The memory for the mappings' text, which is read later, is large enough to read a long list with one call.
     let mappings = capture.session.mappings
     let size =
       mappings.textCapacity < ThreadStopper.listSize
@@ -125,18 +125,18 @@ struct ThreadStopper {
     askToStop(record)
   }
 
-  /// Looks at the thread and, if it is to stop, sends it a stop signal that it does not block.
+  /// Reads the thread's state and, if the thread must be stopped, sends it a stop signal that it does not block.
   ///
-  /// SIGPROF first, which most threads leave open: libdispatch's and Swift concurrency's workers block every
-  /// real-time signal. The `stat` line shows whether a thread blocks SIGPROF; blocked real-time signals are in
-  /// another file. And the signals below 32 need no room: once RLIMIT_SIGPENDING is used up, by whichever processes
-  /// of the user, real-time ones fail with EAGAIN.
+  /// SIGPROF is tried first, because most threads do not block it, while workers of libdispatch and Swift concurrency
+  /// block every real-time signal. The `stat` line shows whether a thread blocks SIGPROF; blocked real-time signals
+  /// are in another file. Also, signals below 32 need no queue entry: when the user's processes have used up
+  /// RLIMIT_SIGPENDING, real-time signals fail with EAGAIN.
   ///
-  /// No signal is sent to a thread that blocks it: one that waits for signals would take it, and a
-  /// process that lives on would find it later. Source: Linux kernel/signal.c, __send_signal_locked.
+  /// No signal is sent to a thread that blocks it: a thread that waits for signals would receive it, and in a process
+  /// that continues it would arrive later. Source: Linux kernel/signal.c, __send_signal_locked.
   @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
-    // Somebody else's SIGPROF may stop it at any time.
+    // A SIGPROF from another sender may stop it at any time.
     let before = record.status
     if before.isStill { return }
     guard status.read(record) else {
@@ -161,8 +161,8 @@ struct ThreadStopper {
     }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
-      // A program cannot block 32: libc does, inside pthread_create and its like, and so do our own
-      // handlers. Signals that the program blocks stay blocked, and the kernel tells as much at once.
+      // A program cannot block signal 32. libc blocks it inside pthread_create and similar functions, and this
+      // package's handlers block it. Signals that the program itself blocks stay blocked, so waiting would not help.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)
@@ -175,7 +175,7 @@ struct ThreadStopper {
     }
   }
 
-  /// True if a signal is known not to end the process for lack of room for its frame.
+  /// True if it is known that a signal's frame has room, so that the signal does not end the process.
   private func hasRoom(_ record: ThreadRecord) -> Bool {
     if ThreadRoom.isSure(of: record.threadID) { return true }
     if record.systemCall.count == 0 { status.readSystemCall(record) }
@@ -196,7 +196,7 @@ struct ThreadStopper {
     case .none: return false
     case .all: return true
     case .running:
-      // The thread that captures is in the table where it captures another one's hang.
+      // The capturing thread is in the table if it captures another thread's hang.
       return !record.isBlocked
         && UInt32(bitPattern: record.threadID) != capture.shared.capturingThread.value
     case .hungIfRunning:
@@ -211,7 +211,7 @@ struct ThreadStopper {
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)
-    // A thread that libc has just made has opened its signals since, or libdispatch has for it.
+    // A thread that libc has just created may have unblocked its signals since then.
     if canProfile(record) { return SIGPROF }
     guard record.fields.knowsAllSignals else { return 0 }
     let realTime = capture.installed.signals.stop

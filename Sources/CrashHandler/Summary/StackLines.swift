@@ -2,14 +2,14 @@ internal import CSignalSafe
 
 extension SummaryLines {
   /// - Parameters:
-  ///   - memory: through its cache, since words of the stack are read one by one.
+  ///   - memory: read through its cache, because words of the stack are read one by one.
   ///   - scratch: overwritten.
   @_noLocks
   mutating func appendStack(
     _ context: SignalContext, mappings: MappingTable, images: ImageFinder, memory: SafeMemory,
     scratch: Scratch
   ) {
-    // After an overflow the stack pointer lies in the guard page or right below the mapping.
+    // After an overflow, the stack pointer is in the guard page or directly below the mapping.
     let index = mappings.readable(endingAbove: context.stackPointer)
     let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
     var stack = StackLines(
@@ -23,9 +23,9 @@ extension SummaryLines {
 /// The crashing thread's stack as lines: the chain of frame pointers, and candidates found by scanning if the chain
 /// breaks.
 ///
-/// A function without a frame pointer (libc, on the way from `abort` to the program) has its caller
-/// in some word of its stack that points into code. Each such word up to the next frame record is a
-/// candidate; `postmortem symbolicate` finds the caller among them by its place and unwind tables.
+/// A function without a frame pointer (libc, on the way from `abort` to the program) has its caller in some word of
+/// its stack that points into code. Each such word up to the next frame record is a candidate; `postmortem
+/// symbolicate` finds the caller among them by its position and the unwind tables.
 ///
 /// The first recursion in the chain is folded, so that the stack after it fits.
 ///
@@ -33,7 +33,7 @@ extension SummaryLines {
 @safe
 private struct StackLines {
   private static var candidateLimit: Int { 24 }
-  /// The most frames that are examined, which takes some 50 ms in a debug build.
+  /// The maximum number of examined frames, which takes about 50 ms in a debug build.
   private static var frameLimit: Int { 16384 }
   /// The number of bytes that are searched for candidates: more than glibc's largest frame on the way to abort.
   private static var searchedSize: UInt64 { 16384 }
@@ -47,7 +47,7 @@ private struct StackLines {
   let scratch: Scratch
   /// The end of the stack's mapping, if it is known.
   let end: UInt64
-  /// The lowest word of the stack that no entry was found in yet.
+  /// The lowest word of the stack that is not yet part of an entry.
   var place: UInt64
   var frames = 0
   var modules = 0
@@ -63,7 +63,7 @@ private struct StackLines {
 
   private mutating func appendFrames() {
     add(context.instructionPointer, "+0x", at: nil)
-    // A call of an address without code leaves its caller where every call does.
+    // A call to an address without code leaves its return address in the same place as any other call.
     let isCall = !images.isCode(context.instructionPointer)
     #if arch(arm64)
       if images.isCode(context.linkRegister) {
@@ -75,7 +75,7 @@ private struct StackLines {
         place &+= 8
       }
     #endif
-    // Leads to the next record; 0 while none is known.
+    // The address of the next record; 0 if none is known.
     var pointer = context.framePointer
     var mark: StaticString = "+0x"
     if record(at: pointer) == nil { (pointer, mark) = (0, "~0x") }
@@ -124,8 +124,8 @@ private struct StackLines {
   /// Adds an entry; once an entry does not fit, adds no more.
   ///
   /// - Parameters:
-  ///   - place: of the address on the stack; nil for one in a register.
-  ///   - saved: the place of the frame pointer that led there from a candidate.
+  ///   - place: the location of the address on the stack; nil for an address in a register.
+  ///   - saved: the location of the frame pointer that led there from a candidate.
   private mutating func add(
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {
@@ -141,7 +141,7 @@ private struct StackLines {
     if isFull { lines.hasMoreFrames = true }
   }
 
-  /// Says how many frames were folded since the last line.
+  /// Adds a line with the number of frames that were folded since the last line.
   private mutating func endFolding() {
     guard recursion.count > 0, !isFull else { return }
     lines.begin("repeats ", decimal: recursion.count)
@@ -159,7 +159,7 @@ private struct StackLines {
     var start: UInt64 = 0
     var path = scratch.bytes(count: 0)
     if let image { (start, path) = (image.start, images.path(of: index, image)) }
-    // The starts of those that were named lie after the memory for an image.
+    // The start addresses of named modules are stored after the memory for an image.
     let starts = scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0
     while module < modules, starts.word(module &* 8) != start { module &+= 1 }
@@ -211,16 +211,16 @@ private struct FoldedRecursion {
   var count = 0
   /// The number of functions that call each other in turn; 0 if there is no recursion.
   private(set) var period = 0
-  /// True once one was folded: readers know of one.
+  /// True once one recursion was folded, because readers support only one.
   var isOver = false
   private var matches = 0
-  /// The addresses before, the newest first.
+  /// The previous addresses, the newest first.
   private var last: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
   /// Examines the next frame; true if it is folded.
   @_noLocks
   mutating func add(_ address: UInt64, isChained: Bool) -> Bool {
-    // The line on those that were folded comes first.
+    // The line with the number of folded frames comes first.
     if count > 0, !isChained || address != previous(period) { return false }
     guard isChained, !isOver else {
       (period, matches, last) = (0, 0, (0, 0, 0, 0))

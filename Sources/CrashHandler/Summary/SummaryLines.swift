@@ -8,9 +8,9 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct SummaryLines {
-  /// The number of bytes kept back for the last lines.
+  /// The number of bytes that are reserved for the last lines.
   private static var endSize: Int { 320 }
-  // The most bytes of one text that the program or the user chose.
+  // The maximum number of bytes of one text that the program or the user chose.
   static var nameLimit: Int { @_noLocks get { 160 } }
   static var pathLimit: Int { @_noLocks get { 512 } }
 
@@ -50,7 +50,7 @@ struct SummaryLines {
     return fits
   }
 
-  /// A line of one word.
+  /// Adds a line of one word.
   @_noLocks
   mutating func append(_ word: StaticString) {
     begin(word)
@@ -89,14 +89,14 @@ struct SummaryLines {
         text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
       } else {
         text.appendName(code, ofLine: number, orElse: code)
-        // Signals that were sent have none, and a breakpoint on x86_64, whose code is SI_KERNEL.
+        // Sent signals have no address, and neither has a breakpoint on x86_64, whose code is SI_KERNEL.
         if signal.isFault { text.append(" address 0x", hexadecimal: information.faultAddress) }
       }
     }
     end()
   }
 
-  /// The text that the runtime's or libc's pointer leads to.
+  /// Adds the message that the runtime's or libc's pointer refers to.
   @_noLocks
   mutating func appendMessage(
     _ word: StaticString, at pointer: UInt64, skipping: UInt64, memory: SafeMemory, scratch: Scratch
@@ -161,7 +161,7 @@ struct SummaryLines {
     }
   }
 
-  /// The signal that had asked the process to end.
+  /// Adds the signal that had asked the process to end.
   @_noLocks
   mutating func append(termination signal: Int32) {
     begin("termination ", decimal: Int(signal))
@@ -176,7 +176,7 @@ struct SummaryLines {
     append("end")
   }
 
-  /// The last line, for people: the commands that read the report.
+  /// Adds the last line, for people: the commands that read the report.
   ///
   /// - Parameter isAlone: true if this line is the only output, so that it must be understood alone.
   @_noLocks
@@ -188,7 +188,7 @@ struct SummaryLines {
       return
     }
     let database = unsafe SummaryLines.database(of: directory)
-    // Without the path, where that finds no room or would have to be quoted.
+    // The path is left out if there is no room for it or a shell would have to quote it.
     var isWithPath = database.count > 0
     while true {
       begin("to read this report: postmortem show ")

@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// The capture that a thread works on, other than that of a crash; nil if it takes no dump.
+  /// The capture of the dump without a crash that a thread takes; nil if it takes none.
   @_noLocks
   func dump(takenBy threadID: Int32) -> Capture? {
     guard let argument = unsafe shared.dumpingThreads.dump(of: threadID) else { return nil }
@@ -35,8 +35,7 @@ extension Capture {
 
   var calls: CrashCalls { @_noLocks get { CrashCalls(forgone: installed.forgone) } }
 
-  /// True if the group of system calls may be made: the program has not forgone it
-  /// (`HandlerOptions.forgoing`).
+  /// True unless the program forgoes the group of system calls (`HandlerOptions.forgoing`).
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { calls.mayMake(call) }
 

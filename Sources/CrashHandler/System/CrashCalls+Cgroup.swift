@@ -1,13 +1,14 @@
 internal import CSignalSafe
 
 extension CrashCalls {
-  /// The number in a file of the cgroup, held open since install; nil for "max", or if it cannot be read.
+  /// The number in a file of the cgroup, which is open since the handler was installed; nil for "max", or if it
+  /// cannot be read.
   @_noLocks
   func number(in file: HeldFile, _ scratch: Scratch) -> UInt64? {
     var text = text(of: file, capacity: 64, scratch)
     guard text.current >= 0x30, text.current <= 0x39 else { return nil }
     let value = text.decimal()
-    // Version 1 says "no limit" with the largest multiple of a page.
+    // Version 1 expresses "no limit" by the largest multiple of a page.
     return value < 1 &<< 62 ? value : nil
   }
 

@@ -10,8 +10,7 @@ struct CrashCalls {
     self.forgone = forgone
   }
 
-  /// True if the group of system calls may be made: the program has not forgone it
-  /// (`HandlerOptions.forgoing`).
+  /// True unless the program forgoes the group of system calls (`HandlerOptions.forgoing`).
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { forgone & call == 0 }
 
@@ -23,7 +22,7 @@ struct CrashCalls {
     mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 
-  /// Holds a descriptor's present file; by its number alone where files are not checked.
+  /// Stores a descriptor with its current file, or only its number if files are not checked.
   @_noLocks
   func hold(_ descriptor: Int32) -> HeldFile {
     HeldFile(

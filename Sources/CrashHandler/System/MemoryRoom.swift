@@ -5,21 +5,21 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 struct MemoryRoom {
-  /// The bytes that capturing one thread takes: its signal frame and handler on an unused stack, the page tables of
-  /// that, and its part of the dump.
+  /// The number of bytes that the capture of one thread takes: its signal frame and handler on an unused stack, page
+  /// tables for these, and its part of the dump.
   ///
   /// Measured: Docs/Decisions/16-reading-memory.md.
   private static var perThread: UInt64 { 24 &<< 10 }
   /// The number of bytes that a dump of one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }
-  /// Bytes with which the capture need not ask what of the used is a cache.
+  /// With at least this many bytes left, the capture need not read how much of the used memory is cache.
   private static var plenty: UInt64 { 128 &<< 20 }
   private static var little: UInt64 { 8 &<< 20 }
 
-  /// The largest number if there is no limit, or it is not known.
+  /// The number of bytes that are left; the largest number if there is no limit, or it is not known.
   private let bytes: UInt64
 
-  /// Asks the cgroup.
+  /// Reads the values of the cgroup.
   @_noLocks
   init(_ files: CgroupFiles, _ calls: CrashCalls, _ scratch: Scratch) {
     guard let used = calls.number(in: files.memoryUsed, scratch),
@@ -38,7 +38,7 @@ struct MemoryRoom {
   /// Whether there is enough memory for a dump of a process that continues.
   var isEnough: Bool { @_noLocks get { bytes >= 2 &* MemoryRoom.fixed } }
 
-  /// Other threads that there is room for.
+  /// The number of other threads for which there is room.
   var threads: Int {
     @_noLocks get {
       guard bytes > MemoryRoom.fixed else { return 0 }

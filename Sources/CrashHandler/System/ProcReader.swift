@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Reads small files of /proc in a crash, relative to the descriptor held since install.
+/// Reads small files of /proc in a crash, relative to a descriptor that is open since the handler was installed.
 ///
 /// Memory, descriptors and namespaces are read as `thread-self/…`: `self/…` has no such file once the first thread
 /// has ended.
@@ -18,7 +18,7 @@ struct ProcReader {
   /// True if `/proc` is not open.
   var isMissing: Bool { @_noLocks get { proc < 0 } }
 
-  /// Opens a file or directory; negative, -errno, if it cannot be had.
+  /// Opens a file or directory; returns -errno if it cannot be opened.
   @_noLocks
   func open(_ path: UnsafePointer<CChar>, directory: Bool = false) -> Int32 {
     let flags = directory ? O_RDONLY | O_CLOEXEC | O_DIRECTORY : O_RDONLY | O_CLOEXEC
@@ -26,7 +26,7 @@ struct ProcReader {
     var attempts = 0
     while proc >= 0, attempts < 3 {
       result = unsafe pm_openat(proc, path, flags)
-      // The thread has ended, or its process is not dumpable: no other answer will come.
+      // The thread has ended, or its process is not dumpable, so further attempts do not help.
       if result >= 0 || result == -Int(ENOENT) || result == -Int(ESRCH) || result == -Int(EACCES) {
         break
       }
@@ -45,7 +45,7 @@ struct ProcReader {
     unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Reads an open file to its end, as much as there is room for; returns the bytes read.
+  /// Reads an open file to its end, or until the memory is full; returns the number of bytes.
   @_noLocks
   static func fill(
     _ place: UnsafeMutableRawPointer, capacity: Int, from descriptor: Int32
@@ -66,7 +66,7 @@ struct ProcReader {
   /// Uses one call: the kernel writes the whole record before it copies as much as fits, so nothing follows a short
   /// read. The kernel returns lists such as `maps` page by page, which need `fill`.
   ///
-  /// - Returns: bytes read, at most `capacity`; 0 if it cannot be read.
+  /// - Returns: the number of bytes, at most `capacity`; 0 if the file cannot be read.
   ///
   /// Source: Linux fs/seq_file.c, seq_read_iter and single_open.
   @_noLocks

@@ -3,9 +3,8 @@ internal import IntermediateDump
 
 /// The byte in the dump of a survived crash that says how the process continued.
 ///
-/// A dump is finished before it can be known whether the process lives on. So one byte of the dump says that a
-/// previous handler runs. The first certain sign that the process continues overwrites that byte, if the file still
-/// exists.
+/// A dump is finished before it is known whether the process continues. So one byte of the dump says that a previous
+/// handler runs. The first certain sign that the process continues overwrites that byte, if the file still exists.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {

@@ -20,7 +20,8 @@ struct ThreadStatus {
   /// Reads name, state, scheduling, and which of the signals below 32 are blocked: three system
   /// calls, half the time of the status file.
   ///
-  /// - Returns: false if the thread has ended. A thread whose line cannot be read is not known to block any.
+  /// - Returns: false if the thread has ended. If a thread's line cannot be read, it is not known to block any
+  ///   signal.
   @_noLocks
   func read(_ record: ThreadRecord) -> Bool {
     let count = readFile("/stat", of: record.threadID)
@@ -38,7 +39,7 @@ struct ThreadStatus {
     return count > 0 ? ThreadLine(scratch.bytes(count: count)) : nil
   }
 
-  /// Reads a file of a thread into scratch memory; returns its bytes, or -errno.
+  /// Reads a file of a thread into scratch memory; returns the number of bytes, or -errno.
   @inline(never)
   private func readFile(_ name: StaticString, of threadID: Int32) -> Int {
     var path = unsafe TextBuffer(scratch.address, capacity: scratch.size)

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The timer whose signal bounds the time of a dump (`pm_handle_watchdog`), disarmed until a crash.
+/// The timer whose signal limits the time of a dump (`pm_handle_watchdog`). It is disarmed until a crash.
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {
@@ -14,7 +14,8 @@ enum WatchdogTimer {
     return timer
   }
 
-  /// Sends the signal after so long and then in intervals, or not at all with 0; false if it cannot.
+  /// Makes the timer send the signal after the given time and then at intervals, or not at all for 0; false if it
+  /// fails.
   @_noLocks
   static func set(_ timer: Int32, milliseconds: Int, interval: Int) -> Bool {
     timer >= 0
@@ -45,7 +46,7 @@ extension Capture {
   @_noLocks
   func stopTimer() { _ = WatchdogTimer.set(session.time.timer, milliseconds: 0, interval: 0) }
 
-  /// Sends the signal once, after so long by the clock.
+  /// Makes the timer send the signal once, after the given time by the clock.
   @_noLocks
   func armTimerOnce(milliseconds: Int) {
     guard session.hasFaultStack else { return }

@@ -1,4 +1,4 @@
-/// A run of addresses.
+/// A range of addresses.
 ///
 /// RUNS-DURING-CRASH.
 struct AddressRange {

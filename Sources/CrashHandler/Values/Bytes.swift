@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The number of bytes of the handler's own memory.
+/// A range of bytes in the handler's own memory.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -56,7 +56,7 @@ struct Bytes {
     }
   }
 
-  /// True if it ends in a word.
+  /// True if the bytes end with a word.
   @_noLocks
   func hasSuffix(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount
@@ -68,7 +68,7 @@ struct Bytes {
   func prefixOfCharacters(_ limit: Int) -> Bytes {
     guard count > limit else { return self }
     var length = limit
-    // After the cut comes the rest of a character, at most four bytes.
+    // The cut may be inside a character of at most four bytes.
     while length > 0, limit &- length < 3, self[length] & 0xC0 == 0x80 { length &-= 1 }
     return self[length] & 0xC0 == 0x80 ? prefix(limit) : prefix(length)
   }

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A signal, as a handler got it.
+/// A signal with the data that a handler receives.
 ///
 /// RUNS-DURING-CRASH.
 struct DeliveredSignal {

@@ -14,7 +14,7 @@ struct FileIdentity {
     self.inode = inode
   }
 
-  /// The identity of an open file; one that no file has if it cannot be had.
+  /// The identity of an open file; if it cannot be read, an identity that no file has.
   @_noLocks
   init(of descriptor: Int32) {
     var status = pm_file_status()
@@ -37,7 +37,7 @@ struct FileIdentity {
     return status.device != device || status.inode != inode
   }
 
-  /// True if a descriptor is that of this file and, where `linked`, it still has a name.
+  /// True if a descriptor refers to this file and, with `linked`, the file still has a name.
   @_noLocks
   func isOf(_ descriptor: Int32, linked: Bool) -> Bool {
     var status = pm_file_status()

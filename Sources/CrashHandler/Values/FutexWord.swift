@@ -21,23 +21,23 @@ struct FutexWord {
     unsafe pm_atomic_store(address, value)
   }
 
-  /// Adds, and returns the sum.
+  /// Adds a number, and returns the sum.
   @_noLocks @discardableResult
   func add(_ value: UInt32) -> UInt32 {
     unsafe pm_atomic_add(address, value) &+ value
   }
 
-  /// Stores `desired` if the word holds `expected`; returns what it held.
+  /// Stores `desired` if the word has the value `expected`; returns the previous value.
   @_noLocks
   func exchange(expected: UInt32, desired: UInt32) -> UInt32 {
     unsafe pm_atomic_compare_exchange(address, expected, desired)
   }
 
-  /// Waits until the word is woken, it holds another value, or the time is over.
+  /// Waits until the word is woken, has another value, or the time is over.
   ///
-  /// May return early (EINTR); the caller looks at the value again.
+  /// It may return early (EINTR), so the caller must check the value again.
   ///
-  /// - Parameter milliseconds: at most this long; forever if negative.
+  /// - Parameter milliseconds: the maximum time; no limit if negative.
   @_noLocks
   func wait(while expected: UInt32, milliseconds: Int) {
     _ = unsafe pm_futex_wait(address, expected, Int64(truncatingIfNeeded: milliseconds))

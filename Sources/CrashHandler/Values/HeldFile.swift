@@ -1,11 +1,11 @@
-/// A descriptor, and the file it was opened for.
+/// A descriptor, and the identity of the file for which it was opened.
 ///
 /// RUNS-DURING-CRASH.
 struct HeldFile {
   var descriptor: Int32
   var identity: FileIdentity
 
-  /// Remembers a descriptor and its file's identity; none for -1.
+  /// Stores a descriptor and its file's identity; no identity for -1.
   @_noLocks
   init(_ descriptor: Int32 = -1) {
     self.descriptor = descriptor
@@ -18,7 +18,7 @@ struct HeldFile {
     self.identity = identity
   }
 
-  /// True if the descriptor still is that of this file and, where `linked`, it still has a name.
+  /// True if the descriptor still refers to this file and, with `linked`, the file still has a name.
   @_noLocks
   func isThere(linked: Bool = false) -> Bool { identity.isOf(descriptor, linked: linked) }
 }

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Reads and changes the action of a signal.
 ///
-/// No extension of the kernel's structure: the audit knows the handler's functions by the name of
-/// their module, which such an extension does not begin with.
+/// This is not an extension of the kernel's structure, because the audit recognizes the handler's functions by their
+/// module's name, with which symbols of such an extension do not begin.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2).
 enum SignalAction {
@@ -14,7 +14,7 @@ enum SignalAction {
     return unsafe pm_sigaction(signal, nil, &action) == 0 ? action : nil
   }
 
-  /// Makes an action a signal's; false if the kernel refuses.
+  /// Sets a signal's action; false if the kernel refuses.
   @_noLocks @discardableResult
   static func set(_ signal: Int32, _ action: pm_signal_action) -> Bool {
     var action = action

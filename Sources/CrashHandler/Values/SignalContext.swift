@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// A thread as the kernel saved it when it called a handler: its `ucontext_t`.
 ///
-/// Written by the kernel on the thread's stack, so it can be read without a check; memory that its
-/// registers point at cannot.
+/// The kernel writes it on the thread's stack, so it can be read without a check, unlike memory that its registers
+/// point to.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -38,7 +38,7 @@ struct SignalContext {
       unsafe Bytes(pm_context_general_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
     }
   }
-  /// The address of the floating-point and vector state, as the context says.
+  /// The address of the floating-point and vector state, according to the context.
   var floatingPoint: UInt64 {
     @_noLocks get {
       UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(address)))
@@ -51,7 +51,7 @@ struct SignalContext {
     @_noLocks get {
       let state = unsafe pm_context_floating_point(address)
       let offset = unsafe UInt(bitPattern: state) &- UInt(bitPattern: address)
-      // The kernel puts it right after the frame, which has some 1,100 bytes.
+      // The kernel places it directly after the frame, which has about 1,100 bytes.
       guard let state = unsafe state, offset > 0, offset < 4096 else { return nil }
       return unsafe Bytes(state, count: Int(truncatingIfNeeded: pm_floating_point_size(state)))
     }
@@ -59,7 +59,7 @@ struct SignalContext {
 
   // MARK: - Signals
 
-  /// The mask that returning from the handler restores.
+  /// The mask that the return from the handler restores.
   var signalMask: UInt64 { @_noLocks get { unsafe pm_context_signal_mask(address) } }
 
   @_noLocks
@@ -68,7 +68,7 @@ struct SignalContext {
   @_noLocks
   func unblock(_ signal: Int32) { unsafe pm_context_unblock_signal(address, signal) }
 
-  /// Opens the signals of crashes when the handler returns, as in a thread that begins.
+  /// Unblocks the crash signals when the handler returns, as in a new thread.
   @_noLocks
   func openCrashSignals() { unsafe pm_adopt_interrupted_mask(address, signalMask) }
 
@@ -82,12 +82,12 @@ struct SignalContext {
 
   // MARK: - The alternate stack
 
-  /// 0 if the thread has none.
+  /// The size of the thread's alternate stack; 0 if it has none.
   var signalStackSize: UInt64 {
     @_noLocks get { unsafe pm_context_signal_stack(address).pointee.size }
   }
 
-  /// True if the interrupted code ran on it, in a signal handler.
+  /// True if the interrupted code ran on the alternate stack, in a signal handler.
   var isOnSignalStack: Bool {
     @_noLocks get { unsafe pm_context_is_on_signal_stack(address) != 0 }
   }

@@ -23,17 +23,17 @@ struct SignalInformation {
     @_noLocks nonmutating set { unsafe pm_set_siginfo_number(address, newValue) }
   }
   var code: Int32 { @_noLocks get { unsafe pm_siginfo_code(address) } }
-  /// Of a fault.
+  /// The address of a fault.
   var faultAddress: UInt64 { @_noLocks get { unsafe pm_siginfo_address(address) } }
-  /// The process, of a signal that was sent.
+  /// The process that sent the signal.
   var sender: Int32 { @_noLocks get { unsafe pm_siginfo_sender(address) } }
 
   /// The timer of this process that sent the signal; -1 for another sender.
   var timer: Int32 { @_noLocks get { code == SI_TIMER ? unsafe pm_siginfo_timer(address) : -1 } }
-  /// The value, of a signal that was queued.
+  /// The value of a queued signal.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
 
-  /// Queues the signal for a thread with this; false if the kernel refuses.
+  /// Queues the signal for a thread with this siginfo; false if the kernel refuses.
   @_noLocks
   func queue(_ signal: Int32, for thread: Int32, of process: Int32) -> Bool {
     unsafe pm_tgsigqueueinfo(process, thread, signal, address) == 0

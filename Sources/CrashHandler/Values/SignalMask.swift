@@ -1,10 +1,10 @@
 internal import CSignalSafe
 
-/// The calling thread's signal mask and its pending signals; bit n - 1 is signal n.
+/// The calling thread's signal mask and its pending signals; bit n - 1 stands for signal n.
 ///
 /// RUNS-DURING-CRASH. Source: sigprocmask(2), sigpending(2), rt_sigtimedwait(2).
 enum SignalMask {
-  /// The bit of a signal; no bit for 0, which is no signal.
+  /// The bit of a signal; no bit for 0.
   @_noLocks
   static func bit(_ signal: Int32) -> UInt64 {
     signal == 0 ? 0 : 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
@@ -43,7 +43,7 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_BLOCK, &mask, &previous) == 0 ? previous : nil
   }
 
-  /// Takes from the mask.
+  /// Removes signals from the mask.
   @_noLocks @discardableResult
   static func unblock(_ signals: UInt64) -> Bool {
     var mask = signals

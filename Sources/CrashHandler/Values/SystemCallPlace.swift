@@ -8,7 +8,7 @@ struct SystemCallPlace {
   @_noLocks
   init(_ text: TextScanner) {
     var scanner = text
-    // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
+    // "-1 sp pc" for a thread blocked outside a system call, otherwise number, six arguments, sp, pc.
     scanner.skipWords(scanner.matches("-1") ? 1 : 7)
     stackPointer = scanner.hexadecimal()
     scanner.skipBlanks()

@@ -17,7 +17,7 @@ struct TextBuffer {
     self.capacity = capacity
   }
 
-  /// Makes room that was kept back.
+  /// Releases reserved room.
   @_noLocks
   mutating func extend(by count: Int) { capacity &+= count }
 
@@ -53,15 +53,15 @@ struct TextBuffer {
     append(value.magnitude, base: 10, digits: 1)
   }
 
-  /// Lower case, without a prefix.
+  /// Appends a hexadecimal number in lower case, without a prefix.
   ///
-  /// - Parameter digits: at least this many.
+  /// - Parameter digits: the minimum number of digits.
   @_noLocks
   mutating func append(hexadecimal value: UInt64, digits: Int = 1) {
     append(value, base: 16, digits: digits)
   }
 
-  /// A word and a number after it.
+  /// Appends a word and a number.
   @_noLocks
   mutating func append(_ word: StaticString, decimal value: Int64) {
     append(word)
@@ -74,7 +74,7 @@ struct TextBuffer {
     append(hexadecimal: value)
   }
 
-  /// Two digits for each byte.
+  /// Appends bytes as two hexadecimal digits each.
   @_noLocks
   mutating func append(hexadecimal bytes: Bytes) {
     var index = 0
@@ -108,23 +108,23 @@ struct TextBuffer {
 
   // MARK: - Text of the program
 
-  /// Text that the program chose, so that it stays on its line and steers no terminal.
+  /// Appends text that the program chose, with escapes, so that it stays on its line and does not control a terminal.
   ///
   /// A backslash is doubled; control characters, what is not UTF-8, and marks that break lines or
   /// turn the direction of text become `\n`, `\r`, `\t` or `\xHH` for each byte.
   ///
-  /// - Parameter limit: the most bytes to append; longer text ends in "...".
+  /// - Parameter limit: the maximum number of bytes to append; longer text ends in "...".
   @_noLocks
   mutating func append(_ word: StaticString = "", escaping bytes: Bytes, limit: Int) {
     append(word)
     unsafe append(escaping: bytes.address, count: bytes.count, limit: limit)
   }
 
-  /// NUL-terminated text of the handler's own.
+  /// Appends NUL-terminated text in the handler's own memory.
   @_noLocks
   mutating func append(escaping text: UnsafePointer<CChar>, limit: Int) {
     var count = 0
-    // With a bound, which keeps the compiler from calling strlen.
+    // The limit keeps the compiler from calling strlen.
     while count < limit, unsafe text[count] != 0 { count &+= 1 }
     unsafe append(escaping: UnsafeRawPointer(text), count: count, limit: limit)
   }
@@ -133,7 +133,7 @@ struct TextBuffer {
     let end = count &+ limit
     var index = 0
     while index < length {
-      // The longest of a character, an escape of one byte, and the mark after them.
+      // The maximum size of a character or an escape, and the size of the mark after it.
       if count &+ 4 &+ 3 > end { return append("...") }
       let byte = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self)
       let size = unsafe TextBuffer.plainLength(bytes + index, count: length &- index)
@@ -186,7 +186,7 @@ struct TextBuffer {
     return steers(scalar) ? 0 : size
   }
 
-  /// C1 controls, line and paragraph separators, marks of text direction, the byte order mark.
+  /// True for C1 controls, line and paragraph separators, marks of text direction, and the byte order mark.
   private static func steers(_ scalar: UInt32) -> Bool {
     scalar < 0xA0 || (scalar >= 0x2028 && scalar <= 0x202E)
       || (scalar >= 0x2066 && scalar <= 0x2069) || scalar == 0x200E || scalar == 0x200F

@@ -1,4 +1,4 @@
-/// Walks over text of /proc without leaving it.
+/// Reads text of /proc without going beyond its end.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -29,7 +29,7 @@ struct TextScanner {
   /// The position in memory.
   var address: UnsafeRawPointer { @_noLocks get { unsafe text + position } }
 
-  /// Takes one byte; 0 at the end.
+  /// Reads one byte; 0 at the end.
   @_noLocks
   mutating func next() -> UInt8 {
     let byte = current
@@ -54,7 +54,7 @@ struct TextScanner {
     while !isAtEnd, current != 0x20, current != 0x09, current != 0x0A { position &+= 1 }
   }
 
-  /// Moves past words to the next one, not beyond the line.
+  /// Moves past words to the next one, but not beyond the line.
   @_noLocks
   mutating func skipWords(_ count: Int) {
     var skipped = 0
@@ -74,7 +74,7 @@ struct TextScanner {
     return unsafe Bytes(start, count: position &- before)
   }
 
-  /// Moves after the next line feed.
+  /// Moves to the start of the next line.
   @_noLocks
   mutating func skipLine() {
     position &+= lengthOfLine
@@ -126,8 +126,8 @@ struct TextScanner {
     return value
   }
 
-  /// Goes after a label at the start of a line, such as "Name:"; false, at the end, if no line has
-  /// it.
+  /// Moves to the text after a label at the start of a line, such as "Name:"; false, at the end of the text, if no
+  /// line has it.
   @_noLocks
   mutating func find(_ label: StaticString) -> Bool {
     while !isAtEnd {

@@ -7,17 +7,17 @@ struct ThreadLine {
   private(set) var stateLetter: UInt8 = 0
   private(set) var niceValue: Int8 = 0
   private(set) var schedulingPolicy: UInt8 = 0
-  /// The blocked signals below 32; bit n - 1 is signal n.
+  /// The blocked signals below 32; bit n - 1 stands for signal n.
   private(set) var blockedSignals: UInt64 = 0
-  /// In clock ticks after boot.
+  /// The start time in clock ticks after boot.
   private(set) var startTime: UInt64 = 0
-  /// 0 if the kernel does not show it.
+  /// The start of the stack; 0 if the kernel does not show it.
   private(set) var stackStart: UInt64 = 0
 
   /// - Returns: nil for a text in another format.
   @_noLocks
   init?(_ text: Bytes) {
-    // The name is in parentheses and may hold some itself; nothing after it does.
+    // The name is in parentheses and may contain parentheses itself; the fields after it contain none.
     var start = 0
     while start < text.count, text[start] != 0x28 { start &+= 1 }
     var end = text.count &- 1
@@ -38,7 +38,7 @@ struct ThreadLine {
       case 22: startTime = scanner.decimal()
       case 28: stackStart = scanner.decimal()
       case 32: blockedSignals = scanner.decimal()
-      // Bit 30 of the kernel's number, SCHED_RESET_ON_FORK, is not in it.
+      // Bit 30 of the kernel's number, SCHED_RESET_ON_FORK, is removed.
       case 41: schedulingPolicy = UInt8(truncatingIfNeeded: scanner.decimal())
       default: break
       }
@@ -49,7 +49,7 @@ struct ThreadLine {
 
   /// Copies the name as proc_pid_status(5) writes it: a line feed as `\n`, a backslash as `\\`.
   ///
-  /// - Returns: bytes copied, at most `capacity`.
+  /// - Returns: the number of copied bytes, at most `capacity`.
   @inline(never) @_noLocks
   static func copyName(
     _ name: Bytes, to place: UnsafeMutableRawPointer, capacity: Int

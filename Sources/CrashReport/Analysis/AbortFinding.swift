@@ -57,7 +57,7 @@ struct AbortFinding {
     if hasFrame("__cxa_pure_virtual") {
       return Finding(cause: .pureVirtualCall, evidence: [.ownAbort, .pureVirtualOnStack])
     }
-    // One whose type is lost was caught all the same, or it is not known whether one was.
+    // An exception without a known type was still caught, or it is not known whether one was caught.
     if hasTerminate, snapshot.cxxException == nil {
       return Finding(cause: .terminate, evidence: [.ownAbort, .terminateOnStack])
     }
@@ -69,7 +69,7 @@ struct AbortFinding {
     let name = Demangler.cxxTypeName(type)
     let evidence: [Evidence] = [.ownAbort, .caughtException(type: name)]
     guard isUncaught else {
-      // Without names on the stack nothing tells it from an abort() in a catch block.
+      // Without names on the stack, it cannot be distinguished from an abort() in a catch block.
       return hasNames
         ? Finding(cause: .abortInCatch(type: name), evidence: evidence)
         : Finding(cause: .uncaughtException(type: name), certainty: .likely, evidence: evidence)

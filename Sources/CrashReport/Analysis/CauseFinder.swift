@@ -4,7 +4,7 @@ internal import Stackwalk
 
 /// Finds the cause of a crash in the dump, with its evidence.
 ///
-/// Finds no cause without evidence: a wrong cause costs the reader more than none.
+/// It finds no cause without evidence, because a wrong cause costs the reader more than no cause.
 struct CauseFinder {
   let snapshot: ProcessSnapshot
   /// The crashing thread's stack; empty if it was not captured.
@@ -36,7 +36,7 @@ struct CauseFinder {
     switch signal {
     case SIGSEGV:
       var finding = MemoryFault(exception: exception, snapshot: snapshot, trace: trace).finding
-      // A dump without the code does not tell a fault from a signal that was sent.
+      // Without `si_code`, a fault cannot be distinguished from a signal that was sent.
       if exception.code == nil { finding?.certainty = .likely }
       return finding
     case SIGBUS: return busError(exception)
@@ -76,7 +76,7 @@ struct CauseFinder {
   private func arithmetic(_ exception: ExceptionSnapshot) -> Finding? {
     let cause: Cause
     switch exception.code.map({ Int($0) }) {
-    // The processor reports a quotient that does not fit in the same way.
+    // The processor reports a quotient that is too large in the same way.
     case FPE_INTDIV: cause = .integerDivisionByZero
     case FPE_INTOVF: cause = .integerOverflow
     case FPE_FLTDIV: cause = .floatingPointDivisionByZero
@@ -108,10 +108,10 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// The message of Swift's runtime; nil for blank words.
+  /// The message of Swift's runtime; nil for blank text.
   var swiftMessage: String? { fatalMessage?.trimmed }
 
-  /// The message of the C library; nil for blank words.
+  /// The message of the C library; nil for blank text.
   var libraryMessage: String? { abortMessage?.trimmed }
 }
 

@@ -2,7 +2,7 @@
 ///
 /// Source: swift lib/Demangling/NodePrinter.cpp, the words in front of a name.
 enum CompilerMade {
-  /// - Parameter function: as it was demangled.
+  /// - Parameter function: the demangled name.
   static func isFunction(_ function: String) -> Bool {
     if function.hasPrefix(SwiftFailure.trapPrefix) { return true }
     let name = FunctionName.withoutVariants(function)

@@ -5,7 +5,7 @@ package import Stackwalk
 /// The facts of a crash that its analysis adds, from the crashing thread alone and without reading
 /// modules' files: for the program that converts the dump.
 package struct CrashFacts: Sendable {
-  /// The signal's name; nil for a report without a crash, or if a torn dump lacks it.
+  /// The signal's name; nil for a report without a crash, or if a truncated dump lacks it.
   package let signal: String?
   /// A word for the cause, or for how a run ended without a dump.
   package let cause: String?
@@ -15,10 +15,10 @@ package struct CrashFacts: Sendable {
   package let place: String?
   /// The innermost calls of the program's own code, each with file and line if the report stores them.
   package let ownFrames: [String]
-  /// The innermost calls of the crashing thread, with the same.
+  /// The innermost calls of the crashing thread, in the same form.
   package let stack: [String]
 
-  /// The most frames of each kind.
+  /// The maximum number of frames of each kind.
   private static let frameCount = (own: 5, all: 12)
 
   /// Analyzes a snapshot, with the names that are stored in it.
@@ -28,9 +28,9 @@ package struct CrashFacts: Sendable {
       symbols: SymbolSource(directories: [], stored: snapshot.storedSymbols, readsFiles: false))
   }
 
-  /// Analyses a snapshot.
+  /// Analyzes a snapshot.
   ///
-  /// - Parameter symbols: may have read other reports before.
+  /// - Parameter symbols: a source of symbols, which may have been used for other reports.
   package init(of snapshot: ProcessSnapshot, symbols: SymbolSource) {
     symbols.begin(stored: snapshot.storedSymbols)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)

@@ -1,14 +1,14 @@
 package import ProcessSnapshot
 
-/// The cause of a crash as the dump shows it, in values; `Text/CauseText.swift` puts it into words.
+/// The cause of a crash that the dump shows, as values; `Text/CauseText.swift` describes it in sentences.
 package struct Finding: Sendable, Equatable {
-  /// The degree of belief.
+  /// How certain a cause is.
   package enum Certainty: String, Sendable {
-    /// The processor, the kernel or the program's own runtime said so.
+    /// The processor, the kernel or the program's own runtime reported it.
     case certain
-    /// The evidence fits it best; another cause can leave the same.
+    /// It is the best explanation of the evidence, but another cause can leave the same evidence.
     case likely
-    /// The evidence is names in debug information or symbol tables, or code.
+    /// It is derived from names in debug information or symbol tables, or from code.
     case inferred
   }
 
@@ -22,16 +22,16 @@ package enum Cause: Sendable, Equatable {
   // SIGSEGV
   case nullDereference(MemoryAccess?, Address)
   case nullCall(Address)
-  /// No address of a user process.
+  /// An address that no user process can have.
   case impossibleAddress(MemoryAccess?, Address)
   /// `code` is `si_code`.
   case protectedMemory(MemoryAccess?, Address, MemoryMapping, code: Int32?)
   /// A guard region within a mapping that allows the access.
   case guardRegion(MemoryAccess?, Address, MemoryMapping)
-  /// Nothing was mapped there at the fault; the mapping is newer.
+  /// Nothing was mapped at the address when the fault occurred; the mapping is newer.
   case mappedSince(MemoryAccess?, Address, MemoryMapping)
   case unmappedMemory(MemoryAccess?, Address, below: MemoryMapping?, above: MemoryMapping?)
-  /// The general registers that hold no possible address.
+  /// The general registers whose values cannot be addresses.
   case generalProtection([Register])
   /// An instruction that only the kernel may execute.
   case privilegedInstruction(Address)
@@ -59,7 +59,7 @@ package enum Cause: Sendable, Equatable {
   case dispatchAssertion
   case actorIsolation
 
-  // By messages of runtimes, or names on the stack
+  // Causes known by messages of runtimes, or names on the stack
   case swiftFailure(SwiftFailure, SwiftEnd)
   case libraryFailure(LibraryFailure)
   case concurrencyFailure(ConcurrencyFailure)
@@ -75,7 +75,7 @@ package enum Cause: Sendable, Equatable {
   case cpuLimit
   case fileSizeLimit
 
-  // Signals that were sent
+  // Causes of signals that were sent
   case brokenPipe
   case ownSignal(Int32)
   case sentSignal(Int32, Sender?, MainThreadActivity?)
@@ -94,7 +94,7 @@ package enum Cause: Sendable, Equatable {
   package enum SwiftEnd: Sendable, Equatable {
     case abort
     case trap
-    /// There is no message; the words are from debug information.
+    /// There is no message; the text is from debug information.
     case silentTrap(String)
   }
 
@@ -129,7 +129,7 @@ package enum Evidence: Sendable, Equatable {
   case stackPointer(Address)
   case frames(found: Int, estimated: Int)
   case stackLimit(UInt64)
-  /// A function of the allocator among the innermost frames.
+  /// A function of the allocator is among the innermost frames.
   case allocator(String)
   /// A word that is not a pointer: in a register, or this many bytes below the faulting address.
   case pattern(WordPattern, register: String?, offset: UInt64)
@@ -141,7 +141,7 @@ package enum Evidence: Sendable, Equatable {
   case terminateOnStack
   case concurrencyFailureOnStack
   case pureVirtualOnStack
-  /// The words that debug information uses for the trap.
+  /// The text that debug information has for the trap.
   case namedTrap(String)
   case trapIn(String)
   case isolationCheck
@@ -161,7 +161,7 @@ package struct StackOverflow: Sendable, Equatable {
     /// An access this many bytes below the stack. `frameSize` is the size of the innermost frame, if that is larger
     /// than any guard region.
     case access(Address, below: UInt64, isInGuard: Bool, frameSize: UInt64?)
-    /// A signal came that the kernel had no room to deliver.
+    /// The kernel had no room on the stack to deliver a signal.
     case signal
   }
 
@@ -173,7 +173,7 @@ package struct StackOverflow: Sendable, Equatable {
   package var limit: UInt64?
   package var recursion: CommonFunction?
 
-  /// The calls on it.
+  /// The number of calls on the stack.
   package struct Depth: Sendable, Equatable {
     package var found: Int
     /// The count of further calls, in a part of the stack that is not in the dump.
@@ -181,7 +181,7 @@ package struct StackOverflow: Sendable, Equatable {
     package var isWhole: Bool
   }
 
-  /// The function that most of the innermost frames are in.
+  /// The function to which most of the innermost frames belong.
   package struct CommonFunction: Sendable, Equatable {
     package var name: String
     package var count: Int

@@ -7,7 +7,7 @@ package enum FunctionName {
   /// not shortened.
   package static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
-    // A sentence, and no declaration.
+    // The name is a sentence, not a declaration.
     if name.hasPrefix(SwiftFailure.trapPrefix) { return name }
     return name.contains("::") ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }
@@ -84,8 +84,8 @@ package enum FunctionName {
   private static func withoutVariant(_ name: Substring) -> Substring? {
     for variant in variants where name.hasPrefix(variant) { return name.dropFirst(variant.count) }
     for prefix in specializations where name.hasPrefix(prefix) {
-      // The first one, since the list that it ends holds types and linkage names, which have no such
-      // words, and not all of its brackets are closed.
+      // The first match is right, because the list before it has types and linkage names, which contain no such text,
+      // and not all of its brackets are closed.
       return name.firstRange(of: "> of ").map { name[$0.upperBound...] }
     }
     // "(2) suspend resume partial function for App.f() async -> ()".
@@ -111,7 +111,7 @@ package enum FunctionName {
     return nil
   }
 
-  /// The first place of `separator` outside all brackets.
+  /// The first position of `separator` outside all brackets.
   private static func topLevel(_ separator: String, in text: ArraySlice<Character>) -> Int? {
     let wanted = Array(separator)
     var depth = 0

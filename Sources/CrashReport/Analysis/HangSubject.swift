@@ -19,8 +19,7 @@ package struct HangSubject: Sendable, Equatable {
   package private(set) var waiter: UInt32?
 
   /// - Parameters:
-  ///   - first: the thread that the dump is about: the one that hung or answered last, otherwise the monitor's own
-  ///     thread.
+  ///   - first: the subject of the dump: the thread that hung or answered last, otherwise the monitor's own thread.
   init(_ request: DumpRequest, first: UInt32?, _ threads: [Candidate], _ ownCode: OwnCode) {
     let monitor = request.threadEvidence == .some(.none) ? first : nil
     let others = threads.filter { $0.id != monitor && $0.name != "hang-monitor" }
@@ -79,7 +78,7 @@ package struct HangSubject: Sendable, Equatable {
 }
 
 extension HangSubject {
-  /// Nil for a report that is not of a hang.
+  /// Creates a subject; nil for a report that is not of a hang.
   init?(
     of snapshot: ProcessSnapshot, _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) {

@@ -6,7 +6,7 @@ package enum MainThreadActivity: Sendable, Equatable {
   case blocked(Int, String?)
   /// The kernel shows that the thread sleeps, but not in which call.
   case sleeping
-  /// The signal broke off a system call, which is about to be made again.
+  /// The signal interrupted a system call, which is about to be made again.
   case restarting(Int, String?)
   /// A system call has just ended with EINTR.
   case interrupted
@@ -19,8 +19,8 @@ package enum MainThreadActivity: Sendable, Equatable {
     guard let id = snapshot.process.processID,
       let thread = snapshot.threads.first(where: { $0.id == id })
     else { return nil }
-    // The thread that took the signal ran when it was captured; its code tells what it did before. A core
-    // file has the thread in its call still.
+    // The thread that took the signal was running when it was captured; its code shows what it did before. In a core
+    // file, the thread is still in its call.
     let activity =
       snapshot.exception?.threadID == id
       ? Self.interrupted(thread, snapshot) : Self.blocked(thread, snapshot)
@@ -39,8 +39,7 @@ package enum MainThreadActivity: Sendable, Equatable {
     }
   }
 
-  /// The kernel goes back to the instruction, to make the call again after the handler, or answers
-  /// EINTR.
+  /// The kernel returns to the instruction, to make the call again after the handler, or the call returns EINTR.
   ///
   /// Source: Linux arch/x86/kernel/signal.c, handle_signal; arch/arm64/kernel/signal.c, do_signal.
   private static func interrupted(_ thread: ThreadSnapshot, _ snapshot: ProcessSnapshot) -> Self? {
@@ -67,7 +66,7 @@ package enum MainThreadActivity: Sendable, Equatable {
       let number = Int(clamping: number)
       return .restarting(number, snapshot.architecture.systemCallName(number))
     }
-    // A sanitised report does not have the result.
+    // A sanitized report does not have the result.
     if result == ProcessSnapshot.replacedWord { return nil }
     // -EINTR
     if code.prefix(call.count).elementsEqual(call), Int64(bitPattern: result) == -4 {

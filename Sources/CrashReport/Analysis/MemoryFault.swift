@@ -8,15 +8,15 @@ struct MemoryFault {
   let snapshot: ProcessSnapshot
   let trace: StackTrace
 
-  /// Addresses below this are never mapped: /proc/sys/vm/mmap_min_addr is 64 KiB almost everywhere.
+  /// Addresses below this are never mapped: /proc/sys/vm/mmap_min_addr is usually 64 KiB.
   private static let nullPageEnd: Address = 0x1_0000
-  /// The largest distance below the stack of a fault that is its overflow; guards have a page to
-  /// 1 MiB.
+  /// The largest distance below the stack at which a fault counts as its overflow; guards have between a page and 1
+  /// MiB.
   private static let guardSize: UInt64 = 1 << 20
-  /// The most that a signal's frame takes below the stack pointer: the red zone and AT_MINSIGSTKSZ,
-  /// which is 11 KiB with the largest registers of x86_64.
+  /// The maximum size of a signal frame below the stack pointer: the red zone and AT_MINSIGSTKSZ, which is 11 KiB
+  /// with the largest registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// The number of bytes of an instruction, at most, and one more.
+  /// The maximum number of bytes of an instruction, plus one.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16
@@ -82,7 +82,7 @@ struct MemoryFault {
   /// The mapping around the address of a fault in which nothing was mapped, if it allows the access.
   ///
   /// A guard region of MADV_GUARD_INSTALL is inside such a mapping; glibc 2.42 has them in all stacks except the main
-  /// thread's. Else the memory was mapped after the fault.
+  /// thread's. Otherwise the memory was mapped after the fault.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {
     guard exception.code == Int32(clamping: SEGV_MAPERR),
       let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty
@@ -100,7 +100,8 @@ struct MemoryFault {
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; kernels since 6.15 show guard regions.
   private var isKnownGuard: Bool { exception.faultPage.map { $0 >> 58 & 1 == 1 } ?? false }
 
-  /// True if the kernel showed no guard region there: kernels before 6.15 show one as swapped out.
+  /// True if the kernel showed no guard region at the address; kernels before 6.15 show a guard region as swapped
+  /// out.
   private var isMappedSince: Bool {
     exception.faultPage.map { !isKnownGuard && $0 >> 62 & 1 == 0 } ?? false
   }
@@ -113,7 +114,7 @@ struct MemoryFault {
 
   /// An instruction that was fetched right after a mapping with code.
   ///
-  /// A function that begins there may have been jumped to; one that only continues there was entered below.
+  /// If a function begins there, code may have jumped to it; otherwise execution came from the preceding code.
   private func endOfCode(_ address: Address, _ fact: [Evidence]) -> Finding? {
     guard access == .execute, let place = exception.context?.instructionPointer,
       let distance = address.distance(above: place), distance < Self.longestInstruction,
@@ -137,7 +138,7 @@ struct MemoryFault {
     "__libc_malloc", "__libc_free", "cfree", "_int_free_merge_chunk", "sysmalloc",
   ]
 
-  /// A function of the C library's allocator among the innermost frames.
+  /// The function of the C library's allocator among the innermost frames; nil if there is none.
   private var allocatorFunction: String? {
     trace.frames.prefix(4).compactMap(\.linkageName).first(where: Self.allocatorFunctions.contains)
   }
@@ -157,7 +158,7 @@ struct MemoryFault {
     if code.first.map(PrivilegedInstruction.begins) ?? false {
       return Finding(cause: .privilegedInstruction(place), evidence: fact)
     }
-    // A sanitised report does not have the value.
+    // A sanitized report does not have the value.
     let suspects = context.generalRegisters
       .filter { !Self.isCanonical($0.value) && $0.value != ProcessSnapshot.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }
@@ -187,8 +188,7 @@ struct MemoryFault {
       || snapshot.mapping(containing: address).map {
         $0.protection.isEmpty && $0.range.end == stack.start
       } ?? false
-    // A frame larger than any guard: the frame pointer is still in the stack, the stack pointer no
-    // more.
+    // With a frame larger than any guard, the frame pointer is still in the stack, but the stack pointer is not.
     let framePointer = exception.context?.framePointer ?? 0
     let frameSize =
       stackPointer < stack.start && stack.contains(framePointer)
@@ -202,8 +202,8 @@ struct MemoryFault {
         frameSize: below > Self.guardSize ? frameSize : nil), stack, stackPointer)
   }
 
-  /// Not a fault of an instruction: the frame of a delivered signal did not fit on the stack, and the kernel sent
-  /// SIGSEGV instead.
+  /// An overflow that is not a fault of an instruction: the frame of a delivered signal did not fit on the stack, and
+  /// the kernel sent SIGSEGV instead.
   ///
   /// This happens between the instruction that moves the stack pointer and the one that would fault. Source: Linux
   /// kernel/signal.c, signal_setup_done and force_sigsegv.
@@ -215,7 +215,7 @@ struct MemoryFault {
       let stackPointer = exception.context?.stackPointer,
       let stack = snapshot.crashedThread?.stackRange, !stack.ends(atOrBelow: stackPointer),
       stackPointer < stack.start.clampedAdding(Self.signalFrameSize),
-      // In other memory that can be written there is room.
+      // Other writable memory has room for the frame.
       stack.contains(stackPointer)
         || snapshot.mapping(containing: stackPointer)?.protection.contains(.write) != true
     else { return nil }

@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Tells whether the last message of a runtime is the crashing thread's, by its innermost frames.
+/// Decides by the crashing thread's innermost frames whether it wrote the last message of a runtime.
 ///
 /// The Swift runtime and the C library keep one text for the whole process: if two threads die within microseconds,
 /// the report of one may find the message of the other.
@@ -10,15 +10,15 @@ struct MessageOwner {
     case crashingThread
     /// The stack is missing, or has no names.
     case unknown
-    /// Another thread, or this thread earlier: its stack is not in code that writes a message.
+    /// Another thread wrote the message, or this thread did earlier: its stack is not in code that writes a message.
     case other
   }
 
   let snapshot: ProcessSnapshot
-  /// The crashing thread's.
+  /// The frames of the crashing thread.
   let frames: [StackFrame]
 
-  /// The most frames that are searched for the function that ends the process after a message.
+  /// The maximum number of frames that are searched for the function that ends the process after a message.
   private static let depth = 24
 
   // MARK: - Swift
@@ -60,7 +60,7 @@ struct MessageOwner {
     "swift_beginAccess",
   ]
 
-  /// Beginnings of messages that one function alone writes, and which it always writes.
+  /// Beginnings of messages that only one function writes, and that it always writes.
   private static let pairs = [
     ("Error raised at top level", "rrorInMain"),
     ("'try!' expression unexpectedly raised", "nexpectedError"),
@@ -75,7 +75,7 @@ struct MessageOwner {
       let isOnStack = innermost.contains { $0.function?.contains(function) ?? false }
       if text.words.hasPrefix(words) != isOnStack { return .other }
     }
-    // The caller's file is in the text, unless the program passes another on.
+    // The text contains the caller's file, unless the program passes another one.
     guard let file = text.file, !RuntimeCode.isModule(file.prefix { $0 != "/" }) else {
       return .crashingThread
     }
@@ -147,7 +147,7 @@ struct MessageOwner {
     _ message: String?, by verdict: (String) -> Verdict
   ) -> (text: String, certainty: Finding.Certainty)? {
     guard let message else { return nil }
-    // A runtime that has written one ends the process by its own code.
+    // A runtime that has written a message ends the process from its own code.
     if isOutsideModules { return nil }
     return switch verdict(message) {
     case .crashingThread: (message, .certain)
@@ -156,7 +156,8 @@ struct MessageOwner {
     }
   }
 
-  /// True for a thread that ran outside all modules, as after a call to nowhere, and came there from one.
+  /// True for a thread that ran outside all modules and got there from a module, as after a call to an invalid
+  /// address.
   private var isOutsideModules: Bool {
     let calls = frames.filter { !$0.isInlined }.prefix(2)
     guard calls.count == 2, let innermost = calls.first, let caller = calls.last else {

@@ -5,12 +5,12 @@ internal import Synchronization
 /// Distinguishes the program's own code from its dependencies, the system's and Swift's libraries, and
 /// compiler-generated code.
 ///
-/// The source file of a frame decides before names are asked: debug information knows it. The
-/// program's own modules are the executable and the libraries next to it; other libraries, except
-/// the toolchain's, count with their Swift code, wherever they are installed.
+/// If debug information has the source file of a frame, it decides before names do. The program's own modules are the
+/// executable and the libraries next to it; other libraries, except the toolchain's, count with their Swift code,
+/// wherever they are installed.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
-  /// By the module's index.
+  /// Whether each module, by index, is the program's own.
   private let areOwn: [Bool]
   /// The indices of modules with known debug information.
   private let withLines: Set<Int>
@@ -22,7 +22,7 @@ package struct OwnCode: Sendable {
 
   /// - Parameters:
   ///   - snapshot: the process.
-  ///   - frames: the frames that are judged, which show what is known of their modules.
+  ///   - frames: the frames to classify, which show what is known about their modules.
   package init(of snapshot: ProcessSnapshot, frames: some Sequence<StackFrame>) {
     let modules = snapshot.modules
     let executable = Self.executable(of: snapshot)
@@ -63,7 +63,7 @@ package struct OwnCode: Sendable {
     name.hasSuffix(".so") || name.contains(".so.") || name.hasPrefix("[")
   }
 
-  /// The executable's directory; nil for one that holds more than one program's files.
+  /// The executable's directory; nil for a directory with the files of several programs.
   private static func directory(of path: String) -> Substring? {
     guard let slash = path.lastIndex(of: "/") else { return nil }
     let directory = path[...slash]
@@ -91,7 +91,7 @@ package struct OwnCode: Sendable {
 
   private func source(of frame: StackFrame) -> Source {
     guard let file = frame.sourceLocation?.file else {
-      // The libraries of a toolchain have no debug information, and the program has.
+      // The libraries of a toolchain have no debug information, but the program has.
       return frame.moduleIndex.map(withLines.contains) ?? false ? .other : .unknown
     }
     guard Self.isWritten(file) else { return .unknown }
@@ -133,7 +133,7 @@ package struct OwnCode: Sendable {
     return functions.areOwn(function, isCNameOwn: isFileOwn || isRuntimeShared)
   }
 
-  /// True for code of the program's own, whether it has a name or not.
+  /// True for the program's own code, with or without a name.
   func isInOwnModule(_ frame: StackFrame) -> Bool {
     frame.moduleIndex.map { areOwn.indices.contains($0) && areOwn[$0] } ?? false
   }
@@ -193,14 +193,14 @@ package struct OwnCode: Sendable {
 }
 
 extension CrashReport {
-  /// Tells which frames of the report are the program's own code.
+  /// Recognizes frames of the program's own code in the report.
   package var ownCode: OwnCode {
     let frames = threads.lazy.flatMap { $0.frames + ($0.task?.frames ?? []) }
     return OwnCode(of: snapshot, frames: Array(frames) + (thrown?.frames ?? []))
   }
 }
 
-/// Remembers which functions are the program's own: a hundred threads have the same few hundred names.
+/// Caches which functions are the program's own, because a hundred threads have the same few hundred names.
 private final class KnownFunctions: Sendable {
   private struct Question: Hashable {
     let function: String

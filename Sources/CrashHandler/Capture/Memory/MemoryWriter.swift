@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct MemoryWriter {
-  /// The number of bytes of one region at most; a longer stack is several.
+  /// The maximum number of bytes of one region; a longer stack is written as several regions.
   static var regionSize: Int { @_noLocks get { 65536 } }
 
   private let capture: Capture
@@ -84,12 +84,12 @@ struct MemoryWriter {
 
   // MARK: - Text
 
-  /// Writes the text at an address, as far as it can be read; nothing if it is empty or unreadable.
+  /// Writes the readable part of the text at an address; writes nothing if it is empty or unreadable.
   ///
   /// - Parameters:
   ///   - key: the property's key.
-  ///   - address: of the first byte.
-  ///   - limit: the most bytes to write.
+  ///   - address: the address of the first byte.
+  ///   - limit: the maximum number of bytes to write.
   @_noLocks
   func writeText(_ key: IntermediateDumpKey, at address: UInt64, limit: Int) {
     guard address != 0, let place = unsafe capture.writer.beginProperty(key, capacity: limit) else {

@@ -9,10 +9,10 @@
 struct RegisterMemory {
   private static var bytesBelow: UInt64 { 128 }
   private static var bytesAbove: UInt64 { 384 }
-  /// Offset in scratch memory of the addresses of their pages.
+  /// Offset in scratch memory of the addresses of the windows' pages.
   private static var pagesOffset: Int { 1024 }
 
-  /// Registers that may be pointers: on x86_64 all 16 but the instruction pointer, on arm64 x0 to
+  /// The number of registers that may be pointers: on x86_64 all 16 except the instruction pointer, on arm64 x0 to
   /// sp.
   private static var count: Int {
     @_noLocks get {
@@ -83,7 +83,7 @@ struct RegisterMemory {
     while index < RegisterMemory.count {
       let value = registers.word(index &* 8)
       index &+= 1
-      // Nothing is mapped in the first 64 KiB, nor above the user's half of the address space.
+      // Nothing is mapped in the first 64 KiB or above the user's half of the address space.
       guard value >= 0x10000, value < 0x0001_0000_0000_0000 else { continue }
       var slot = count
       while slot > 0 {

@@ -7,10 +7,10 @@ internal import IntermediateDump
 /// thread-local variable.
 @safe
 struct TaskFinder {
-  /// The number of bytes of the runtime's thread-local block that are looked at: it has 32, and more only in a
-  /// static executable, whose every thread-local variable is in one block.
+  /// The number of bytes of the runtime's thread-local block that are searched. The block has 32 bytes, and more only
+  /// in a static executable, which has all thread-local variables in one block.
   private static var blockLimit: Int { 4096 }
-  /// Pointers in such blocks that are followed, of all threads together.
+  /// The maximum number of pointers in such blocks that are followed, for all threads together.
   private static var candidateLimit: UInt64 { 16384 }
   /// Offsets in scratch memory: of the number of candidates that were followed, of a block, and of
   /// the blocks of the next threads, which one call reads.
@@ -23,8 +23,8 @@ struct TaskFinder {
   private let scratch: Scratch
   private let stage: MemoryStage
 
-  /// - Parameter scratch: scratch memory, of which word 8, 4 KiB from offset 8,192, and everything from 16,384 on are
-  ///   used.
+  /// - Parameter scratch: scratch memory; the finder uses word 8, 4 KiB from offset 8,192, and everything from 16,384
+  ///   on.
   @_noLocks
   init(_ facts: pm_task_facts, memory: SafeMemory, scratch: Scratch) {
     self.facts = facts
@@ -86,7 +86,7 @@ struct TaskFinder {
     return found
   }
 
-  /// The contents of a block, as far as it can be read.
+  /// The readable contents of a block.
   private func words(at block: UInt64) -> Bytes {
     if let bytes = stage.bytes(block, count: blockSize) { return bytes }
     let copy = scratch.dropFirst(TaskFinder.blockOffset)

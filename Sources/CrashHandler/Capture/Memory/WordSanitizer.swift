@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// Replaces the words of stacks and registers that may be secrets: all except addresses of mapped memory and numbers
 /// below 4,096.
 ///
-/// A converter replaces more, since it knows modules and stacks. Text of at least seven bytes, and most other
+/// A converter replaces more, because it knows modules and stacks. Text of at least seven bytes, and most other
 /// secrets, are not addresses. Without mappings all words except small numbers are replaced.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
@@ -22,14 +22,14 @@ struct WordSanitizer {
   /// Replaces words in a copy of memory.
   ///
   /// - Parameters:
-  ///   - place: the copy.
-  ///   - address: of the memory; a word that begins before it or ends after it is replaced.
+  ///   - place: the copy of the memory.
+  ///   - address: the address of the original; a word that begins before it or ends after it is replaced.
   @_noLocks
   func sanitize(_ place: UnsafeMutableRawPointer, copyOf address: UInt64, count: Int) {
     let toWord = Int(truncatingIfNeeded: (0 &- address) & 7)
     var offset = toWord < count ? toWord : count
     unsafe replaceBytes(place, copyOf: address, from: 0, to: offset)
-    // The mapping of the word before, mostly that of the next.
+    // The mapping of the previous word, which is usually also that of the next.
     var mapping = Mapping.none
     while offset &+ 8 <= count {
       let word = unsafe place.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
@@ -50,10 +50,10 @@ struct WordSanitizer {
 
   /// - Parameter mapping: set to the mapping that the word points into.
   private func keeps(_ word: UInt64, _ mapping: inout Mapping) -> Bool {
-    // Bit 60 marks the record of a Swift async function.
+    // Bit 60 marks the frame record of a Swift async function.
     if isMapped(word & ~(1 &<< 60), &mapping) { return true }
     #if arch(arm64)
-      // A return address may be signed above its 48 bits.
+      // A return address may have a signature above its 48 bits.
       return mappings.isExecutable(word & 0x0000_FFFF_FFFF_FFFF)
     #else
       return false
@@ -64,7 +64,7 @@ struct WordSanitizer {
     let index = mappings.index(endingAbove: address)
     guard index < mappings.count else { return false }
     let found = mappings[index]
-    // Large ranges are reserved without rights; nothing is in them.
+    // Large ranges without permissions are only reserved address space.
     guard found.start <= address, found.has(Mapping.isReadable | Mapping.isExecutable) else {
       return false
     }

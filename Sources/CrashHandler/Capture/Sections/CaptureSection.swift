@@ -14,7 +14,7 @@ extension SectionRow {
 func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.writer.startMap(.capture)
-  // First: a reader takes its absence for a fault in this section.
+  // Written first, because a reader treats its absence as a fault in this section.
   capture.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
   let (counts, threads) = (capture.session.counts, capture.session.threads)
   var stopped: UInt64 = 0

@@ -7,8 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes client data: annotations, breadcrumbs, and the paths of attachments, each value by way of
-/// scratch memory.
+/// Writes client data: annotations, breadcrumbs, and the paths of attachments, each value through scratch memory.
 ///
 /// Copied from `ClientMemory`, even if a thread was changing them.
 ///
@@ -108,9 +107,9 @@ extension Capture {
 }
 
 extension Capture {
-  /// Writes a breadcrumb that was read out of a ring.
+  /// Writes a breadcrumb that was copied from a ring.
   ///
-  /// - Parameter count: bytes of its text.
+  /// - Parameter count: the number of bytes of its text.
   @_noLocks
   func writeBreadcrumb(_ slot: Scratch, count: Int) {
     writer.startMap(.breadcrumb)
@@ -130,7 +129,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Ends an array, and writes its count of left-out elements.
+  /// Ends an array, and writes the number of omitted elements.
   @_noLocks
   func endArray(_ key: IntermediateDumpKey, _ value: UInt64) {
     writer.end()

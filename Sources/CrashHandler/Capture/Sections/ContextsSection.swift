@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes what threads work on: contexts, and the crashing thread's breadcrumbs.
+/// Writes the contexts of the threads, and the crashing thread's breadcrumbs.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_contexts) @_noLocks

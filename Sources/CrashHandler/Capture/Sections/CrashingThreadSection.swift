@@ -23,8 +23,8 @@ extension SectionRow {
 func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard capture.capturesItself else { return }
-  // To tell addresses by; read again once nothing changes them any more. That may take long: the
-  // exception goes to the file first.
+  // The mappings are needed to recognize addresses, and are read again when no thread changes them any more. Reading
+  // may take long, so the exception is written to the file first.
   if capture.installed.isSanitized {
     capture.flush()
     unsafe pm_read_mappings(argument)
@@ -50,7 +50,7 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   }
   let exception = capture.session.exception
   capture.writer.startMap(.crashingThread)
-  // Again, where the section that writes them was broken off.
+  // They are written again if the section that writes them was interrupted.
   if capture.session.progress.abandoned & SectionRow.crashingThreadTop.bit != 0 {
     capture.writeRegisters()
   }
@@ -88,8 +88,8 @@ extension Capture {
     return record.has(.stopped) ? record.fields.context : nil
   }
 
-  /// Writes the memory that the registers point at, the instructions alone where secrets are left out, and
-  /// unwind tables that no file will have.
+  /// Writes the memory that the registers point to, or only the instructions if secrets are left out, and unwind
+  /// tables that no file will have.
   fileprivate func writeMemory(around context: SignalContext) {
     let plain = MemoryWriter(self, memory: cachedMemory)
     writer.startArray(.memory)
@@ -106,7 +106,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the instructions alone, as far as they are a file's code.
+  /// Writes only the instructions, if they are code of a file.
   private func writeCode(at context: SignalContext, _ regions: MemoryWriter) {
     let mappings = session.mappings
     let address = context.instructionPointer

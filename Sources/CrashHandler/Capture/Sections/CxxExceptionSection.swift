@@ -7,8 +7,8 @@ extension SectionRow {
   }
 }
 
-/// Writes the C++ exception that the calling thread caught last: in a process that aborts, an
-/// exception that nobody catches counts as caught by std::terminate().
+/// Writes the C++ exception that the calling thread caught last: in a process that aborts, an uncaught exception
+/// counts as caught by std::terminate().
 ///
 /// The text is read from where the standard library stores it. what() is not called, because it is the program's
 /// code. Only libstdc++'s exceptions are known.
@@ -56,7 +56,7 @@ private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
 private struct ThrownException {
   /// The size of libstdc++'s `__cxa_exception`, which precedes the object; its first word is the object's type.
   fileprivate static var headerSize: UInt64 { 112 }
-  /// Classes that are followed to their bases.
+  /// The maximum number of base classes that are followed.
   private static var depthLimit: Int { 16 }
 
   let memory: SafeMemory
@@ -100,11 +100,11 @@ private struct ThrownException {
   /// The entry of the first base class that is, or is derived singly from, a standard error.
   private func baseWithError(of type: UInt64) -> UInt64? {
     guard let sizes = memory.word(type &+ 16) else { return nil }
-    // Flags, then their number.
+    // The flags, then the number of bases.
     var left = sizes &>> 32 < 8 ? sizes &>> 32 : 8
     var entry = type &+ 24
     while left > 0 {
-      // Only the object tells where a virtual base lies.
+      // The position of a virtual base is only stored in the object.
       if let flags = memory.word(entry &+ 8), flags & 1 == 0, let base = memory.word(entry),
         leadsToError(base)
       {

@@ -6,7 +6,7 @@ extension DescriptorKind {
   ///
   /// RUNS-DURING-CRASH. Source: proc_pid_fd(5); Linux fs/d_path.c.
   ///
-  /// - Parameter descriptor: asked for the flags that it was opened with.
+  /// - Parameter descriptor: used to read the flags with which it was opened.
   @_noLocks
   init(_ link: Bytes, of descriptor: Int32) {
     let text = link.text

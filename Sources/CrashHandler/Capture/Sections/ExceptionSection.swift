@@ -13,10 +13,10 @@ extension SectionRow {
 @c(pm_write_exception) @_noLocks
 func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // The thread first: a dump torn anywhere after it still names it.
+  // The thread is first, so that a dump that is truncated after it still names the thread.
   capture.writer.startMap(.exception)
   capture.writer.identifier(.exceptionThreadID, capture.session.exception.threadID)
-  // Else no signal came, and the runtime's last message is of something else.
+  // Otherwise there was no signal, and the runtime's last message is about something else.
   if capture.session.request.isCrash {
     capture.writeSignal()
     if capture.mayMake(CallBit.proc) { capture.writeFaultPage() }
@@ -40,7 +40,7 @@ extension Capture {
   /// On x86_64 the error code is among the registers.
   private func writeFaultSyndrome() {
     #if arch(arm64)
-      // For a signal that was sent, the kernel leaves the syndrome of an earlier fault.
+      // For a signal that was sent, the kernel does not clear the syndrome of an earlier fault.
       let signal = session.exception.signal
       guard signal.isFault, let context = signal.context else { return }
       let syndrome = context.faultSyndrome
@@ -48,7 +48,7 @@ extension Capture {
     #endif
   }
 
-  /// Writes the siginfo_t, 128 bytes by the kernel's ABI, without the value that a sender may have added.
+  /// Writes the siginfo_t, 128 bytes in the kernel's ABI, without the value that a sender may have added.
   private func writeSignalInformation(_ information: SignalInformation) {
     guard let place = unsafe writer.beginProperty(.signalInfo, capacity: 128) else { return }
     unsafe pm_copy_bytes(place, information.address, 128)
@@ -58,7 +58,7 @@ extension Capture {
     writer.finishProperty(count: 128)
   }
 
-  /// Writes the name of the process that sent the signal, if it is still there.
+  /// Writes the name of the process that sent the signal, if it still exists.
   private func writeSenderName(_ information: SignalInformation) {
     let (code, sender) = (information.code, information.sender)
     // Only these have a sender, in si_pid.
@@ -84,8 +84,7 @@ extension Capture {
     }
   }
 
-  /// Writes the texts that two pointers lead to; libc's begins after its size, see
-  /// `pm_abort_message_pointer`.
+  /// Writes the messages of the runtime and libc. libc's text follows its size, see `pm_abort_message_pointer`.
   fileprivate func writeMessages() {
     let (text, limit) = (regions, 16384)
     text.writeText(

@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the memory ranges that the program asked for; after the threads, which matter more.
+/// Writes the memory ranges that the program registered. It runs after the threads, which are more important.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_extra_memory) @_noLocks
@@ -15,7 +15,7 @@ func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard !capture.installed.isSanitized else { return }
   let (table, scratch) = (ClientMemory.ofProcess.memoryRanges, capture.session.scratch)
-  // The bytes of all ranges together.
+  // The limit for all ranges together, in bytes.
   let limit = capture.installed.limits.extraMemory
   var left = limit > 0 ? UInt64(truncatingIfNeeded: limit) : 0
   var omitted: UInt64 = 0

@@ -9,7 +9,7 @@ extension SectionRow {
 
 /// Writes the dynamic linker's own list of what is loaded, for readers that ask for it.
 ///
-/// A list that is being changed may break off or repeat, so its length is bounded.
+/// A list that is being changed may be incomplete or circular, so its length is limited.
 ///
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map.
 @c(pm_write_link_map) @_noLocks

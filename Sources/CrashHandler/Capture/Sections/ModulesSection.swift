@@ -20,7 +20,7 @@ func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
     let table = finder.images
     let index = finder.current
     let path = finder.path(of: index, image)
-    // The vDSO has no file from the first.
+    // The vDSO never has a file.
     let hasFile = path[0] == 0x2F && !path.hasSuffix(" (deleted)")  // "/"
     table[index].isLost = !hasFile && !path.text.matches("[vdso]")
     capture.writer.startMap(.module)

@@ -22,14 +22,15 @@ func pm_write_pointed_memory(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH. Source: glibc sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h.
 @safe
 private struct WaitWriter {
-  /// Threads taken at most.
+  /// The maximum number of threads.
   private static var limit: Int { 256 }
-  /// The bytes before a word, where a `pthread_rwlock_t` begins, and the size of the whole window.
+  /// The number of bytes before a word, because a `pthread_rwlock_t` may begin there, and the size of the whole
+  /// window.
   private static var bytesBelow: UInt64 { 16 }
   private static var size: Int { 56 }
   /// Offset in scratch memory of the words' contents, after 16 bytes for each thread.
   private static var stageOffset: Int { 8192 }
-  /// Queues that are written of one call of `sync`: the queue itself, and those that it targets.
+  /// The number of queues that are written for one call of `sync`: the queue itself, and the queues that it targets.
   private static var queueLimit: Int { 4 }
 
   private let memory: SafeMemory
@@ -60,9 +61,9 @@ private struct WaitWriter {
     capture.writer.end()
   }
 
-  /// Puts the address of each thread's word into scratch memory, and the thread after it.
+  /// Stores the address of each thread's word in scratch memory, followed by the thread.
   ///
-  /// - Returns: their number.
+  /// - Returns: the number of words.
   private func findWords() -> Int {
     var count = 0
     let exception = capture.session.exception

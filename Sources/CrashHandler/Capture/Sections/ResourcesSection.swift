@@ -66,7 +66,7 @@ extension Capture {
     return true
   }
 
-  /// Writes the limit of mappings of a process.
+  /// Writes the limit on the number of mappings of a process.
   fileprivate func writeMappingLimit() {
     let scratch = session.scratch
     let count = unsafe proc.read(
@@ -75,7 +75,7 @@ extension Capture {
     if text.current >= 0x30, text.current <= 0x39 { writer.unsigned(.mappingLimit, text.decimal()) }
   }
 
-  /// Writes the number of processors online, of a list such as "0-3,6".
+  /// Writes the number of processors online, from a list such as "0-3,6".
   ///
   /// Source: Linux Documentation/admin-guide/cputopology.rst.
   fileprivate func writeProcessorCount() {
@@ -97,7 +97,7 @@ extension Capture {
     if processors != 0 { writer.unsigned(.processorCount, processors, width: 4) }
   }
 
-  /// Writes how willing the kernel is to kill this process when memory runs out.
+  /// Writes the adjustment that decides how soon the kernel kills this process when memory runs out.
   fileprivate func writeOOMScoreAdjustment() {
     let scratch = session.scratch
     let count = unsafe proc.read(
@@ -110,7 +110,8 @@ extension Capture {
     writer.signed(.oomScoreAdjustment, isNegative ? 0 &- value : value, width: 4)
   }
 
-  /// Writes the number in a file of the cgroup, held open since install; nothing for "max".
+  /// Writes the number in a file of the cgroup, which is open since the handler was installed; writes nothing for
+  /// "max".
   fileprivate func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
     if let value = calls.number(in: file, session.scratch) { writer.unsigned(key, value) }
   }

@@ -13,7 +13,7 @@ extension SectionRow {
   }
 }
 
-/// Puts the lines of the crash summary together.
+/// Creates the lines of the crash summary.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_summary) @_noLocks
@@ -28,7 +28,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
     appendWork(capture, to: &lines)
     return unsafe lines.appendCommands(result, names, in: directory, isAlone: true)
   }
-  // Without a dump, they were not read yet, or not for this crash.
+  // Without a dump, the mappings were not read yet, or not for this crash.
   if !result.hasFile || capture.session.mappings.count == 0 { unsafe pm_read_mappings(argument) }
   let (memory, scratch) = (capture.memory, capture.session.scratch)
   lines.appendHead()
@@ -38,7 +38,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
     let runtime = capture.installed.runtime
     lines.appendMessage(
       "message ", at: runtime.fatalMessageBuffer, skipping: 0, memory: memory, scratch: scratch)
-    // It follows its size, see pm_abort_message_pointer.
+    // The text follows its size, see pm_abort_message_pointer.
     lines.appendMessage(
       "abort-message ", at: runtime.abortMessagePointer, skipping: 4, memory: memory,
       scratch: scratch)

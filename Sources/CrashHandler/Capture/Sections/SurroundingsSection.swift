@@ -10,8 +10,8 @@ extension SectionRow {
 /// Writes the process's place on its machine: container, time zone, working directory, and its open
 /// descriptors.
 ///
-/// Only the kernel's own names are read, never an attribute of a file: a file system that does not
-/// answer, such as NFS without its server, would hold up the end of the process.
+/// Only the kernel's own names are read, never an attribute of a file, because a file system that does not respond,
+/// such as NFS without its server, would delay the end of the process.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5), /proc/pid/fd, cwd, mountinfo.
 @c(pm_write_surroundings) @_noLocks
@@ -22,7 +22,7 @@ func pm_write_surroundings(_ argument: UnsafeMutableRawPointer) {
 }
 
 enum Surroundings {
-  /// Descriptors that are listed at most.
+  /// The maximum number of listed descriptors.
   fileprivate static var descriptorLimit: Int { 256 }
   fileprivate static var pathLimit: Int { 512 }
 
@@ -101,7 +101,7 @@ extension Capture {
     var count = 0
     writer.startArray(.descriptors)
     while count < Surroundings.descriptorLimit, let name = entries.next() {
-      // Neither "." nor "..", nor what the list is read by.
+      // Skips ".", ".." and the descriptor with which the list is read.
       guard name.current != 0x2E else { continue }
       var digits = name
       let number = Int32(truncatingIfNeeded: digits.decimal())

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The map of a dump with earlier survived crashes and the outcome of this one.
+/// Writes the map that describes earlier survived crashes and the outcome of this one.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Writes the survival map, if there is anything to say.
+  /// Writes the survival map, unless it would be empty.
   @_noLocks
   func writeSurvival() {
     let outcome = session.exception.outcome
@@ -32,8 +32,8 @@ extension Capture {
     writer.end()
   }
 
-  /// True if the previous handler of the earlier crash is known to have been left: it returned, or
-  /// its thread runs elsewhere than in a signal handler.
+  /// True if the previous handler of the earlier crash is known to be over: it returned, or its thread no longer runs
+  /// in a signal handler.
   ///
   /// A crash on another thread, while the previous handler still runs, proves nothing about the earlier crash.
   private func isEarlierCrashOver() -> Bool {

@@ -13,7 +13,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
   unsafe TaskWriter(Capture(argument)).write()
 }
 
-/// Writes the tasks that threads run, and the memory that their names and calls can be read from.
+/// Writes the tasks that threads run, and the memory from which their names and calls can be read.
 ///
 /// Only the memory of a task must be found here: its function frames are in the task's slabs, which are copied
 /// completely. The addresses are kept in scratch memory until then.
@@ -21,17 +21,17 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe
 private struct TaskWriter {
-  /// Tasks taken at most.
+  /// The maximum number of tasks.
   private static var limit: Int { 256 }
   /// Offset in scratch memory of the addresses, after their count.
   private static var addressesOffset: Int { 16 }
-  /// The most slabs that are written for the first task, and for each other task; a slab has 1 KiB unless a function
-  /// needs more.
+  /// The maximum number of slabs that are written for the first task, and for each other task; a slab has 1 KiB
+  /// unless a function needs more.
   private static var slabLimit: Int { 64 }
   private static var otherSlabLimit: Int { 8 }
   private static var slabSizeLimit: UInt64 { 16384 }
-  /// The most slabs that are walked for the first task, for all other tasks together, and the least for each of
-  /// these.
+  /// The maximum number of slabs that are walked for the first task and for all other tasks together, and the minimum
+  /// for each of these.
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }
@@ -112,14 +112,14 @@ private struct TaskWriter {
     capture.writer.end()
   }
 
-  /// Writes the slabs of the task's function frames; of many the last ones, which hold the
-  /// innermost.
+  /// Writes the slabs of the task's function frames. If there are many, writes the last ones, which have the
+  /// innermost frames.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x70 the last allocation,
   /// then the first slab; in a slab its metadata, the next one, its capacity, and how much of it is
   /// used.
   ///
-  /// - Returns: slabs that were walked.
+  /// - Returns: the number of walked slabs.
   private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) -> Int {
     guard let first = memory.word(task &+ 0x78) else { return 0 }
     var slab = first

@@ -15,14 +15,14 @@ func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let threads = capture.session.threads
   capture.writer.startArray(.threads)
-  // A hung thread is written already.
+  // A hung thread was already written.
   capture.threads.writeAll(
     of: threads, except: capture.session.exception.threadID,
     limit: stackShare(capture.installed.limits, threads: threads.count))
   capture.writer.end()
 }
 
-/// The most bytes of one other thread's stack.
+/// The maximum number of bytes of each other thread's stack.
 private func stackShare(_ limits: CaptureLimits, threads: Int) -> Int {
   var share = limits.otherThreadStacks.dividedReportingOverflow(by: threads).partialValue
   if share < 1024 { share = 1024 }

@@ -27,7 +27,8 @@ extension Capture {
   ///
   /// - Parameter isOwn: true for the throws of the thread, false for all others.
   fileprivate func writeNewestThrows(of thread: UInt32, limit: Int, isOwn: Bool) {
-    // The one written last, by its time and its place in the table; of one time the first comes first.
+    // The throw that was written last, by its time and its position in the table; throws of the same time are written
+    // in the table's order.
     var (lastTime, lastOrder) = (UInt64.max, Int32.max)
     var written = 0
     var record = pm_throw()
@@ -62,7 +63,7 @@ extension Capture {
     if record.error != 0, !installed.isSanitized { writer.unsigned(.throwError, record.error) }
     var record = record
     var count: Int32 = 0
-    // A function without a frame pointer ends the walk with any word.
+    // A function without a frame pointer can end the walk with an arbitrary word.
     while count < PM_THROW_ADDRESS_COUNT,
       session.mappings.isExecutable(unsafe pm_throw_address(&record, count))
     {

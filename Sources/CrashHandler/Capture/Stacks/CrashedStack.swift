@@ -35,7 +35,7 @@ struct CrashedStack {
       contains(mappings[index], pm_thread_pointer())
         || contains(mappings[index], environmentStart)
     else { return stackPointer }
-    // Less the red zone, which the writer adds, that is where it starts.
+    // The capture starts there, minus the red zone, which the writer adds.
     return mappings[index].start &+ 128
   }
 

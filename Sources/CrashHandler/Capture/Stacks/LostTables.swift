@@ -9,9 +9,10 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 @safe
 struct LostTables {
-  /// The number of bytes of all tables: those of libc have 150 KiB, of libswiftCore 800.
+  /// The limit for all tables in bytes: those of libc have 150 KiB, those of libswiftCore 800 KiB.
   private static var limit: Int { 2 << 20 }
-  /// The number of bytes of the stack that are searched for addresses: of the innermost 64 frames of a kilobyte each.
+  /// The number of bytes of the stack that are searched for addresses, which is enough for 64 frames of a kilobyte
+  /// each.
   private static var searchedSize: UInt64 { 65536 }
 
   private let images: ImageFinder
@@ -25,7 +26,7 @@ struct LostTables {
     self.regions = regions
   }
 
-  /// Writes them as regions of the array that is open.
+  /// Writes the tables as regions of the open array.
   @_noLocks
   func write(_ context: SignalContext) {
     var left = LostTables.limit
@@ -45,7 +46,7 @@ struct LostTables {
     #if arch(arm64)
       if context.linkRegister &- image.start < size { return true }
     #endif
-    // From the end of the guard, where the stack has overflowed.
+    // After a stack overflow, starts at the end of the guard.
     guard var place = memory.firstReadable(from: (context.stackPointer &+ 7) & ~7) else {
       return false
     }
@@ -57,7 +58,7 @@ struct LostTables {
     return false
   }
 
-  /// Writes the tables of an image, if there is room for them; returns their bytes.
+  /// Writes the tables of an image, if there is room for them; returns their size in bytes.
   private func write(_ image: ModuleImage, limit: Int) -> Int {
     // Version 0, encodings 1 to 3, then the pointer to .eh_frame: all linkers write pcrel|sdata4.
     guard let header = image.segment(UInt32(PT_GNU_EH_FRAME)),
@@ -67,7 +68,7 @@ struct LostTables {
     else { return 0 }
     let place = header.address &+ 4
     let frames = place &+ UInt64(bitPattern: Int64(Int32(bitPattern: offset)))
-    // .eh_frame does not say where it ends: before the header, or with the segment.
+    // .eh_frame has no size: it ends before the header, or at the end of the segment.
     let start = frames < header.address ? frames : header.address
     let end = frames < header.address ? header.address &+ header.size : segment.end
     let size = Int(truncatingIfNeeded: end &- start)

@@ -2,9 +2,9 @@ internal import IntermediateDump
 
 /// Writes the top of the crashing thread's stack, before any other thread is stopped.
 ///
-/// Enough for the innermost 64 frames of a kilobyte each. Straight from the registers: a list of
-/// mappings that was read while threads still run may be wrong when it is used, and takes as long as
-/// there are mappings.
+/// It is enough for the innermost 64 frames of a kilobyte each. It only uses the registers, because a list of
+/// mappings that is read while threads still run may be outdated when it is used, and many mappings take long to
+/// read.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -41,7 +41,7 @@ struct StackTop {
     if let start = memory.firstReadable(from: StackWriter.start(stackPointer)) {
       written.first = writeInTwo(start)
     }
-    // No frame is larger than 4 GiB; a pointer that is no frame pointer points anywhere.
+    // No frame is larger than 4 GiB; a register that is not used as frame pointer may have any value.
     if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
     {

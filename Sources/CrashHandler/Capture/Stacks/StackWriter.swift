@@ -21,10 +21,9 @@ struct StackWriter {
   /// - Parameters:
   ///   - stackPointer: the start of the stack; after an overflow, which leaves it in the guard region, the next
   ///     readable page is used.
-  ///   - threadPointer: of the stack's thread; 0 if unknown.
-  ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the
-  ///     bottom.
-  ///   - written: the bytes that are in the dump already.
+  ///   - threadPointer: the thread pointer of the stack's thread; 0 if unknown.
+  ///   - limit: in bytes; of a longer stack, three quarters are captured at the top and one quarter at the bottom.
+  ///   - written: the bytes that are already in the dump.
   ///   - stage: the buffer that may already contain parts of the stack.
   @_noLocks
   func write(
@@ -80,8 +79,8 @@ struct StackWriter {
 
   /// The address to capture a stack from, and its mapping; nil if the address is not in a stack.
   ///
-  /// Stacks whose guards lie within them (glibc 2.42) share one mapping with their neighbors. libc keeps
-  /// a thread's control block at the top of its stack, in the last page.
+  /// Stacks with guards inside their mapping (glibc 2.42) share one mapping with their neighbors. libc keeps a
+  /// thread's control block at the top of its stack, in the last page.
   private func place(
     from wanted: UInt64, _ threadPointer: UInt64
   ) -> (start: UInt64, lowest: UInt64, end: UInt64)? {
@@ -89,7 +88,7 @@ struct StackWriter {
     guard index < mappings.count else { return nil }
     let mapping = mappings[index]
     let start = mapping.start > wanted ? mapping.start : wanted
-    // A pointer far below any mapping is not a stack pointer at all.
+    // A pointer far below any mapping is not a stack pointer.
     guard start &- wanted <= 1 &<< 30 else { return nil }
     let isInside = threadPointer > start && threadPointer < mapping.end
     let end = isInside ? (threadPointer & ~4095) &+ 4096 : mapping.end
@@ -127,7 +126,7 @@ struct StackWriter {
     stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15
   }
 
-  /// Writes as much as can be read: without /proc the end of the stack is not known.
+  /// Writes the readable bytes, because without /proc the end of the stack is not known.
   private func writeWithoutMappings(from address: UInt64, limit: Int, written: WrittenStack) {
     capture.writer.startArray(.stack)
     var done = Int(truncatingIfNeeded: written.end(around: address) &- address)

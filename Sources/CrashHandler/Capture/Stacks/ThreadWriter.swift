@@ -11,7 +11,7 @@ struct ThreadWriter {
   private let memory: SafeMemory
   private let status: ThreadStatus
   private let stage: MemoryStage
-  /// Replaces registers; nil for a dump that keeps them, and names.
+  /// Replaces secrets in registers; nil for a dump that keeps registers and names.
   private let sanitizer: WordSanitizer?
 
   @_noLocks
@@ -62,7 +62,7 @@ struct ThreadWriter {
   @_noLocks
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     capture.writer.startMap(key)
-    // One that could not be stopped may have crashed since.
+    // A thread that could not be stopped may have crashed since then.
     if !record.status.isStill, let crash = capture.shared.waiting.crash(of: record.threadID) {
       record.setCrash(crash)
     }
@@ -92,7 +92,7 @@ struct ThreadWriter {
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
-    // Threads of a dump without a crash may have gone on since they were found.
+    // In a dump without a crash, threads may have continued since they were found.
     if record.systemCall.count == 0 || !capture.session.request.isCrash
       || record.has(.unresponsive)
     {
@@ -122,7 +122,7 @@ struct ThreadWriter {
     capture.writer.unsigned(.captureMethod, method.code, width: 1)
   }
 
-  /// Writes name, state and scheduling, as they were before the thread was asked to stop.
+  /// Writes name, state and scheduling, as they were before the thread was stopped.
   private func writeStatus(_ record: ThreadRecord) {
     if !isSanitized { capture.writer.property(.threadName, record.name) }
     guard record.fields.stateLetter != 0 else { return }
@@ -145,7 +145,7 @@ struct ThreadWriter {
     capture.writer.signed(.niceValue, Int64(niceValue), width: 4)
   }
 
-  /// Writes name and state of the capturing thread, which ran when it crashed; its mask is with its
+  /// Writes name and state of the capturing thread, which was running when it crashed; its mask is stored with its
   /// registers.
   @_noLocks
   func writeOwnStatus(_ threadID: Int32) {
@@ -169,7 +169,7 @@ struct ThreadWriter {
     @_noLocks get { if case .some = sanitizer { true } else { false } }
   }
 
-  /// Writes the general registers, those that may hold a secret sanitised.
+  /// Writes the general registers, and replaces those that may contain a secret.
   private func writeRegisters(_ context: SignalContext, _ sanitizer: WordSanitizer) {
     let registers = context.generalRegisters
     guard
@@ -186,8 +186,8 @@ struct ThreadWriter {
     capture.writer.finishProperty(count: registers.count / 8 &* 8)
   }
 
-  /// True for instruction and stack pointer and what the processor keeps: of `gregset_t` flags,
-  /// segments, error code, trap number and mask; on arm64 pstate.
+  /// True for the instruction and stack pointers and for values of the processor: flags, segments, error code, trap
+  /// number and mask in `gregset_t`; on arm64 pstate.
   ///
   /// False for the frame pointer, because code without frame pointers may have any value in that register.
   @_noLocks

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The program's operations on the list; the crash handler only reads it.
 extension AnnotationList {
-  /// The place of the cell of an annotation that is a number; 0 for the annotation 0.
+  /// The offset of the cell of a number annotation; 0 for the annotation 0.
   @_noLocks
   func numberOffset(_ offset: UInt32) -> UInt32 {
     guard let node = node(offset) else { return 0 }
@@ -44,7 +44,7 @@ extension AnnotationList {
           unsafe count < AnnotationList.maximumCount
           ? make(name: name, nameCount: nameCount, type: type, capacity: capacity) : 0
       }
-      // Another thread may have added the last one since this one counted.
+      // Another thread may have added the last annotation since this thread counted.
       guard made != 0, count < AnnotationList.maximumCount, let node = node(made) else {
         omitted.add(1)
         return 0
@@ -65,7 +65,7 @@ extension AnnotationList {
       nameCount: nameCount, cellByteCount: AnnotationNode.cellByteCount(type, capacity: capacity))
     while true {
       let old = used.value
-      // Offset 0 is none.
+      // Offset 0 stands for none.
       let start = old < 8 ? 8 : Int(old)
       guard start &+ size <= byteCount else { return 0 }
       let end = UInt32(truncatingIfNeeded: start &+ size)

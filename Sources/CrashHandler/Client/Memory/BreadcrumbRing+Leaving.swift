@@ -2,11 +2,11 @@ internal import CSignalSafe
 
 /// The program's operations on the ring; the crash handler only reads it.
 extension BreadcrumbRing {
-  /// Leaves one.
+  /// Adds a breadcrumb.
   ///
   /// - Parameters:
   ///   - content: its text, then its metadata, at most 224 bytes.
-  ///   - work: a `WorkRings` key.
+  ///   - work: the `WorkRings` key of the unit of work.
   ///   - uptime: CLOCK_BOOTTIME in nanoseconds.
   @_noLocks
   func leave(
@@ -27,8 +27,8 @@ extension BreadcrumbRing {
       slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))
   }
 
-  /// Takes the next number and its slot, which is not whole from now on; nil if another thread
-  /// still has that.
+  /// Takes the next number and its slot, and marks the slot as incomplete; nil if another thread is still writing
+  /// that slot.
   @_noLocks
   func take() -> UInt64? {
     let number = unsafe pm_atomic_add_64(next, 1)

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The program's operations on a table; the crash handler only reads it.
 extension CellTable {
-  /// Gives a key a value.
+  /// Sets the value of a key.
   ///
   /// - Returns: false if there was no room, which is counted, or if other threads are setting it at the same time.
   @_noLocks
@@ -39,7 +39,7 @@ extension CellTable {
     }
   }
 
-  /// Takes a key away.
+  /// Removes a key.
   @_noLocks
   func remove(key: UnsafeRawPointer, keyCount: Int) {
     unsafe clear(key, keyCount, from: 0)

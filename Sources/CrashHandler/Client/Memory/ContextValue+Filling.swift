@@ -3,10 +3,10 @@ internal import CSignalSafe
 /// The program's operations on a value; the crash handler only reads it.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// The bytes of a value for which outer contexts are removed; a longer value is cut first.
+  /// The number of bytes of a value for which outer contexts are removed; a longer value is cut first.
   private static var leastValue: Int { 32 }
 
-  /// Begins with the outer contexts of the one to add, if any.
+  /// Begins with the outer contexts of the new context, if any.
   ///
   /// Leaves out the context with the same name, which the new one replaces. Also leaves out the outermost ones if
   /// their text would leave no room for the name and the beginning of the value.
@@ -31,7 +31,7 @@ extension ContextValue {
     while let entry = outer.entry(offset) {
       let size = entry.next &- offset
       if entry.name.isEqual(to: name) {
-        // The one that is added comes in its place.
+        // The new context replaces it.
       } else if excess > 0 {
         excess &-= size
         omit()
@@ -45,7 +45,7 @@ extension ContextValue {
     }
   }
 
-  /// The number of bytes that the value of a name may have; nil if there is no room for the name.
+  /// The maximum number of bytes for the value of a name; nil if there is no room for the name.
   @_noLocks
   func room(nameCount: Int) -> Int? {
     let room = ContextValue.textCapacity &- textCount &- 2 &- nameCount
@@ -58,7 +58,7 @@ extension ContextValue {
     if omittedCount < 0xFFFF { set(word(16) &+ 0x1_0000, at: 16) }
   }
 
-  /// Adds a context that has room.
+  /// Adds a context for which there is room.
   @_noLocks
   func add(name: Bytes, value: Bytes, isCut: Bool) {
     let offset = ContextValue.textOffset &+ textCount

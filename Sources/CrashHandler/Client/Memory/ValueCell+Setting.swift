@@ -59,9 +59,9 @@ extension ValueCell {
     }
   }
 
-  /// Takes the value away.
+  /// Removes the value.
   ///
-  /// - Parameter version: the version that may be; nil for any.
+  /// - Parameter version: the version that may be removed; nil for any.
   @_noLocks
   func clear(replacing version: UInt64? = nil) {
     while true {
@@ -73,7 +73,7 @@ extension ValueCell {
 
   /// True if the value has a key.
   ///
-  /// The answer is for the state given: who acts on it does so for that version only.
+  /// The answer is valid for the given state, so the caller may only act on that version.
   @_noLocks
   func hasKey(_ key: UnsafeRawPointer, count: Int, in state: CellState) -> Bool {
     guard state.hasValue else { return false }
@@ -133,9 +133,9 @@ struct CellResult: Equatable {
   private init(code: UInt8) { self.code = code }
 
   static var done: CellResult { @_noLocks get { CellResult(code: 0) } }
-  /// The value has been replaced meanwhile.
+  /// Another thread has replaced the value.
   static var overtaken: CellResult { @_noLocks get { CellResult(code: 1) } }
-  /// Three threads are in the middle of writing it.
+  /// Three other threads are writing it.
   static var noBuffer: CellResult { @_noLocks get { CellResult(code: 2) } }
   static var tooLong: CellResult { @_noLocks get { CellResult(code: 3) } }
 

@@ -11,7 +11,7 @@ extension WorkRings {
     return nil
   }
 
-  /// The ring of a work; reserves one if it has none; nil if other works reserved all meanwhile.
+  /// The ring of a unit of work. Reserves one if it has none; nil if other units of work have reserved all.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)
@@ -44,7 +44,7 @@ extension WorkRings {
     return oldest
   }
 
-  /// Releases a work's ring for the next work that needs one.
+  /// Releases the ring of a unit of work for the next one that needs a ring.
   @_noLocks
   func retire(_ work: UInt64) {
     guard let index = index(of: work, from: bucket(work)) else { return }

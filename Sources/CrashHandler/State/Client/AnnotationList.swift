@@ -1,14 +1,13 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The program's annotations: a list that only grows, in memory that is handed out once.
+/// The program's annotations: a list that only grows, in memory that is never freed.
 ///
 /// A node: offset of the next one (4), type (4), bytes of the name (4), capacity (4), the name, and from the next
 /// multiple of 8 on the `ValueCell` of a text or the `NumberCell` of any other type. A node is complete before a
 /// compare-and-swap adds it to the list's head.
 ///
-/// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Source: Crashpad
-/// `client/annotation_list.h`.
+/// It is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Source: Crashpad `client/annotation_list.h`.
 @safe
 struct AnnotationList {
   static var maximumCount: Int { @_noLocks get { 400 } }
@@ -132,7 +131,7 @@ struct AnnotationNode {
 @safe
 struct NumberCell {
   static var byteCount: Int { @_noLocks get { 16 } }
-  /// A number that programs hardly ever set.
+  /// A number that programs rarely set.
   static var mark: UInt64 { @_noLocks get { 0x9E37_79B9_7F4A_7C15 } }
 
   let words: UnsafeMutablePointer<UInt64>

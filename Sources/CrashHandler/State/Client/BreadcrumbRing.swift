@@ -1,20 +1,21 @@
 internal import CSignalSafe
 
-/// The last breadcrumbs of the program or of one work.
+/// The last breadcrumbs of the program or of one unit of work.
 ///
 /// The number of slots is a power of two.
 ///
 /// Each breadcrumb takes the next number, which determines its slot. The first word of a slot contains the number of
-/// its breadcrumb. The word is odd while the slot is written and even afterwards, so that an incomplete slot can be
+/// its breadcrumb. The word is odd while the slot is written and even afterward, so that an incomplete slot can be
 /// recognized. If a thread that was stopped one round ago still writes the slot, the new breadcrumb is dropped.
 ///
-/// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
+/// It is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
 @safe
 struct BreadcrumbRing {
-  /// Breadcrumbs of the process that are kept.
+  /// The number of the process's breadcrumbs that are kept.
   static var processCount: Int { @_noLocks get { 128 } }
-  /// The number of bytes of a slot: word 0, work 8, CLOCK_BOOTTIME 16, thread 24, count of the text's bytes 28, count of
-  /// the metadata's 29, level 31 (0 for none), text from 32, metadata right after it.
+  /// The number of bytes of a slot. Its fields by offset: word 0, unit of work 8, CLOCK_BOOTTIME 16, thread 24,
+  /// number of bytes of the text 28, of the metadata 29, level 31 (0 for none), text from 32, followed by the
+  /// metadata.
   static var stride: Int { @_noLocks get { 256 } }
   static var metadataCountOffset: Int { @_noLocks get { 29 } }
   static var levelOffset: Int { @_noLocks get { 31 } }
@@ -33,7 +34,7 @@ struct BreadcrumbRing {
     unsafe self.next = next
   }
 
-  /// Breadcrumbs left since the program's start.
+  /// The number of breadcrumbs since the program's start.
   var leftCount: UInt64 { @_noLocks get { unsafe pm_atomic_load_64(next) } }
 
   @_noLocks
@@ -57,7 +58,7 @@ struct BreadcrumbRing {
     let whole = BreadcrumbRing.whole(number)
     guard unsafe pm_atomic_load_64(word) == whole else { return -1 }
     unsafe pm_copy_bytes(place, slot, BreadcrumbRing.stride)
-    // By a swap, which unlike a load is ordered after the copying.
+    // Checked by a swap, which unlike a load is ordered after the copy.
     guard unsafe pm_atomic_compare_exchange_64(word, whole, whole) == whole else { return -1 }
     let counts = unsafe place.loadUnaligned(fromByteOffset: 28, as: UInt32.self)
     let (count, metadataCount) = (counts & 0xFF, counts &>> 8 & 0xFF)

@@ -3,10 +3,10 @@ internal import IntermediateDump
 
 /// A fixed number of keys with a value each, set and removed by any thread.
 ///
-/// Two threads that set the same new key at once may both find a free cell. Readers take the first
-/// cell that has a key, and setting it again clears the others.
+/// Two threads that set the same new key at the same time may both find a free cell. Readers take the first cell that
+/// has a key, and setting it again clears the others.
 ///
-/// Lies in `ClientMemory`. RUNS-DURING-CRASH; set by the program.
+/// It is in `ClientMemory`. RUNS-DURING-CRASH; set by the program.
 @safe
 struct CellTable {
   let base: UnsafeMutableRawPointer
@@ -39,7 +39,8 @@ struct CellTable {
 /// The word of a `ValueCell`.
 ///
 /// Bits 0 to 3 are set for buffers that are being written. Bits 4 and 5 number the buffer with the value, bit 6 is
-/// set if there is a value, and bit 7 if a later one was given up. From 8 on: counts the changes of the value.
+/// set if there is a value, and bit 7 if a later value was dropped. The bits from 8 on count the changes of the
+/// value.
 ///
 /// RUNS-DURING-CRASH.
 struct CellState {
@@ -66,7 +67,7 @@ struct CellReading {
 
     static var empty: Kind { @_noLocks get { Kind(code: 0) } }
     static var value: Kind { @_noLocks get { Kind(code: 1) } }
-    /// There is one, but it changed faster than it could be copied, or was written over.
+    /// There is a value, but it changed faster than it could be copied, or was overwritten.
     static var unreadable: Kind { @_noLocks get { Kind(code: 2) } }
 
     @_noLocks
@@ -78,9 +79,9 @@ struct CellReading {
   let kind: Kind
   let count: Int
   let keyCount: Int
-  /// A later value was given up.
+  /// True if a later value was dropped.
   let isStale: Bool
-  /// A later value was being written.
+  /// True if a later value was being written.
   let isBeingWritten: Bool
 
   @_noLocks
@@ -95,7 +96,7 @@ struct CellReading {
     self.isBeingWritten = isBeingWritten
   }
 
-  /// Nil for a value without a description.
+  /// The state for a report; nil if there is nothing to note.
   var state: AnnotationState? {
     @_noLocks get {
       if kind == .unreadable { return .unreadable }

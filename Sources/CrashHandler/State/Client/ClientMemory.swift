@@ -11,7 +11,7 @@ struct ClientMemory {
   /// Offsets in the memory: counts of left-out entries at 0, 4, 8 and 12, the list's head and end at 16 and 20, the
   /// next breadcrumb's number at 24.
   private static var tablesOffset: Int { 64 }
-  /// Key and value of a simple annotation together.
+  /// The number of bytes of key and value of a simple annotation together.
   ///
   /// Source: Crashpad `client/simple_string_dictionary.h`.
   fileprivate static var simpleCapacity: Int { 510 }
@@ -23,7 +23,7 @@ struct ClientMemory {
   private let base: UnsafeMutableRawPointer
   private let byteCount: Int
 
-  /// The process's.
+  /// The memory of the process.
   static var ofProcess: ClientMemory {
     @_noLocks get {
       unsafe ClientMemory(pm_client_memory(), byteCount: Int(PM_CLIENT_MEMORY_SIZE))

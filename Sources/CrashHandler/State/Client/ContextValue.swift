@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// The names and values of all contexts around a piece of work, as they are stored with a task.
+/// The names and values of all contexts around a unit of work, as they are stored with a task.
 ///
-/// Self-contained, so that a copy of the runtime's outlives the original. Word 0 is a checksum of the rest, which
-/// does not match a value that was overwritten or not completely written. Word 1 is the work's `WorkKey`. Then the
-/// size of the text (2 bytes), the count of contexts that found no room (2), 0 (4), and from 24 on the text,
-/// outermost first: bytes of a name, with `cutBit` if the value was cut, bytes of its value, the name, the value. 0
-/// up to the next word.
+/// It is self-contained, so that a copy made by the runtime outlives the original. Word 0 is a checksum of the rest,
+/// which does not match a value that was overwritten or not completely written. Word 1 is the `WorkKey` of the unit
+/// of work. It is followed by the size of the text (2 bytes), the number of contexts without room (2) and 0 (4). The
+/// text begins at 24, with the outermost context first. For each context it has the length of the name, with `cutBit`
+/// if the value was cut, the length of the value, the name and the value. Zeros fill the last word.
 ///
 /// RUNS-DURING-CRASH; filled by the program.
 @safe
@@ -38,7 +38,7 @@ struct ContextValue {
 
   /// The checksum of this value; never 0.
   ///
-  /// An odd factor for each word finds every change of one.
+  /// An odd factor for each word detects every change of a single word.
   var expectedSeal: UInt64 {
     @_noLocks get {
       let end = ContextValue.textOffset &+ (textCount &+ 7) & ~7

@@ -2,14 +2,14 @@ internal import CSignalSafe
 
 /// A value of bytes that any thread may replace at any time, and that is read completely or not at all.
 ///
-/// A word and four buffers. The word says which buffer holds the value, which ones are being written, and how often
-/// the value was replaced. A setter takes a buffer that is neither, fills it, and makes it the value by one
-/// compare-and-swap. So a thread that is stopped while it writes, even for good, does not block other threads, and
-/// its incomplete value is never read. If two threads write at the same time, the last swap counts. If all three
-/// spare buffers are taken, the new value is given up and the old one is marked as stale. It never waits and never
-/// allocates.
+/// It has a word and four buffers. The word says which buffer has the value, which ones are being written, and how
+/// often the value was replaced. A setter takes another buffer, fills it, and makes it the value by one
+/// compare-and-swap. So a thread that is stopped while it writes, even permanently, does not block other threads, and
+/// its incomplete value is never read. If two threads write at the same time, the last swap decides. If all three
+/// other buffers are in use, the new value is dropped and the old one is marked as stale. Setting never waits and
+/// never allocates.
 ///
-/// Lies in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
+/// It is in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }
@@ -18,7 +18,7 @@ struct ValueCell {
 
   private let word: UnsafeMutablePointer<UInt64>
   private let buffers: UnsafeMutableRawPointer
-  /// The number of bytes of the longest value, its key included.
+  /// The number of bytes of the longest value, including its key.
   let capacity: Int
 
   /// The number of bytes that a cell takes.
@@ -73,11 +73,11 @@ struct ValueCell {
       if count <= capacity && keyCount <= count {
         unsafe pm_copy_bytes(place, source + ValueCell.headerSize, count)
       }
-      // By a swap, which unlike a load is ordered after the copying. Only the version matters: a
-      // buffer is not written before another value was shown.
+      // Checked by a swap, which unlike a load is ordered after the copy. Only the version is compared, because a
+      // buffer is not written again before another buffer has become the value.
       let after = self.state
       guard after.version == state.version, exchange(after, after) else { continue }
-      // A program that wrote over it: not what was told.
+      // The program has overwritten the cell, so this is not the value that was set.
       guard count <= capacity && keyCount <= count else { return CellReading(.unreadable) }
       return CellReading(
         .value, count: count, keyCount: keyCount, isStale: state.isStale,

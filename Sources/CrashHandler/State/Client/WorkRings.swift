@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The rings of breadcrumbs, one for each work: a `withContext`, a task or a thread.
+/// The kinds of keys of a unit of work: a `withContext`, a task or a thread.
 ///
 /// RUNS-DURING-CRASH.
 enum WorkKey {
@@ -14,28 +14,28 @@ enum WorkKey {
   static func thread(_ id: Int32) -> UInt64 { UInt64(UInt32(bitPattern: id)) }
 }
 
-/// The last breadcrumbs of each of 512 works.
+/// The last breadcrumbs of each of 512 units of work.
 ///
-/// A work's key chooses a bucket of eight rings. A work without a ring takes the least recently used ring of its
-/// bucket; a ring whose work has ended counts as never used. Each slot contains the ID of its work, so that a ring
-/// that is reassigned meanwhile does not show another work's breadcrumbs.
+/// The key of a unit of work chooses a bucket of eight rings. A unit of work without a ring takes the least recently
+/// used ring of its bucket; a ring of a finished unit counts as never used. Each slot contains the key of its unit of
+/// work, so that a reassigned ring does not show breadcrumbs of another unit.
 ///
 /// It has its own memory. RUNS-DURING-CRASH; filled by the program.
 @safe
 struct WorkRings {
   static var ways: Int { @_noLocks get { 8 } }
   private static var buckets: Int { 64 }
-  /// Breadcrumbs of a ring.
+  /// The number of breadcrumbs of a ring.
   static var ringCount: Int { @_noLocks get { 16 } }
-  /// Offsets of three tables of words by ring, its work, its last use and the number of its next
-  /// breadcrumb, and of the rings after them.
+  /// Offsets of three tables with a word for each ring (its unit of work, its last use, the number of its next
+  /// breadcrumb), and of the rings, which follow them.
   static var usesOffset: Int { @_noLocks get { 4096 } }
   private static var nextsOffset: Int { 8192 }
   private static var ringsOffset: Int { 12288 }
 
   private let base: UnsafeMutableRawPointer
 
-  /// The process's.
+  /// The rings of the process.
   static var ofProcess: WorkRings {
     @_noLocks get { unsafe WorkRings(pm_ring_memory()) }
   }
@@ -59,17 +59,18 @@ struct WorkRings {
       next: word(WorkRings.nextsOffset, index))
   }
 
-  /// The first ring of a work's bucket.
+  /// The first ring of the bucket of a unit of work.
   @_noLocks
   func bucket(_ work: UInt64) -> Int {
     let hash = (work &* 0x9E37_79B9_7F4A_7C15) &>> 58
     return Int(truncatingIfNeeded: hash) & (WorkRings.buckets &- 1) &* WorkRings.ways
   }
 
-  /// Copies each breadcrumb of a work, those of a ring oldest first; a work may have several rings.
+  /// Copies the breadcrumbs of a unit of work one by one, those of a ring oldest first; a unit of work may have
+  /// several rings.
   ///
   /// - Parameters:
-  ///   - next: the place to begin at; set to the place after the found breadcrumb.
+  ///   - next: the position to begin at; set to the position after the found breadcrumb.
   ///   - place: at least `BreadcrumbRing.stride` bytes.
   /// - Returns: the number of bytes of its text; -1 if there are no more breadcrumbs.
   @_noLocks

@@ -1,4 +1,4 @@
-/// The threads that take a dump without a crash, each with the capture it works on.
+/// The threads that take a dump without a crash, each with its capture.
 ///
 /// A fault in a section of such a dump is not a crash of the program, but it also reaches the crash handler, which
 /// finds the recovery point through this table. Each thread adds, removes and looks up only its own entry, so that no
@@ -10,17 +10,17 @@ struct DumpingThreads {
   static var capacity: Int { @_noLocks get { 64 } }
   @safe
   private struct Entry {
-    /// 0 if it is free.
+    /// The ID of the thread; 0 if the entry is free.
     let threadID: UInt32
     /// The argument of the `Capture`.
     var dump: UnsafeMutableRawPointer?
   }
 
-  /// The number of bytes of the table, 16 for an entry.
+  /// The number of bytes of the table, 16 for each entry.
   static var byteCount: Int { @_noLocks get { 64 &* 16 } }
 
   private let base: UnsafeMutableRawPointer
-  /// Counts the entries that were given back.
+  /// Counts the entries that were freed.
   let freed: FutexWord
 
   @_noLocks
@@ -34,7 +34,8 @@ struct DumpingThreads {
   func add(_ threadID: Int32, _ dump: UnsafeMutableRawPointer) -> Bool {
     var index = 0
     while index < DumpingThreads.capacity {
-      // Taken with a number that is no thread's; the thread ID last, when the rest is there.
+      // The entry is reserved with a number that is not a thread ID. The thread ID is stored last, when the rest is
+      // complete.
       if word(index).exchange(expected: 0, desired: UInt32.max) == 0 {
         unsafe entry(index).pointee.dump = dump
         word(index).store(UInt32(bitPattern: threadID))
@@ -73,7 +74,7 @@ struct DumpingThreads {
     return unsafe entry(index).pointee.dump
   }
 
-  /// -1 if there is none.
+  /// The index of a thread's entry; -1 if there is none.
   private func index(of threadID: Int32) -> Int {
     var index = 0
     while index < DumpingThreads.capacity {

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The dumps of hangs that last, by their files, so that a crash can remove them: its own report
-/// shows the same process, and later.
+/// The files of dumps of hangs in progress, so that a crash can remove them, because the crash report shows the same
+/// process at a later time.
 ///
 /// RUNS-DURING-CRASH; filled in ordinary code.
 @safe
@@ -50,7 +50,7 @@ struct HangDumps {
     word(index).store(2)
   }
 
-  /// Overwrites a value of 8 bytes in the dump, if its descriptor still is that file's.
+  /// Overwrites a value of 8 bytes in the dump, if its descriptor still refers to that file.
   @_noLocks
   func overwrite(_ index: Int, _ value: UInt64, at offset: Int64) {
     let dump = unsafe entry(index).pointee.dump
@@ -68,7 +68,7 @@ struct HangDumps {
     word(index).store(0)
   }
 
-  /// Removes the dump, then its run record and FIFO; empties it first, as `Capture.discardDump`.
+  /// Removes the dump, then its run record and FIFO; empties it first, like `Capture.discardDump`.
   @_noLocks
   func removeFiles(_ index: Int, directory: Int32) {
     let dump = unsafe entry(index).pointee.dump
@@ -93,7 +93,7 @@ struct HangDumps {
     }
   }
 
-  /// Makes the end of the process by its own will remove the dump.
+  /// Makes the process remove the dump if it ends itself.
   @_noLocks
   func expectExit(_ index: Int) { _ = word(index).exchange(expected: 2, desired: 3) }
 

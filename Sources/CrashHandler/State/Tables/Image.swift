@@ -5,7 +5,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 struct Image {
   let source: ModuleSource
-  /// The file was deleted, or there was none: it cannot be read after the crash.
+  /// True if the file was deleted or never existed, so that it cannot be read after the crash.
   var isLost = false
   /// The number of bytes of the program headers; 0 until they are known.
   var headersSize: UInt32 = 0

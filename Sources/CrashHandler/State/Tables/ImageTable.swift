@@ -5,7 +5,7 @@
 struct ImageTable {
   static var capacity: Int { @_noLocks get { 4096 } }
   private static var stride: Int { 64 }
-  /// The number of bytes of the table: entries, and their number.
+  /// The number of bytes of the table: the entries and their number.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer
@@ -50,7 +50,7 @@ struct ImageTable {
     return index
   }
 
-  /// The index of the image in whose range an address lies, holes included; -1 if there is none.
+  /// The index of the image whose range, including holes, contains an address; -1 if there is none.
   @inline(never) @_noLocks
   func index(around address: UInt64) -> Int {
     var index = 0

@@ -1,11 +1,11 @@
-/// The last faults that were handled, one for a thread, and whether their handlers returned.
+/// The last handled fault of each thread, and whether its handler returned.
 ///
-/// A handler that returns without having removed the cause is called again for the same fault, at every turn of its
-/// loop. A previous handler that leaves by siglongjmp ends the fault: the next fault, even at the same instruction
-/// with the same stack, is another crash.
+/// A handler that returns without having removed the cause is called again and again for the same fault. A previous
+/// handler that leaves by siglongjmp ends the fault: the next fault, even at the same instruction with the same
+/// stack, is another crash.
 ///
-/// A fixed table; the oldest entry makes room. Only the capturing thread adds and searches, but when a previous
-/// handler returns, another thread may already be capturing.
+/// The table has a fixed size, and the oldest entry is replaced. Only the capturing thread adds and searches, but
+/// when a previous handler returns, another thread may already be capturing.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -33,7 +33,7 @@ struct KnownFaults {
     return unsafe place(index).pointee.isEqual(to: fault)
   }
 
-  /// Makes it the last fault of its thread.
+  /// Stores a fault as the last one of its thread.
   ///
   /// - Returns: the fault's number; 0 for none.
   @_noLocks
@@ -41,21 +41,21 @@ struct KnownFaults {
     guard !fault.isNone else { return 0 }
     let last = unsafe FutexWord(
       (base + KnownFaults.capacity &* KnownFaults.stride).assumingMemoryBound(to: UInt32.self))
-    // 31 bits, since the word has one for the return.
+    // 31 bits, because one bit of the word is for the return.
     let number = last.value >= UInt32.max / 2 ? 1 : last.value &+ 1
     last.store(number)
     var index = index(of: fault)
     if index < 0 {
       index = Int(truncatingIfNeeded: number) & (KnownFaults.capacity &- 1)
     }
-    // Empty first: a return of the fault before must not be taken for this one's.
+    // The word is cleared first, so that the return of an earlier fault is not taken for this fault's.
     word(index).store(0)
     unsafe place(index).pointee = fault
     word(index).store(number &* 2)
     return number
   }
 
-  /// Notes that the handler of a fault has returned, if nothing has taken the fault's place.
+  /// Notes that the handler of a fault has returned, unless the entry was reused.
   @_noLocks
   func noteReturn(_ number: UInt32) {
     guard number != 0 else { return }

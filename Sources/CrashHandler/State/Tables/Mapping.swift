@@ -5,21 +5,21 @@ struct Mapping {
   static var isReadable: UInt8 { @_noLocks get { 1 } }
   static var isWritable: UInt8 { @_noLocks get { 2 } }
   static var isExecutable: UInt8 { @_noLocks get { 4 } }
-  /// Set where the mapping's file offset is 0.
+  /// The flag of a mapping whose file offset is 0.
   static var startsFile: UInt8 { @_noLocks get { 8 } }
-  /// Set for private memory of no file.
+  /// The flag of private memory without a file.
   static var isAnonymous: UInt8 { @_noLocks get { 16 } }
-  /// Set once an image is known to lie in it.
+  /// The flag of a mapping that is known to contain an image.
   static var isOfImage: UInt8 { @_noLocks get { 32 } }
 
-  /// One without an address.
+  /// A mapping without an address.
   static var none: Mapping {
     @_noLocks get { Mapping(start: 0, end: 0, pathOffset: 0, pathLength: 0, flags: 0) }
   }
 
   let start: UInt64
   let end: UInt64
-  /// The path's place in the table's text.
+  /// The offset of the path in the table's text.
   let pathOffset: Int
   let pathLength: Int
   let flags: UInt8

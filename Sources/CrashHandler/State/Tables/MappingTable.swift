@@ -58,7 +58,7 @@ struct MappingTable {
     unsafe Bytes(text + mapping.pathOffset, count: mapping.pathLength)
   }
 
-  /// The text from the device of a mapping's file on: `major:minor`.
+  /// The text of a mapping's line from the device on: `major:minor`.
   @_noLocks
   func device(of mapping: Mapping) -> TextScanner {
     var start = mapping.pathOffset
@@ -68,17 +68,17 @@ struct MappingTable {
     return line
   }
 
-  /// The memory behind the text.
+  /// The free memory after the text.
   var room: Scratch {
     @_noLocks get { unsafe Scratch(text + textCount, size: textCapacity &- textCount) }
   }
 
-  /// The text as the kernel gave it.
+  /// The text as the kernel returned it.
   var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
 
   /// Finds the lines of the text; lines that do not fit are left out.
   ///
-  /// - Parameter filled: its bytes.
+  /// - Parameter filled: the number of bytes of the text.
   @_noLocks
   func findLines(_ filled: Int) {
     unsafe counts[0] = filled
@@ -90,7 +90,7 @@ struct MappingTable {
     }
   }
 
-  /// Forgets all of them, and the images.
+  /// Removes all mappings and the images.
   @_noLocks
   func removeAll() {
     unsafe counts[0] = 0
@@ -164,7 +164,7 @@ struct MappingTable {
     }
   }
 
-  /// Marks a mapping that a segment of an image lies in.
+  /// Marks a mapping that contains a segment of an image.
   @_noLocks
   func mark(_ index: Int) { unsafe entry(index).pointee.flags |= Mapping.isOfImage }
 }

@@ -1,20 +1,21 @@
 internal import CSignalSafe
 
-/// Pages of the program's memory that were read lately.
+/// Recently read pages of the program's memory.
 ///
-/// Lists, chains of frames and headers are read in words that lie close together: one call for each page in place of
-/// one for each word, and one call for many pages whose addresses are known. A page stays as it was when it was first
-/// read, so only dumps whose threads are stopped, or that tolerate old contents, read through it. Entries are reused
-/// in turn.
+/// Lists, chains of frames and headers are read in words that are close together. The cache needs one call for each
+/// page instead of one for each word, and one call for many pages whose addresses are known. A cached page is not
+/// updated, so only dumps whose threads are stopped, or that tolerate old contents, read through the cache. Entries
+/// are reused in turn.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
 struct PageCache {
-  /// The number of bytes of a page, on systems with larger ones too.
+  /// The number of bytes of a page, also on systems with larger pages.
   static var pageSize: Int { @_noLocks get { 4096 } }
-  /// Few: the kernel clears each when it is first written to, which costs as much as reading one.
+  /// The number of pages. It is small, because the kernel clears each page at its first use, which costs as much as
+  /// reading a page.
   static var capacity: Int { @_noLocks get { 16 } }
-  /// The most pages that one call reads.
+  /// The maximum number of pages that one call reads.
   static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }
   /// The number of pages that are read together if the following ones will be needed too.
   static var readAhead: Int { @_noLocks get { 4 } }

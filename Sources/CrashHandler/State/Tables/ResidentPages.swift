@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Finds which pages of the process are in memory or in swap: these can be read without waiting for another process.
 ///
-/// Another page may be one that a thread of the program brings, for userfaultfd or as a FUSE file system. That thread
-/// may be stopped or may be the crashed one, and no signal interrupts the wait in process_vm_readv.
+/// A thread of the program may have to provide other pages, for userfaultfd or as a FUSE file system. That thread may
+/// be stopped or may be the crashed one, and no signal interrupts the wait in process_vm_readv.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux
 /// Documentation/admin-guide/mm/pagemap.rst.
@@ -24,19 +24,20 @@ struct ResidentPages {
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private(set) var file = HeldFile()
-  /// Calls of `forget`, from bit 44 on, and the attempt of `again` from bit 56 on: no window has so high a number.
+  /// The number of calls of `forget`, from bit 44 on, and the attempt of `again`, from bit 56 on. No window has such
+  /// a high number.
   private var generation: UInt64 = 0
 
   /// - Parameters:
-  ///   - memory: of `byteCount` zeros.
-  ///   - pageSize: the system's.
+  ///   - memory: `byteCount` zeros.
+  ///   - pageSize: the page size of the system.
   @_noLocks
   init(memory: Scratch, pageSize: Int) {
     self.memory = memory
     self.pageSize = UInt64(truncatingIfNeeded: pageSize)
   }
 
-  /// False if the kernel does not show it; then no page's state is known.
+  /// False if the kernel does not provide the file; then no page's state is known.
   var isOpen: Bool { @_noLocks get { file.descriptor >= 0 } }
 
   /// Reads from this file from now on; from no file if it is empty.
@@ -55,11 +56,11 @@ struct ResidentPages {
     return word
   }
 
-  /// Empties the cache, because threads have run since.
+  /// Empties the cache, because threads have run since it was filled.
   @_noLocks
   mutating func forget() { generation &+= 1 &<< 44 }
 
-  /// The same pages, read again: a thread that still runs may have mapped some since.
+  /// The same pages, but read again, because a running thread may have mapped some in the meantime.
   ///
   /// - Parameter attempt: 0 to use the cache; another number up to 64 each time to read again.
   @_noLocks
@@ -71,7 +72,7 @@ struct ResidentPages {
 
   /// Counts the bytes after an address with the same state: all in pages in memory, or all in other pages.
   ///
-  /// - Parameter count: the most; more than 0.
+  /// - Parameter count: the maximum; more than 0.
   @_noLocks
   func run(_ address: UInt64, count: Int) -> (count: Int, isHere: Bool) {
     let last = (address &+ UInt64(truncatingIfNeeded: count &- 1)) / pageSize
@@ -82,10 +83,10 @@ struct ResidentPages {
     return (Int(truncatingIfNeeded: page &* pageSize &- address), isHere)
   }
 
-  /// True for a page that is in memory or in swap, and if that is not known.
+  /// True for a page that is in memory or in swap, or whose state is not known.
   private func has(_ page: UInt64) -> Bool {
     let number = page &>> 9
-    // By multiplication, since stacks lie at equal distances.
+    // Hashed by multiplication, because stacks are at equal distances.
     let hash = (number &* 0x9E37_79B9_7F4A_7C15) &>> 54
     let offset = Int(truncatingIfNeeded: hash) &* ResidentPages.stride
     if memory.word(offset) != generation | number { read(number, to: offset) }
@@ -99,11 +100,12 @@ struct ResidentPages {
     let size = ResidentPages.window &* 8
     let result = unsafe pm_pread(
       file.descriptor, entries.address, size, Int64(truncatingIfNeeded: number &* UInt64(size)))
-    // No window counts, if a fault or the time limit ends this.
+    // Marks the window as invalid, in case a fault or the time limit interrupts the read.
     memory.setWord(offset, 0)
     var (page, bits) = (0, UInt64(0))
     while page < ResidentPages.window {
-      // A refusal says nothing about the page; after the answer's end is no address of a program.
+      // If the read is refused, the page's state is unknown; beyond the end of the file there are no addresses of a
+      // program.
       let isHere =
         result < 0
         || page &* 8 < result && entries.word(page &* 8) & ResidentPages.presentOrSwapped != 0

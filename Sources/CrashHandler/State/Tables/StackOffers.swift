@@ -1,10 +1,9 @@
 internal import CSignalSafe
 
-/// Alternate stacks that `startHandler` offers to threads which exist, one record a thread.
+/// Alternate stacks that `startHandler` offers to existing threads, with one record for each thread.
 ///
-/// The stop signal's handler takes the offer, because only the thread itself can change its
-/// alternate stack. Lives as long as the handler: a signal may reach a thread long after the offer
-/// was withdrawn.
+/// The stop signal's handler takes the offer, because only the thread itself can change its alternate stack. The
+/// table is never freed, because a signal may reach a thread long after the offer was withdrawn.
 ///
 /// RUNS-DURING-CRASH: `answer` may run while another thread crashes.
 @safe
@@ -13,7 +12,7 @@ struct StackOffers {
     /// A `State`, which the thread itself changes too.
     let state: UInt32
     var threadID: Int32
-    /// The stack's.
+    /// The lowest address of the stack.
     var base: UInt64
   }
 
@@ -33,7 +32,7 @@ struct StackOffers {
   private let stackSize: Int
   private let sufficientSize: Int
   let count: FutexWord
-  /// Offers taken or declined.
+  /// The number of offers that were taken or declined.
   let answers: FutexWord
 
   @_noLocks
@@ -95,7 +94,7 @@ struct StackOffers {
   /// Installs the stack that is offered to this thread, or declines if it has one, and unblocks the crash signals
   /// that the thread blocks.
   ///
-  /// Returning from the handler makes both the thread's own.
+  /// Both take effect when the handler returns.
   @_noLocks
   func answer(_ threadID: Int32, _ context: SignalContext) {
     let count = Int(truncatingIfNeeded: self.count.value)

@@ -7,20 +7,20 @@ internal import CSignalSafe
 struct ThreadRecord {
   /// The state of the thread's stop.
   enum Status: UInt32 {
-    /// Found and not signaled: it blocks every signal that could stop it, or must not be stopped.
+    /// The thread was found and not signaled: it blocks every signal that could stop it, or must not be stopped.
     case running = 0
-    /// Asked to stop.
+    /// The thread was sent a stop signal.
     case signalled = 1
-    /// Stands still; its context is in the record.
+    /// The thread has stopped; its context is in the record.
     case stopped = 2
     /// The thread also crashed and waits in the handler; its context is that of its crash.
     case alsoCrashed = 3
     /// The thread has ended since it was found.
     case gone = 4
-    /// Could not be asked yet: libc keeps every signal from it, for a moment, or the kernel refused
-    /// the signal.
+    /// The thread could not be signaled yet: libc blocks every signal in it for a moment, or the kernel refused the
+    /// signal.
     case closed = 5
-    /// Was asked, and has not stopped in time: it may be in a call that no signal ends.
+    /// The thread was signaled and has not stopped in time: it may be in a call that no signal interrupts.
     case unresponsive = 6
 
     /// True if the thread's context is in the record.
@@ -40,7 +40,7 @@ struct ThreadRecord {
     }
   }
 
-  /// The head of a record; after it the texts of the name and of the system call.
+  /// The head of a record; the texts of the name and of the system call follow it.
   struct Fields {
     /// A `Status`, which the thread itself changes too.
     fileprivate let status: UInt32
@@ -50,10 +50,10 @@ struct ThreadRecord {
     var threadPointer: UInt64 = 0
     /// The blocked signals; only those below 32 unless `knowsAllSignals`.
     var blockedSignals: UInt64 = 0
-    /// The letter of proc(5), before the thread was asked to stop; 0 if unknown.
+    /// The state letter of proc(5), before the thread was signaled; 0 if unknown.
     var stateLetter: UInt8 = 0
-    /// True for a thread that the kernel made for io_uring: it runs no code of the program, and
-    /// blocks everything for good.
+    /// True for a thread that the kernel created for io_uring: it runs no code of the program, and always blocks all
+    /// signals.
     var isKernelWorker = false
     fileprivate var nameLength: UInt8 = 0
     fileprivate var systemCallLength: UInt8 = 0
@@ -96,13 +96,13 @@ struct ThreadRecord {
   @_noLocks
   func setStatus(_ status: Status) { statusWord.store(status.rawValue) }
 
-  /// Sets the status, unless the thread itself has set another one meanwhile.
+  /// Sets the status, unless the thread itself has set another one.
   @_noLocks
   func setStatus(_ status: Status, insteadOf expected: Status) {
     _ = statusWord.exchange(expected: expected.rawValue, desired: status.rawValue)
   }
 
-  /// Stores the crash of a thread that crashed too and waits.
+  /// Stores the crash of a thread that also crashed and waits.
   @_noLocks
   func setCrash(_ crash: WaitingCrashes.Crash) {
     fields.context = crash.context
@@ -120,7 +120,7 @@ struct ThreadRecord {
     }
   }
 
-  /// True for the first thread of a process after its end: it stays until the last one ends.
+  /// True for the first thread of a process after it has ended: the kernel keeps it until the last thread ends.
   var hasEnded: Bool {
     @_noLocks get {
       let letter = fields.stateLetter
@@ -148,7 +148,7 @@ struct ThreadRecord {
     fields.schedulingPolicy = line.schedulingPolicy
   }
 
-  /// The text of proc_pid_syscall(5), read before the thread was asked to stop; empty if unknown.
+  /// The text of proc_pid_syscall(5), read before the thread was signaled; empty if unknown.
   var systemCall: Bytes {
     @_noLocks get {
       unsafe Bytes(base + ThreadRecord.systemCallOffset, count: Int(fields.systemCallLength))

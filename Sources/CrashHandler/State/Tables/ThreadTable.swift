@@ -14,7 +14,7 @@ struct ThreadTable {
 
   /// The longest text of a system call kept, in bytes: ten numbers of 18 digits and their blanks.
   static var systemCallCapacity: Int { @_noLocks get { 192 } }
-  /// The most threads whose system call is read.
+  /// The maximum number of threads whose system call is read.
   ///
   /// Each takes 6 microseconds, which is too long for thousands of threads.
   static var systemCallThreads: Int { @_noLocks get { 512 } }
@@ -60,7 +60,7 @@ struct ThreadTable {
   /// A stopped thread finds its own record with this.
   @_noLocks
   func find(_ threadID: Int32) -> ThreadRecord? {
-    // The kernel numbers threads one by one, so that their slots hardly collide.
+    // The kernel assigns consecutive thread IDs, so their slots rarely collide.
     var place = Int(threadID) & slotMask
     var steps = 0
     while steps <= slotMask {
@@ -83,7 +83,7 @@ struct ThreadTable {
     record.reset(threadID: threadID)
     var place = Int(threadID) & slotMask
     while slot(place).value != 0 { place = (place &+ 1) & slotMask }
-    // Published only now, so that a thread that looks for itself sees whole records.
+    // Published only now, so that a thread that searches its own record sees complete records.
     slot(place).store(UInt32(truncatingIfNeeded: index &+ 1))
     countWord.store(UInt32(truncatingIfNeeded: index &+ 1))
     return record
@@ -92,7 +92,7 @@ struct ThreadTable {
   @_noLocks
   func removeAll() {
     var index = count
-    // The last first: a record is found by way of the slots of those before it.
+    // The last record is removed first, because a search for it passes the slots of earlier records.
     while index > 0 {
       var place = Int(self[index &- 1].threadID) & slotMask
       var steps = 0

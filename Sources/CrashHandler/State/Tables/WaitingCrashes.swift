@@ -2,16 +2,16 @@ internal import CSignalSafe
 
 /// Threads that crashed while another one was already capturing, with their contexts.
 ///
-/// They get no stop signal: they wait already, and a small alternate stack may have no room for a second signal
-/// frame. So a waiting thread blocks the stop signals, and this table has the data that the stop handler would have
-/// read. It has as many entries as the table of threads.
+/// They get no stop signal, because they already wait, and a small alternate stack may have no room for a second
+/// signal frame. So a waiting thread blocks the stop signals, and this table has the data that the stop handler would
+/// have read. It has as many entries as the table of threads.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingCrashes {
   /// The crash of a thread that waits.
   struct Crash {
-    /// In its signal frame.
+    /// The context in the thread's signal frame.
     let context: SignalContext?
     let threadPointer: UInt64
   }
@@ -47,7 +47,8 @@ struct WaitingCrashes {
     var index = 0
     while index < capacity {
       let word = word(index)
-      // Taken with a number that is no thread's; the thread ID last, when the rest is there.
+      // The entry is reserved with a number that is not a thread ID. The thread ID is stored last, when the rest is
+      // complete.
       if word.value == 0, word.exchange(expected: 0, desired: UInt32.max) == 0 {
         unsafe entry(index).pointee.crash = Crash(
           context: context, threadPointer: pm_thread_pointer())
@@ -126,7 +127,7 @@ struct WaitingCrashes {
     }
   }
 
-  /// -1 if it is not there.
+  /// The index of a thread's entry; -1 if there is none.
   private func index(of threadID: Int32) -> Int {
     let count = count
     var index = 0

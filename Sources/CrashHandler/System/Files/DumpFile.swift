@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// How the files of a dump are opened and made.
+/// Constants for opening and creating the files of a dump.
 ///
 /// RUNS-DURING-CRASH.
 enum DumpFile {
@@ -11,13 +11,14 @@ enum DumpFile {
     @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
   }
 
-  /// The number of bytes that are preallocated for a dump: the crash, mappings, modules and some 20 threads.
+  /// The number of bytes that are preallocated for a dump: enough for the crash, mappings, modules and about 20
+  /// threads.
   ///
   /// Releasing a whole megabyte took 115 microseconds of a crash on tmpfs.
   static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
 
-  /// Attempts at a call of a slow file system that signals interrupt: ticks of the handler's own
-  /// timer, most likely.
+  /// The number of attempts at a call of a slow file system that signals interrupt, most likely ticks of the
+  /// handler's own timer.
   fileprivate static var interruptions: Int { 64 }
 }
 
@@ -30,7 +31,7 @@ enum DumpFile {
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Leaves the writer with a file to write to.
+  /// Prepares the writer with a file to write to.
   ///
   /// - Returns: false if no dump can be written anywhere.
   @_noLocks
@@ -39,11 +40,11 @@ extension Capture {
     let opensFiles = mayMake(CallBit.files)
     if session.files.isMissing { return opensFiles && (makeNewDumpFile() || makeNewDumpFile()) }
     let isOpen = isSame(session.files.dump, linked: true)
-    // A dump to a path of the program's has no name in the directory, and no other place.
+    // A dump to a path that the program chose has no name in the directory, and cannot be written anywhere else.
     guard session.request.isRenamed else { return isOpen }
     if isOpen && !isDumpTaken() { return true }
     guard opensFiles else { return isOpen }
-    // Closed, but still there: the same file again.
+    // The descriptor was closed but the file still exists, so the same file is opened again.
     let isBegunAgain = session.progress.timesBegunAgain > 0
     let descriptor = unsafe openPendingFile(session.names.locked, truncating: isBegunAgain)
     if descriptor >= 0, session.files.dump.identity.isOf(descriptor, linked: true) {
@@ -78,7 +79,7 @@ extension Capture {
     makeRunRecord()
     guard create() else { return false }
     session.files.isMissing = false
-    // Only makes sure that the next crash can be written too.
+    // This only ensures that the next crash can be written even if the disk is full.
     _ = pm_preallocate(session.files.dump.descriptor, DumpFile.preallocated)
     return true
   }
@@ -87,7 +88,7 @@ extension Capture {
   @_noLocks
   func releaseDumpBlocks() {
     let size = session.writer.size
-    // Looked at again: the rename before may have taken long, and the program's file is not to be cut.
+    // Checked again, because the rename may have taken long, and the program's file must not be truncated.
     guard mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
       isSame(session.files.dump)
     else { return }
@@ -124,7 +125,7 @@ extension Capture {
 
   /// Copies the dump into a new file, if its own was removed while it was written.
   ///
-  /// A file that was only renamed stays: the converter that renamed it checks it again before removing it.
+  /// A file that was only renamed is kept, because the converter that renamed it checks it again before removing it.
   private func copyDumpToNew() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     let old = session.files.dump.descriptor
@@ -156,7 +157,7 @@ extension Capture {
     }
   }
 
-  /// Closes the file, unless its number belongs to another file by now.
+  /// Closes the file, unless its number now belongs to another file.
   @_noLocks
   func closeDumpFile() {
     if mayMake(CallBit.files)
@@ -188,14 +189,14 @@ extension Capture {
     guard session.runRecord.isFollowed else { return }
     session.runRecord.isFollowed = false
     guard record.descriptor >= 0 else { return }
-    // Too large for the disk; who the owner is fits into a few hundred bytes.
+    // If the record is too large for the disk, only the owner's identity is written, a few hundred bytes.
     _ = unsafe pm_unlink(
       session.files.directory.descriptor, session.names.runRecord)
     record = createRunRecord()
     if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
   }
 
-  /// Creates, maps and writes one; the descriptor is negative if it cannot be made.
+  /// Creates, maps and writes a run record; the descriptor is negative if it cannot be created.
   private func createRunRecord() -> (descriptor: Int32, isWhole: Bool) {
     let record = unsafe create(session.names.runRecord)
     guard record >= 0 else { return (record, false) }
@@ -267,7 +268,7 @@ extension Capture {
     return Int32(truncatingIfNeeded: result)
   }
 
-  /// Makes the locked file under the name that it has now, and uses it.
+  /// Creates the locked file with its current name, and uses it.
   private func create() -> Bool {
     let descriptor = unsafe create(session.names.locked)
     guard descriptor >= 0 else {
@@ -280,7 +281,7 @@ extension Capture {
     return true
   }
 
-  /// Makes a file that must not exist; negative if it cannot be made.
+  /// Creates a file that must not exist; negative if it cannot be created.
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
     let descriptor = unsafe open(
       session.files.directory.descriptor, name, DumpFile.createNew)
@@ -290,7 +291,7 @@ extension Capture {
 
   /// Gives a file to the database's owner, who could not read it otherwise.
   ///
-  /// Refused once the process has become that user.
+  /// The kernel refuses this if the process has become that user.
   private func give(_ descriptor: Int32) {
     let owner = installed.filesOwner
     if descriptor >= 0, owner.0 != 0 { _ = pm_fchown(descriptor, owner.0, owner.1) }

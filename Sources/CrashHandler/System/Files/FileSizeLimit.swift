@@ -9,7 +9,7 @@ struct FileSizeLimit {
   private var limit = pm_limit()
   private var isRaised = false
 
-  /// - Parameter isRaised: false to leave the limit alone.
+  /// - Parameter isRaised: false to keep the limit unchanged.
   @_noLocks
   init(isRaised: Bool) {
     guard isRaised else { return }

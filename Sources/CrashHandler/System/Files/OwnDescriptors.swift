@@ -8,14 +8,13 @@ internal import IntermediateDump
 /// threads no longer affect it, so a descriptor stays valid after it was checked. This cannot be undone, so a process
 /// that may continue keeps sharing the table. There the file is checked before each flush, and a dump that has lost
 /// its file is written again from its beginning. A write between a check and the flush, or in the middle of a
-/// section, may still get into a file of the program's.
+/// section, may still reach a file of the program.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: unshare(2), CLONE_FILES.
 extension Capture {
-  /// Leaves the common table, if the default action follows the dump: the kernel's, which no
-  /// descriptor concerns.
+  /// Unshares the descriptor table if the default action follows the dump, because that action uses no descriptors.
   ///
-  /// A previous handler would find descriptors that other threads have closed still open.
+  /// A previous handler would still see descriptors as open that other threads have closed.
   @_noLocks
   func leaveDescriptorTable() {
     session.files.hasOwnDescriptors = false
@@ -25,7 +24,7 @@ extension Capture {
     session.files.hasOwnDescriptors = pm_leave_descriptor_table() == 0
   }
 
-  /// Checks that the descriptor is still that of the dump's file.
+  /// Checks that the descriptor still refers to the dump's file.
   @_noLocks @discardableResult
   func holdsDumpFile() -> Bool {
     switch session.progress.file {
@@ -52,7 +51,7 @@ extension Capture {
     session.files.dump.descriptor = -1
     session.result.hasFile = false
     session.result.failure = EBADF
-    // Against a thread that does nothing else it is lost.
+    // The number of attempts is limited, because a thread may replace the file again and again.
     guard session.progress.timesBegunAgain < 3,
       !session.time.isCut, session.request.isRenamed
     else { return false }

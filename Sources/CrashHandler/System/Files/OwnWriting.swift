@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Keeps a write of the handler, outside a crash, from raising SIGXFSZ in the program.
 ///
-/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process. So the signal is blocked
-/// meanwhile, a pending one is removed, and the soft limit is raised if that is allowed.
+/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process. So the signal is blocked during
+/// the write, a pending one is removed, and the soft limit is raised if that is allowed.
 ///
 /// `finish` must follow. RUNS-DURING-CRASH: signal handlers and `_exit` write notes; `startHandler` and
 /// dumps without a crash use it too.
@@ -13,13 +13,13 @@ struct OwnWriting {
   private static var signal: UInt64 { SignalMask.bit(SIGXFSZ) }
 
   private let limit: FileSizeLimit
-  /// The thread's mask before.
+  /// The thread's earlier mask.
   let previousMask: UInt64
   private let wasPending: Bool
 
   /// - Parameters:
-  ///   - raisesLimit: whether the limit may be raised.
-  ///   - signals: others that are blocked meanwhile, by bits.
+  ///   - raisesLimit: true if the limit may be raised.
+  ///   - signals: the bits of other signals that are blocked during the write.
   ///   - open: the signals that stay unblocked, whatever the thread had blocked.
   @_noLocks
   init(raisesLimit: Bool, blocking signals: UInt64 = 0, opening open: UInt64 = 0) {

@@ -10,7 +10,8 @@ extension Capture {
   func chooseReportID() {
     let bytes = unsafe session.names.reportID
     if unsafe !mayMake(CallBit.files) || pm_getrandom(bytes, 16) != 16 {
-      // Before the kernel has entropy, or under a seccomp profile: unique by time and thread.
+      // If the kernel has no entropy yet, or a seccomp profile forbids the call, the ID is made unique by time and
+      // thread.
       unsafe bytes.storeBytes(of: wallClock, as: UInt64.self)
       unsafe bytes.storeBytes(
         of: UInt64(truncatingIfNeeded: pm_gettid()) &<< 32
@@ -22,7 +23,7 @@ extension Capture {
     }
     setReportIDBits(6, keeping: 0x0F, adding: 0x40)
     setReportIDBits(8, keeping: 0x3F, adding: 0x80)
-    // All are "<identifier>@<uuid>…" and lie in the handler's own memory.
+    // All names are "<identifier>@<uuid>…" and are in the handler's own memory.
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.locked))
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.finished))
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.runRecord))

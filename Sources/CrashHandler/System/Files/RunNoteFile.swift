@@ -4,8 +4,8 @@ internal import PendingDumps
 
 /// Writes notes into the run record: that the process ends itself, or which signal asks it to end.
 ///
-/// Each note is one write in the middle of the file. Writes nothing in a child unless the child's end is noted,
-/// because the record is the parent's.
+/// Each note is one write in the middle of the file. It writes nothing in a child unless the child's end is noted,
+/// because the record belongs to the parent.
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` call it, the latter also in children of vfork.
 extension Capture {
@@ -14,7 +14,7 @@ extension Capture {
     @_noLocks get { session.runRecord.isFollowed && shared.isOwnProcess }
   }
 
-  /// Notes that the process ends by its own will.
+  /// Notes that the process ends itself.
   ///
   /// If the record cannot be written, it is removed: without a record, no report says how the run ended.
   @_noLocks

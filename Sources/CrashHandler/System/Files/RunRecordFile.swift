@@ -6,9 +6,9 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH. `RunRecord` writes the first one.
 extension Capture {
-  /// Writes it to an open file.
+  /// Writes the run record to an open file.
   ///
-  /// - Parameter isMapped: whether this process maps that file, as `RecordMapping` has it.
+  /// - Parameter isMapped: true if this process maps that file (`RecordMapping`).
   /// - Returns: false if it is incomplete; a reader then ignores it.
   @_noLocks
   func writeRunRecord(to descriptor: Int32, isMapped: Bool) -> Bool {
@@ -19,7 +19,7 @@ extension Capture {
       byteLimit: UInt64.max)
     writer.header()
     writer.startMap(.owner)
-    // First, because notes and heartbeat are written over in place.
+    // Written first, because notes and heartbeat are overwritten in place.
     if session.runRecord.isFollowed {
       writer.encoded(installed.encoded.course)
     }
@@ -41,12 +41,12 @@ extension Capture {
     return writer.endDocument()
   }
 
-  /// The identity of this process, which a forked child does not find in its parent's record.
+  /// The identity of this process; a forked child cannot use its parent's.
   private func runFacts() -> RunFacts {
     let known = shared.process.run
     guard shared.process.isForkedChild && !known.isOfThisProcess else { return known }
     let own = readRunFacts(over: known)
-    // Any number of threads may take a dump without a crash, and read it for themselves.
+    // Any number of threads may take a dump without a crash, so each reads the facts for itself.
     if session.request.isCrash { shared.process.run = own }
     return own
   }

@@ -7,7 +7,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH; `startHandler` uses it too.
 struct StandardDescriptors {
-  /// The ones taken, by bits.
+  /// The bits of the descriptors that were taken.
   private let taken: UInt32
 
   /// Takes no descriptor, for a process that has all three open.

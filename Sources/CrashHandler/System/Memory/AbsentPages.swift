@@ -2,9 +2,9 @@ internal import CSignalSafe
 
 /// Reads pages that are not in memory, except those that another process would have to provide.
 ///
-/// Pages that were never touched, and those of files that the kernel reads itself. Through `/proc/thread-self/mem`:
-/// the kernel waits for no userfaultfd there, and fails. It could wait for a file server, so pages of such files are
-/// left out. It ignores page permissions, so the mappings must be known.
+/// These are pages that were never touched, and pages of files that the kernel reads itself. They are read through
+/// `/proc/thread-self/mem`, where the kernel fails instead of waiting for userfaultfd. It could wait for a file
+/// server, so pages of such files are left out. It ignores page permissions, so the mappings must be known.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
 /// fs/userfaultfd.c, handle_userfault; proc_pid_mountinfo(5).
@@ -50,10 +50,10 @@ struct AbsentPages {
     let major = device.hexadecimal()
     device.skip(0x3A)  // ":"
     let minor = device.hexadecimal()
-    // 0:0 for no file; a file system on a block device has the number of that.
+    // 0:0 stands for no file; a file system on a block device has the device's number.
     guard major == 0, minor != 0 else { return false }
     let path = mappings.path(of: mapping).text
-    // The kernel's own file system of shared memory, which is in no list.
+    // The kernel's own file system of shared memory is not in the list of mounts.
     if path.matches("/memfd:") || path.matches("/dev/zero") || path.matches("/SYSV") {
       return false
     }

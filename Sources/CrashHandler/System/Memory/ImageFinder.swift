@@ -4,9 +4,10 @@ internal import IntermediateDump
 /// Finds the images of the process.
 ///
 /// The kernel gives the addresses of the program and the vDSO, and the dynamic linker's list gives the others.
-/// Program headers describe each image. A mapping's path, rights and first bytes do not: a small library of lld shows
-/// its ELF header in each mapping, and a program may move its code into memory without a file. Images that the linker
-/// does not list (of other namespaces, copied, loaded by others) are found by ELF headers at the start of mappings.
+/// Program headers describe each image. A mapping's path, permissions and first bytes do not: a small library linked
+/// by lld shows its ELF header in each mapping, and a program may move its code into memory without a file. Images
+/// that the linker does not list (of other namespaces, copied, loaded by others) are found by ELF headers at the
+/// start of mappings.
 ///
 /// The list is read without the linker's lock, which the crashed thread may hold, entry by entry through the
 /// fault-tolerant reader. An image that is not at the listed address is skipped.
@@ -29,7 +30,7 @@ struct ImageFinder {
   private var listed = 0
   private var listedCount = 0
   private var mapping = 0
-  /// Headers before it were read ahead.
+  /// The number of images whose headers were read ahead.
   private var ahead = 0
 
   @_noLocks
@@ -115,7 +116,7 @@ struct ImageFinder {
           at: mappings[index].start, memory: memory, scratch: scratch.address),
         image.isMapped(in: mappings)
       else { continue }
-      // One whose ELF header is not at its first address is listed all the same.
+      // An image whose ELF header is not at its first address is still in the list.
       current = images.missing(
         bias: image.bias, dynamicSection: image.dynamicSection)
       if current < 0 { current = images.add(Image(.headers)) }
@@ -163,12 +164,12 @@ struct ImageFinder {
 
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
-  /// A file may be mapped at its start more than once; only one whose code can be executed is an image.
-  /// Memory without a file may hold one if code follows.
+  /// The start of a file may be mapped more than once; only a mapping whose code can be executed is an image. Memory
+  /// without a file may contain an image if code follows.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
-    // Not the kernel's data beside the vDSO, which its "r" does not let anybody copy.
+    // Skips the kernel's data next to the vDSO, which cannot be copied although it is marked as readable.
     if mapping.pathLength > 0, mappings.path(of: mapping).text.matches("[v") { return false }
     if mapping.has(Mapping.startsFile) && mapping.pathLength > 0 { return true }
     return mapping.has(Mapping.isExecutable)
@@ -178,7 +179,7 @@ struct ImageFinder {
 
   // MARK: - Reading ahead
 
-  /// Reads the first pages of as many images as one call does.
+  /// Reads the first pages of as many images as one call allows.
   private mutating func readListedAhead() {
     let addresses = scratch.dropFirst(ImageFinder.addressesOffset)
     var count = 0
@@ -207,7 +208,7 @@ struct ImageFinder {
 
   /// The path of an image's file; empty if it is not known.
   ///
-  /// The kernel's path if one of the image's mappings has one, otherwise the linker's.
+  /// It is the kernel's path if one of the image's mappings has one, otherwise the linker's.
   @_noLocks
   func path(of index: Int, _ image: ModuleImage) -> Bytes {
     var place = mappings.index(endingAbove: image.start)

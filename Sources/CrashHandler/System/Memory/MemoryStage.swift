@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe
 struct MemoryStage {
-  /// The number of ranges, the bytes of all, then a pair of address and size for each.
+  /// The layout is the number of ranges, the number of bytes of all, then address and size of each range.
   private static var rangesOffset: Int { 16 }
   private static var dataOffset: Int {
     @_noLocks get { rangesOffset &+ Int(PM_COPIED_RANGES) &* 16 }
@@ -14,7 +14,7 @@ struct MemoryStage {
   private let memory: SafeMemory
   private let scratch: Scratch
 
-  /// Begins without ranges.
+  /// Starts an empty stage.
   @_noLocks
   init(_ memory: SafeMemory, in scratch: Scratch) {
     self.memory = memory
@@ -28,7 +28,7 @@ struct MemoryStage {
     scratch.setWord(8, 0)
   }
 
-  /// The ranges that were added.
+  /// The number of added ranges.
   var count: Int { @_noLocks get { Int(truncatingIfNeeded: scratch.word(0)) } }
   var isFull: Bool { @_noLocks get { count == Int(PM_COPIED_RANGES) } }
 
@@ -47,9 +47,10 @@ struct MemoryStage {
     return nil
   }
 
-  /// Adds a range to read, or those of its first bytes that are in memory; false if too few are, or there is no room.
+  /// Adds a range to read, or as many of its first bytes as are in memory; false if these are too few, or there is no
+  /// room.
   ///
-  /// - Parameter least: the fewest bytes to add; nil for all.
+  /// - Parameter least: the minimum number of bytes to add; nil for all.
   @_noLocks @discardableResult
   func add(_ address: UInt64, count: Int, least: Int? = nil) -> Bool {
     let (number, size) = (self.count, Int(truncatingIfNeeded: scratch.word(8)))
@@ -67,7 +68,7 @@ struct MemoryStage {
     return true
   }
 
-  /// Reads the ranges, to the first byte that cannot be read.
+  /// Reads the ranges up to the first byte that cannot be read.
   @inline(never) @_noLocks
   func read() {
     let number = Int(truncatingIfNeeded: scratch.word(0))

@@ -29,8 +29,8 @@ struct ModuleImage {
   /// - Parameter scratch: `scratchSize` bytes.
   @_noLocks
   init?(at start: UInt64, memory: SafeMemory, scratch: UnsafeMutableRawPointer) {
-    // Elf64_Ehdr: magic 0, class 4, e_phoff 32, e_phentsize 54, e_phnum 56; 64 bytes. The program
-    // headers follow at once in every image that a linker made, so that one read has both.
+    // Elf64_Ehdr: magic 0, class 4, e_phoff 32, e_phentsize 54, e_phnum 56; 64 bytes. The program headers follow
+    // directly in every image that a linker made, so one read gets both.
     let readable = unsafe memory.copy(start, to: scratch, count: 4096)
     guard readable >= 64,
       unsafe scratch.loadUnaligned(fromByteOffset: 0, as: UInt32.self) == 0x464C_457F,
@@ -45,14 +45,14 @@ struct ModuleImage {
       &* ModuleImage.headerSize
     guard offset >= 64, offset <= readable, size <= readable &- offset else { return nil }
     let headers = unsafe Bytes(scratch + offset, count: size)
-    // The image's first byte lies at `start`, whatever the size of a page is.
+    // The image's first byte is at `start`, for any page size.
     let first = ModuleImage.firstLoaded(headers)
     unsafe self.init(
       headers, at: start &+ place, bias: start &- (first.address &- first.offset), memory: memory,
       notes: scratch + 4096)
   }
 
-  /// Reads program headers at an address; nil if they are not there.
+  /// Reads program headers at an address; nil if there are none.
   @_noLocks
   init?(
     headersAt address: UInt64, size: Int, bias: UInt64, memory: SafeMemory,
@@ -125,7 +125,7 @@ struct ModuleImage {
     }
   }
 
-  /// The loaded segment whose pages hold an address; nil for one in a hole between segments, or outside.
+  /// The loaded segment whose pages contain an address; nil for an address between segments or outside.
   @inline(never) @_noLocks
   func loaded(around address: UInt64) -> (end: UInt64, isCode: Bool)? {
     var offset = 0
@@ -170,7 +170,7 @@ struct ModuleImage {
     return unsafe Bytes(notes, count: 0)
   }
 
-  /// One note segment.
+  /// The build ID in one note segment.
   ///
   /// Source: elf(5), "Notes (Nhdr)": name size 0, description size 4, type 8, name, description.
   private func buildID(inNotes address: UInt64, size: UInt64) -> Bytes {
@@ -198,7 +198,7 @@ struct ModuleImage {
 }
 
 extension MappingTable {
-  /// Marks the mappings that an image's segments lie in.
+  /// Marks the mappings that contain an image's segments.
   @_noLocks
   func mark(_ image: ModuleImage) {
     var index = index(endingAbove: image.start)

@@ -6,7 +6,7 @@ internal import CSignalSafe
 extension PageCache {
   /// Copies up to `count` bytes; returns the number that could be read, from the first on.
   ///
-  /// - Parameter isBegun: whether more will be wanted after them.
+  /// - Parameter isBegun: true if the bytes after them will be needed too.
   @_noLocks
   func copy(
     _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool,
@@ -20,7 +20,7 @@ extension PageCache {
       let rest = count &- done
       var index = index(of: page)
       if index < 0 {
-        // To the last page that is wanted.
+        // Up to the last needed page.
         let wanted = (offset &+ rest &+ PageCache.pageSize &- 1) / PageCache.pageSize
         index = read(
           page, count: isBegun && wanted < PageCache.readAhead ? PageCache.readAhead : wanted,
@@ -40,7 +40,7 @@ extension PageCache {
 
   /// Reads pages, `batch` of them in one call, with one more call after each page that cannot be read.
   ///
-  /// - Parameter pages: addresses of pages, each a word.
+  /// - Parameter pages: the addresses of the pages, one word each.
   @_noLocks
   func read(_ pages: Bytes, from memory: SafeMemory) {
     let total = pages.count / 8
@@ -59,7 +59,7 @@ extension PageCache {
           address: addresses.word(index &* 8), count: PageCache.pageSize)
         index &+= 1
       }
-      // The one at which the kernel stopped is left to who wants it.
+      // The page at which the kernel stopped is skipped; a later request reads it separately.
       done &+= copied < count ? copied &+ 1 : copied
     }
   }

@@ -7,7 +7,7 @@ extension SafeMemory {
 }
 
 extension SafeMemory {
-  /// Copies the text that a pointer leads to, after some bytes.
+  /// Copies the text that a pointer refers to, after some bytes.
   ///
   /// Another aborting thread may replace the text and unmap the old one while this thread reads it, and the addresses
   /// may be reused. So the text is read again until the pointer was the same before and after. That thread may have
@@ -25,23 +25,23 @@ extension SafeMemory {
       let count = unsafe memory.copyText(buffer &+ skipping, to: place, limit: limit)
       attempts &-= 1
       let next = memory.word(pointer) ?? 0
-      // The next text may lie at the same address: nothing read is no reason to stop.
+      // The next text may be at the same address, so an empty read is no reason to stop.
       if attempts == 0 || count > 0 && next == buffer { return count }
       buffer = next
     }
     return 0
   }
 
-  /// Copies NUL-terminated text, as far as it can be read.
+  /// Copies the readable part of NUL-terminated text.
   ///
-  /// - Parameter limit: bytes of room at `place`.
-  /// - Returns: bytes of the text, without the NUL.
+  /// - Parameter limit: the number of bytes that fit at `place`.
+  /// - Returns: the number of bytes of the text, without the NUL.
   @_noLocks
   func copyText(_ address: UInt64, to place: UnsafeMutableRawPointer, limit: Int) -> Int {
     var filled = 0
     var isTerminated = address == 0
     while filled < limit, !isTerminated {
-      // To the end of the page: what lies after it may not be readable.
+      // Reads to the end of the page, because the next page may not be readable.
       let start = address &+ UInt64(truncatingIfNeeded: filled)
       let toPageEnd = 4096 &- Int(truncatingIfNeeded: start & 4095)
       let piece = toPageEnd < limit &- filled ? toPageEnd : limit &- filled

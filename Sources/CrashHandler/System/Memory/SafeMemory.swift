@@ -1,10 +1,10 @@
 internal import CSignalSafe
 
-/// Reads memory that is not the handler's own: through the kernel, which answers a bad address with
-/// an error instead of a signal.
+/// Reads memory of the program through the kernel, which returns an error for an invalid address instead of raising a
+/// signal.
 ///
-/// Never gives bytes of the arguments, the environment or the auxiliary vector's strings, whatever
-/// points there: they hold credentials.
+/// It never reads the arguments, the environment or the auxiliary vector's strings, even if a pointer refers to them,
+/// because they may contain credentials.
 ///
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe
@@ -16,9 +16,10 @@ struct SafeMemory {
   let environmentStart: UInt64
   /// The end of the mapping that contains `environmentStart`.
   let environmentEnd: UInt64
-  /// Whether process_vm_readv may be made.
+  /// True if process_vm_readv may be called.
   private let usesSystemCall: Bool
-  /// The recovery points for copies if a seccomp filter denies the system call; nil if a fault would not be survived.
+  /// The recovery points for copies if a seccomp filter denies the system call; nil if the handler could not recover
+  /// from a fault.
   private let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
   /// The cache of recently read pages; nil to read from memory each time.
   private let pages: PageCache?
@@ -40,7 +41,7 @@ struct SafeMemory {
     self.environmentEnd = environmentEnd
   }
 
-  /// The number of bytes from an address on that may be read, at most `count`.
+  /// The number of bytes from an address on that are allowed to be read, at most `count`.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
@@ -80,7 +81,7 @@ struct SafeMemory {
 
   /// Copies up to `count` bytes; returns the number that could be read, from the first on.
   ///
-  /// - Parameter isBegun: whether the bytes after them will be wanted too.
+  /// - Parameter isBegun: true if the bytes after them will be needed too.
   @_noLocks
   func copy(
     _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool = false
@@ -92,19 +93,19 @@ struct SafeMemory {
     return unsafe pages.copy(address, to: place, count: allowed, isBegun: isBegun, from: self)
   }
 
-  /// Reads pages that will be wanted into the cache, by few calls; nothing without a cache.
+  /// Reads pages that will be needed into the cache, with few calls; does nothing without a cache.
   ///
-  /// - Parameter addresses: words, each the address of a page.
+  /// - Parameter addresses: the addresses of the pages, one word each.
   @_noLocks
   func readAhead(_ addresses: Bytes) { pages?.read(addresses, from: self) }
 
   /// Copies whole pages to consecutive ones, by one call.
   ///
   /// - Parameters:
-  ///   - addresses: words, each the address of a page.
-  ///   - count: `PageCache.batch` at most.
-  /// - Returns: the pages before the first that cannot be read, may not, or is not in memory; nil if pages cannot be
-  ///   read so.
+  ///   - addresses: the addresses of the pages, one word each.
+  ///   - count: at most `PageCache.batch`.
+  /// - Returns: the number of pages before the first that cannot be read, must not be read, or is not in memory; nil
+  ///   if pages cannot be read in this way.
   @_noLocks
   func copyPages(_ addresses: Bytes, count: Int, to place: UnsafeMutableRawPointer) -> Int? {
     guard usesSystemCall else { return nil }
@@ -118,7 +119,7 @@ struct SafeMemory {
     return result / PageCache.pageSize
   }
 
-  /// Copies without the cache.
+  /// Copies bytes without the cache.
   @_noLocks
   func copyDirectly(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
     let allowed = allowed(address, count: count)
@@ -146,7 +147,7 @@ struct SafeMemory {
     if usesSystemCall {
       let result = unsafe pm_copy_memory(processID, place, source, count)
       if result > 0 { return result }
-      // Every other error, ENOSYS and EPERM first, says nothing about the memory.
+      // Other errors, such as ENOSYS and EPERM, do not mean that the memory is unreadable.
       if result == -Int(EFAULT) || result == 0 { return 0 }
     }
     return unsafe copyGuarded(source, to: place, count: count)
@@ -176,12 +177,12 @@ struct SafeMemory {
 
   /// Copies ranges into one buffer with one system call.
   ///
-  /// Returns the number of bytes before the first that cannot be read; 0 if the call is not allowed.
+  /// It returns the number of bytes before the first that cannot be read; 0 if the call is not allowed.
   ///
   /// - Parameters:
-  ///   - ranges: pairs of an address and a size, each of which is at hand.
-  ///   - number: `PM_COPIED_RANGES` at most.
-  ///   - count: the bytes of all ranges together.
+  ///   - ranges: pairs of an address and a size, all of which are in memory.
+  ///   - number: the number of ranges, at most `PM_COPIED_RANGES`.
+  ///   - count: the number of bytes of all ranges together.
   @_noLocks
   func copyRanges(
     _ ranges: UnsafeRawPointer, number: Int, to place: UnsafeMutableRawPointer, count: Int
@@ -197,8 +198,8 @@ struct SafeMemory {
     return unsafe copy(address, to: &byte, count: 1) == 1
   }
 
-  /// The address, or that of the next page above it that can be read; nil if that is farther than the
-  /// guard of a stack is large.
+  /// The address itself, or the next readable page above it; nil if that is farther away than the size of a stack's
+  /// guard.
   @_noLocks
   func firstReadable(from address: UInt64) -> UInt64? {
     var place = address
