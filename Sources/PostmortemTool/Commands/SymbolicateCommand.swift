@@ -43,7 +43,7 @@ enum SymbolicateCommand: Subcommand {
     let directories = arguments.values(of: "--symbols")
     for directory in directories { try InputFile.requireDirectory(directory) }
     let symbolicator = LoggedSummarySymbolicator(
-      // Notes name files by absolute paths, as modules have.
+      // Notes name files by absolute paths, like those of modules.
       directories: directories.map { URL(fileURLWithPath: $0).path },
       readsFiles: !arguments.has("--no-symbols"),
       servers: arguments.has("--no-symbols") ? nil : DebugFileServers())
