@@ -28,8 +28,9 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   let changeTime: Int64
   let directory: String
 
-  /// The date from which its age counts. For a report that was made while the clock was not set, it is the last
-  /// change of its file.
+  /// The date from which its age counts.
+  ///
+  /// For a report that was made while the clock was not set, it is the last change of its file.
   func date(at now: Timestamp) -> Timestamp {
     let changed = Timestamp(nanoseconds: changeTime)
     return !creationTime.isPossible(at: now) && changed.isPossible(at: now) ? changed : creationTime

@@ -88,8 +88,9 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a loop of the program, which calls `heartbeat()` in every iteration. The watch begins with the first
-  /// call.
+  /// Watches a loop of the program, which calls `heartbeat()` in every iteration.
+  ///
+  /// The watch begins with the first call.
   public static func heartbeat(
     name: String, options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {

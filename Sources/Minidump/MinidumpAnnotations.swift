@@ -7,9 +7,9 @@ internal import ProcessSnapshot
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {
-  /// Nil if the minidump does not show it.
+  /// The ID of the report; nil if the minidump does not contain it.
   public let reportID: ReportID?
-  /// Nil if the minidump does not show it.
+  /// The ID of the client; nil if the minidump does not contain it.
   public let clientID: ReportID?
   /// The simple annotations; of two with the same name, the first is used.
   public let annotations: [String: String]

@@ -1,7 +1,8 @@
 package import IntermediateDump
 
-/// The name of a file in the pending directory. It contains the program that wrote the file, the ID of its report,
-/// and the process that may change it.
+/// The name of a file in the pending directory.
+///
+/// It contains the program that wrote the file, the ID of its report, and the process that may change it.
 ///
 /// A dump is `<identifier>@<uuid>.locked` while its owner may still write, and has no suffix once it is finished. It
 /// is `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>-<tid>.claimed` while a converter works

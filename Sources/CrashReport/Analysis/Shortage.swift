@@ -40,8 +40,9 @@ extension Resources {
 }
 
 extension ProcessSnapshot {
-  /// The resources that were used up. Empty if nothing crashed, or if another process ended this one, because a
-  /// used-up resource is then not evidence.
+  /// The resources that were used up.
+  ///
+  /// Empty if nothing crashed, or if another process ended this one, because a used-up resource is then not evidence.
   var shortages: [Shortage] {
     guard let exception, exception.signal != nil,
       !exception.wasSent || isOwnProcess(exception.sender)

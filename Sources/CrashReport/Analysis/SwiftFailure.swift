@@ -71,8 +71,9 @@ package enum SwiftFailure: String, Sendable {
     return (file, words.hasPrefix(prefix) ? words.dropFirst(prefix.count) : words)
   }
 
-  /// The prefix of an artificial function that the compiler adds to the debug information of a trap. Its name
-  /// describes a failed check that leaves no message.
+  /// The prefix of an artificial function that the compiler adds to the debug information of a trap.
+  ///
+  /// Its name describes a failed check that leaves no message.
   ///
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
   static let trapPrefix = "Swift runtime failure: "

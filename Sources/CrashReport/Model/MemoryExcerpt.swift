@@ -66,8 +66,9 @@ extension ProcessSnapshot {
   /// The maximum number of listed mappings; a program near `vm.max_map_count` has 65,530.
   private static let maximumMappings = 4096
 
-  /// All mappings. If there are too many, the lowest ones and those near the fault, the instruction and the top of
-  /// the stack.
+  /// All mappings.
+  ///
+  /// If there are too many, the lowest ones and those near the fault, the instruction and the top of the stack.
   ///
   /// - Returns: the mappings, sorted by address, and the number of those that are left out.
   var listedMappings: (mappings: [MemoryMapping], omitted: Int) {

@@ -6,7 +6,9 @@ internal import Stackwalk
 
 extension CrashReport {
   /// Sentences about the end of the chain of waits from the report's thread: a circle of threads, with a line for
-  /// each, or the thread that holds the lock. Empty if nothing is known.
+  /// each, or the thread that holds the lock.
+  ///
+  /// Empty if nothing is known.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {

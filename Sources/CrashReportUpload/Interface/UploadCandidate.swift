@@ -1,7 +1,9 @@
 public import CrashReportDatabase
 public import IntermediateDump
 
-/// A function that runs before each attempt to send a report. It may change the report's fields, or hold the report.
+/// A function that runs before each attempt to send a report.
+///
+/// It may change the report's fields, or hold the report.
 ///
 /// It may run on any thread, for one report at a time; other reports wait until it returns. It does not change the
 /// files: see `UploadOptions.privacy`.

@@ -3,8 +3,9 @@ internal import IntermediateDump
 
 /// Sends some reports of a signature complete, and counts the others with one upload.
 struct SampledUploads: UploadGrouping {
-  /// The limit; nil to send all reports complete. Reports that were counted with another one before are not sent
-  /// again.
+  /// The limit; nil to send all reports complete.
+  ///
+  /// Reports that were counted with another one before are not sent again.
   let sampling: UploadSampling?
 
   private var omission: String {

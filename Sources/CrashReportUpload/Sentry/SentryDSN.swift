@@ -5,7 +5,9 @@ internal import Foundation
 /// Source: develop.sentry.dev, "SDK Overview", Parsing the DSN.
 package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
   package let scheme: String
-  /// Identifies the sender to the server. It is not secret, but is not printed in messages.
+  /// Identifies the sender to the server.
+  ///
+  /// It is not secret, but is not printed in messages.
   package let publicKey: String
   /// The secret key, used by old servers; nil otherwise.
   package let secretKey: String?

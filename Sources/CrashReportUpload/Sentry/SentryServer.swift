@@ -60,7 +60,9 @@ extension UploadTarget {
 }
 
 extension ReportUploader {
-  /// Creates an uploader to Sentry, or to a server with the same protocol. It does not send yet.
+  /// Creates an uploader to Sentry, or to a server with the same protocol.
+  ///
+  /// It does not send yet.
   ///
   /// Each report is an envelope: an event with message, stacks, tags and breadcrumbs, and the minidump as
   /// an attachment.

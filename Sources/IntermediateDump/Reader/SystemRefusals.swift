@@ -25,8 +25,9 @@ package enum SystemRefusals {
   /// The current point.
   package static var now: Point { Point(count: state.load(ordering: .relaxed) >> 32) }
 
-  /// True for a temporary error, which does not depend on the file. A missing file or a missing permission is
-  /// permanent.
+  /// True for a temporary error, which does not depend on the file.
+  ///
+  /// A missing file or a missing permission is permanent.
   package static func isPassing(_ errno: Int32) -> Bool {
     [EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, ESTALE, EINTR, EAGAIN, ETIMEDOUT].contains(errno)
   }

@@ -2,8 +2,9 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes MINIDUMP_MODULE_LIST with CodeView records `BpEL`. The executable is first, because readers treat the
-  /// first module as the main module.
+  /// Encodes MINIDUMP_MODULE_LIST with CodeView records `BpEL`.
+  ///
+  /// The executable is first, because readers treat the first module as the main module.
   ///
   /// Source: Microsoft minidumpapiset.h; Breakpad `minidump_format.h`, MDCVInfoELF.
   mutating func encodeModuleList() -> MinidumpLocation {

@@ -17,8 +17,9 @@ enum Completer {
     var files = "none"
   }
 
-  /// Runs the completion. If there is an error, it prints no candidates, because an error message would disturb the
-  /// command line.
+  /// Runs the completion.
+  ///
+  /// If there is an error, it prints no candidates, because an error message would disturb the command line.
   static func run(_ words: [String]) {
     let words = joined(words)
     let answer = answer(for: words)

@@ -56,7 +56,9 @@ enum ExportCommand: Subcommand {
   }
 }
 
-/// Writes to standard output in large pieces. Unlike for text, a truncated export is an error.
+/// Writes to standard output in large pieces.
+///
+/// Unlike for text, a truncated export is an error.
 struct ExportOutput {
   var json = JSONWriter()
 

@@ -8,7 +8,9 @@ internal import IntermediateDump
 struct SpoolFile {
   /// The number of bytes of one block, which is a hole if all are 0.
   private static let blockSize = 1 << 16
-  /// The maximum size. A core file has at most as many bytes as the process had used addresses.
+  /// The maximum size.
+  ///
+  /// A core file has at most as many bytes as the process had used addresses.
   private static let maximumSize = 1 << 43
   /// The space on the file system that is kept free in bytes.
   private static let reserve: UInt64 = 256 << 20
