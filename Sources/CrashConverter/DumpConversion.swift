@@ -12,7 +12,9 @@ struct DumpConversion: ~Copyable {
   /// The reason why a dump did not become a report this time.
   struct Failure: Error {
     let reason: String
-    /// False if the machine caused the failure, not the dump. The dump may then be tried any number of times.
+    /// False if the machine caused the failure, not the dump.
+    ///
+    /// The dump may then be tried any number of times.
     let isOfDump: Bool
     /// True if the database has confirmed that it has the report.
     var isReportThere = false
@@ -160,7 +162,9 @@ struct DumpConversion: ~Copyable {
     throw Failure(reason: "16 other reports have the IDs that it could have", isOfDump: true)
   }
 
-  /// Makes a report of a run that left no dump, and synchronizes it to disk. It is uploaded only on request.
+  /// Makes a report of a run that left no dump, and synchronizes it to disk.
+  ///
+  /// It is uploaded only on request.
   ///
   /// - Returns: nil if a dump with this ID has already reported the end.
   func convert(

@@ -4,7 +4,7 @@ public import IntermediateDump
 extension CrashReportDatabase {
   /// The files that were copied into the database with a report, by name.
   ///
-  /// They are deleted and pruned with the report, and count for its size.
+  /// They are deleted and pruned with the report, and are part of its size.
   ///
   /// - Returns: an empty array if there is no such report.
   /// - Throws: `CrashReportDatabaseError` if the directory cannot be read.
@@ -34,12 +34,13 @@ extension CrashReportDatabase {
 
   /// Copies a file as an attachment of a report, which need not exist yet.
   ///
-  /// The copy is whole or missing, a power cut included. `prune` removes copies without a report.
+  /// The copy is complete or missing, even after a power cut. `prune` removes copies without a report.
   ///
   /// - Parameters:
   ///   - path: absolute. The last part of the path must not be a symbolic link, which could be replaced.
   ///   - name: one of `StoredAttachment.names`.
-  ///   - limit: the most bytes; of a longer file the last bytes are copied, because a log has the crash at its end.
+  ///   - limit: the maximum number of bytes; of a longer file, the last bytes are copied, because the end of a log is
+  ///     about the crash.
   ///   - user: the user whose permissions apply when the file is opened; nil for this thread's.
   package func attach(
     _ path: String, as name: String, to id: ReportID, limit: Int64,
@@ -51,7 +52,7 @@ extension CrashReportDatabase {
     let source = try Self.openSource(path, asUser: user)
     let all = try open().subdirectory(Self.attachmentsDirectory)
     let directory = try all.subdirectory(id.description, create: true)
-    // Names with a dot in front are not listed, and are removed with the directory.
+    // Names that begin with a dot are not listed, and are removed with the directory.
     let file = try directory.createTemporary(".\(name)")
     do throws(CrashReportDatabaseError) {
       let copy = try Self.copy(source, to: file, limit: max(0, limit))
@@ -96,7 +97,7 @@ extension CrashReportDatabase {
   private static func copy(
     _ source: borrowing OpenFile, to file: borrowing OpenFile, limit: Int64
   ) throws(CrashReportDatabaseError) -> AttachmentCopy {
-    // The size now: a log that grows meanwhile is not followed.
+    // The current size, so that the copy of a growing log ends.
     let size = try source.status().size
     let start = max(0, size.clampedSubtracting(limit))
     var done: Int64 = 0

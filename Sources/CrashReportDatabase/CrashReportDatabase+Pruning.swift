@@ -91,7 +91,8 @@ extension CrashReportDatabase {
   public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
     var isFound = false
-    // In the order in which reports move, and the minidump first: the next prune removes the rest.
+    // The states are tried in the order in which reports move. The minidump is removed first; the next prune removes
+    // the rest.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       guard try directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
@@ -106,7 +107,7 @@ extension CrashReportDatabase {
     return isFound
   }
 
-  /// The age of remains, in nanoseconds: younger ones may belong to a process at work.
+  /// The minimum age of remains in nanoseconds; younger files may belong to a running process.
   static let leftoverAge: Int64 = 259_200_000_000_000
 
   private func removeLeftovers(
@@ -139,7 +140,7 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Removes the regular files of a directory, and directories of such, that are remains and have not
+  /// Removes the regular files of a directory, and subdirectories of regular files, that are remains and have not
   /// changed since a time.
   ///
   /// - Parameter passedOver: receives the error of each file that cannot be read or removed.
@@ -155,7 +156,7 @@ extension CrashReportDatabase {
         else { continue }
         switch status.kind {
         case .regular: try directory.remove(name)
-        // Left by an uploader that was killed while it created its claim's directory.
+        // An uploader that was killed while it created its claim's directory left it.
         case .directory: try directory.removeDirectory(name)
         default: continue
         }

@@ -15,11 +15,11 @@ public struct CrashReportDatabase: Sendable {
   /// directory in it.
   public let path: String
 
-  /// Opens a database; makes missing directories, for this user alone.
+  /// Opens a database; creates missing directories, accessible only by this user.
   ///
-  /// - Parameter path: the directory; a relative one is resolved once, now.
-  /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, belongs to
-  ///   another user than this one or root, can be written by others, or not by this one.
+  /// - Parameter path: the directory; a relative path is resolved now.
+  /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, belongs to another user than
+  ///   this one or root, can be written by other users, or cannot be written by this one.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     let database = try DatabasePath.open(self.path, creating: true)
@@ -63,7 +63,7 @@ public struct CrashReportDatabase: Sendable {
     return true
   }
 
-  /// Opens the database's directory, and checks its owner again: it may have been exchanged.
+  /// Opens the database's directory, and checks its owner again, because it may have been replaced.
   package func open() throws(CrashReportDatabaseError) -> Directory {
     try DatabasePath.open(path)
   }
@@ -72,26 +72,26 @@ public struct CrashReportDatabase: Sendable {
   ///
   /// - Parameter id: the report's ID; the same for each conversion of a dump.
   /// - Returns: the report, with an empty file to write the minidump to.
-  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. A report
-  ///   that another process writes, or was writing when it died, is not an error.
+  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. It is
+  ///   not an error if another process is writing the report, or ended while it wrote it.
   package func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
     try NewReport.make(id, in: open())
   }
 
   /// All reports, oldest first.
   ///
-  /// Reads the metadata of each. Damaged metadata is not an error, and other files in the directories
-  /// are left out. A report that changes its state meanwhile is listed once.
+  /// Reads the metadata of each. Damaged metadata is not an error, and other files in the directories are left out. A
+  /// report that changes its state during the call is listed once.
   public func reports() throws(CrashReportDatabaseError) -> [StoredReport] {
     try unorderedReports().sorted { ($0.creationTime, $0.id) < ($1.creationTime, $1.id) }
   }
 
   /// One report.
   ///
-  /// - Returns: nil if the database has none of this ID.
+  /// - Returns: the report; nil if the database has none with this ID.
   public func report(_ id: ReportID) throws(CrashReportDatabaseError) -> StoredReport? {
     let database = try open()
-    // Twice, for a report that moves meanwhile.
+    // The states are tried twice, because a report may move during the search.
     for state in [.completed, .pending, .completed, .new] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       let name = StoredReport.fileName(id)
@@ -106,9 +106,9 @@ public struct CrashReportDatabase: Sendable {
     return try open().subdirectory(state).open(StoredReport.fileName(report.id))
   }
 
-  /// Synchronizes a report that is in the database already to disk.
+  /// Synchronizes a report that is already in the database to disk.
   ///
-  /// Its writer may have died between the rename and the synchronization.
+  /// Its writer may have ended between the rename and the synchronization.
   ///
   /// - Returns: false if the report is neither pending nor completed.
   package func synchronize(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {

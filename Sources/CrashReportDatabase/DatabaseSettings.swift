@@ -22,12 +22,12 @@ package struct DatabaseSettings: Sendable, Equatable {
   var lastUploadAttemptTime: Int64 = 0
   var clientID: ReportID
 
-  /// Uploads are disabled.
+  /// Creates settings in which uploads are disabled.
   init(clientID: ReportID) {
     self.clientID = clientID
   }
 
-  /// Reads settings; nil if they are torn, of another version, or name no client.
+  /// Reads settings; nil if they are incomplete, have another version, or no client ID.
   package init?(bytes: [UInt8]) {
     guard bytes.count == Self.size,
       bytes.littleEndian(at: 0, as: UInt32.self) == Self.magic,
@@ -57,17 +57,17 @@ package struct DatabaseSettings: Sendable, Equatable {
     return bytes + Self.reordered(clientID.bytes)
   }
 
-  /// Turns the first three fields of an ID (4, 2 and 2 bytes) around; its own inverse.
+  /// Reverses the byte order of the first three fields of an ID (4, 2 and 2 bytes); the function is its own inverse.
   private static func reordered(_ bytes: [UInt8]) -> [UInt8] {
     Array(bytes[0..<4].reversed() + bytes[4..<6].reversed() + bytes[6..<8].reversed() + bytes[8...])
   }
 }
 
 extension CrashReportDatabase {
-  /// The random ID that all reports of this database share; made at the first call.
+  /// The random ID that all reports of this database share; the first call creates it.
   ///
-  /// Settings that are torn or of another version are replaced, with a new ID. Threads and processes
-  /// that find no settings at the same moment get the same ID.
+  /// Incomplete settings, or settings of another version, are replaced, with a new ID. Threads and processes that
+  /// find no settings at the same moment get the same ID.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written.
   public func clientID() throws(CrashReportDatabaseError) -> ReportID {
@@ -78,7 +78,7 @@ extension CrashReportDatabase {
     let database = try open()
     let workshop = try database.subdirectory(.new)
     let name = DatabaseSettings.fileName
-    // Each turn ends with settings, or with a step towards them.
+    // Each iteration ends with settings, or with progress toward them.
     for _ in 0..<100 {
       guard let status = try database.status(of: name) else {
         let settings = DatabaseSettings(clientID: ReportID())
@@ -92,7 +92,7 @@ extension CrashReportDatabase {
           let bytes = try database.contents(of: name, limit: DatabaseSettings.size)
           if let settings = DatabaseSettings(bytes: bytes) { return settings }
         } catch  where error.code != .tooLarge {
-          // Removed by another process as damaged, or not readable.
+          // Another process has removed the file as damaged, or it cannot be read.
           if try database.status(of: name)?.isSameFile(as: status) == true { throw error }
           continue
         } catch {}
@@ -122,19 +122,20 @@ extension CrashReportDatabase {
 extension CrashReportDatabase {
   /// Returns true if reports may be uploaded, which has to be enabled first.
   ///
-  /// False for settings that are torn or of an unknown version, until it is enabled again.
+  /// False for settings that are incomplete or have an unknown version, until uploads are enabled again.
   ///
-  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; take that as false.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; treat that as false.
   public func uploadsEnabled() throws(CrashReportDatabaseError) -> Bool {
     try settings().uploadsEnabled
   }
 
-  /// Enables or disables uploads for every process that shares the database, immediately and durably.
+  /// Enables or disables uploads for every process that shares the database, immediately, and synchronizes the change
+  /// to disk.
   ///
   /// If two processes do this at the same moment, one wins. Nothing else enables uploads, or writes the settings
   /// in a way that undoes this.
   ///
-  /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are as they were.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are then unchanged.
   public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
     var settings = try settings()
     settings.uploadsEnabled = enabled
@@ -155,13 +156,13 @@ extension CrashReportDatabase {
 
   /// Records an upload attempt.
   ///
-  /// Writes these eight bytes alone, in place, so that it does not undo a change of the settings by
-  /// another process.
+  /// It overwrites only these eight bytes in place, so that it does not undo a change of the settings by another
+  /// process.
   ///
   /// - Parameter time: seconds since 1970.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written.
   package func recordUploadAttempt(at time: Int64) throws(CrashReportDatabaseError) {
-    // Makes them if there are none.
+    // Creates the settings if there are none.
     _ = try settings()
     var bytes: [UInt8] = []
     bytes.append(littleEndian: time)

@@ -1,2 +1,2 @@
-// The files of a database, which the handler's own calls reach too, and the error of every call on them.
+// Exports the files of a database, which the handler also uses, and the error type of all calls on them.
 @_exported public import PendingDumps

@@ -1,10 +1,10 @@
 internal import Glibc
 package import IntermediateDump
 
-/// A report that is being written: it is invisible before `finish()`, and removed without that call.
+/// A report that is being written: it is not visible before `finish()`, and is removed without that call.
 ///
-/// A process that dies meanwhile leaves a file in `new/`, which is never read; the first `prune` after
-/// three days removes it.
+/// A process that ends before that leaves a file in `new/`, which is never read; the first `prune` after three days
+/// removes it.
 package struct NewReport: ~Copyable, Sendable {
   package let id: ReportID
   /// An empty file, open for reading and writing.
@@ -30,8 +30,8 @@ package struct NewReport: ~Copyable, Sendable {
     guard try pending.status(of: name) == nil, try completed.status(of: name) == nil else {
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    // The name in `new/` is this writer's alone, so that it renames its own file, whoever else writes
-    // the same report or died while writing it.
+    // The name in `new/` is unique to this writer, so that it renames its own file even if other processes write the
+    // same report or ended while writing it.
     for attempt in 0..<1000 {
       let fileName = attempt == 0 ? name : "\(id).\(attempt).dmp"
       guard let file = try new.create(fileName) else { continue }
@@ -45,7 +45,7 @@ package struct NewReport: ~Copyable, Sendable {
     if !isFinished { try? new.remove(fileName) }
   }
 
-  /// Makes the report pending, durably.
+  /// Makes the report pending, and synchronizes it to disk.
   ///
   /// After an error other than `reportExists` the report is pending or not; `prepareNewReport` with the
   /// same ID shows which.
@@ -58,7 +58,7 @@ package struct NewReport: ~Copyable, Sendable {
       (id, fileName, own), from: new, to: pending, elsewhere: completed, isMoved: &isFinished)
   }
 
-  /// Makes the report completed, as `finish()` makes it pending: it is not uploaded without
+  /// Makes the report completed, in the same way as `finish()` makes it pending: it is not uploaded without
   /// `requestUpload`.
   package consuming func finishWithoutUpload() throws(CrashReportDatabaseError) {
     let own = try checkFile()
@@ -81,13 +81,13 @@ package struct NewReport: ~Copyable, Sendable {
   ) throws(CrashReportDatabaseError) {
     let (id, fileName, own) = report
     let name = StoredReport.fileName(id)
-    // The metadata goes first: without it a minidump has no age to Crashpad's tools.
+    // The metadata is moved first, because without it a minidump has no age for Crashpad's tools.
     let metadata = ReportMetadata(creationTime: Int64(time(nil)))
     let metadataName = StoredReport.metadataName(id)
     if try !target.put(
       metadata.bytes, as: metadataName, by: new, replacing: false, synchronizing: false)
     {
-      // A report's, or of a writer that died between the two steps.
+      // The metadata of a report, or left by a writer that ended between the two steps.
       guard try target.status(of: name) == nil else {
         throw CrashReportDatabaseError(.reportExists, "\(id)")
       }
@@ -98,13 +98,13 @@ package struct NewReport: ~Copyable, Sendable {
     case .sourceMissing:
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
-    // Another writer's report may have moved since the look in `make`; an uploader may have moved this one.
+    // Another writer's report may have moved since the check in `make`, and an uploader may have moved this one.
     if let found = try elsewhere.status(of: name), !found.isSameFile(as: own) {
       try target.remove(name)
       try target.remove(metadataName)
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    // A name that is left in `new/` after a power cut is removed in three days.
+    // A name that is left in `new/` after a power cut is removed after three days.
     try target.synchronize()
   }
 }

@@ -1,18 +1,18 @@
 internal import IntermediateDump
 
-/// The limits of a database: the age of reports, and their bytes in all.
+/// The limits of a database: the age of reports, and their total size in bytes.
 ///
 /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCondition::GetDefault.
 public struct PruneCondition: Sendable, Equatable {
-  /// Reports that are older are removed.
+  /// The maximum age; older reports are removed.
   public var maximumAge = Duration.seconds(365 * 86_400)
   /// A report is removed when it and the newer ones have more bytes than this.
   ///
-  /// Counts minidumps and attachments, each report rounded up to whole KiB. The newest report stays,
-  /// however large it is.
+  /// The size includes minidumps and attachments; each report is rounded up to whole KiB. The newest report is never
+  /// removed, however large it is.
   public var maximumSize: Int64 = 128 << 20
 
-  /// The defaults: 365 days, 128 MiB.
+  /// Creates a condition with the defaults: 365 days, 128 MiB.
   public init() {}
 
   /// The reports to be removed, oldest last.
@@ -20,7 +20,7 @@ public struct PruneCondition: Sendable, Equatable {
   /// A report with an impossible date, from a clock that was not set then or is not set now, counts as new.
   ///
   /// - Parameters:
-  ///   - reports: each with its bytes.
+  ///   - reports: the reports, each with its size in bytes.
   ///   - now: seconds since 1970.
   func excess(
     among reports: [(report: StoredReport, size: Int64)], now: Int64

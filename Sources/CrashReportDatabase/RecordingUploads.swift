@@ -6,7 +6,7 @@ extension CrashReportDatabase {
   ///
   /// A skipped report becomes pending again. An uploader in any process of the database sends it.
   ///
-  /// - Returns: false if the database has no such report, or the server has it already.
+  /// - Returns: false if the database has no such report, or the server already has it.
   /// - Throws: `CrashReportDatabaseError` if the system refuses.
   ///
   /// Source: Crashpad `client/crash_report_database_generic.cc`, RequestUpload.
@@ -23,7 +23,7 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Records the beginning of an upload, durably, before the first byte is sent.
+  /// Records the beginning of an upload on disk, before the first byte is sent.
   package func beginUpload(_ id: ReportID, at time: Int64) throws(CrashReportDatabaseError) {
     try recordUploadAttempt(at: time)
     try change(id) { metadata in
@@ -63,7 +63,7 @@ extension CrashReportDatabase {
     try finishUpload(id)
   }
 
-  /// Counts a pending report with the upload of another; nil to send it itself again.
+  /// Records that a pending report is counted with the upload of another; nil to send it itself again.
   package func countUpload(
     _ id: ReportID, with other: ReportID?
   ) throws(CrashReportDatabaseError) {
@@ -94,10 +94,11 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Changes a report's metadata, and its directory if wanted.
+  /// Changes a report's metadata, and optionally its directory.
   ///
-  /// The metadata goes first, then the minidump, then the old metadata, so that the minidump has its
-  /// metadata wherever a process dies; a later prune removes metadata alone.
+  /// The metadata is written first, then the minidump is moved, then the old metadata is removed. So the minidump
+  /// always has metadata, even if a process ends between two steps; a later prune removes metadata without a
+  /// minidump.
   ///
   /// - Returns: false if there is no such report in that state.
   @discardableResult
@@ -118,7 +119,7 @@ extension CrashReportDatabase {
     let metadataName = StoredReport.metadataName(id)
     _ = try new.put(metadata.bytes, as: metadataName, by: workshop, replacing: true)
     guard newState != state else { return true }
-    // One step: a process that died between two would leave the report in both states.
+    // This is one step, because a process that ended between two steps would leave the report in both states.
     guard try old.rename(name, to: new, name, replacing: true) == .done else { return false }
     try old.remove(metadataName)
     try new.synchronize()

@@ -7,17 +7,18 @@ internal import Synchronization
 /// If the file of one report cannot be read, a list, a removal or an upload continues with the others, and the caller
 /// reports that file.
 package struct ReportListing: Sendable {
-  /// In no order.
+  /// The reports, in no order.
   package fileprivate(set) var reports: [StoredReport] = []
   /// The reports by the ID in the file's name.
   ///
-  /// If such a report is also in `reports`, only its metadata could not be read: nothing is known of its upload.
+  /// If such a report is also in `reports`, only its metadata could not be read, so nothing is known about its
+  /// upload.
   package fileprivate(set) var failures: [ReportID: CrashReportDatabaseError] = [:]
 
-  /// The reports whose uploads are known.
+  /// The reports whose upload state is known.
   package var knownReports: [StoredReport] { reports.filter { failures[$0.id] == nil } }
 
-  /// The failures in an order that does not change.
+  /// The failures in a fixed order.
   package var sortedFailures: [CrashReportDatabaseError] {
     failures.sorted { $0.key < $1.key }.map(\.value)
   }
@@ -29,7 +30,7 @@ extension CrashReportDatabase {
     _ count: Int, _ body: @Sendable (Range<Int>) -> [StoredReport]
   ) -> [StoredReport]
 
-  /// All reports that the system gives, and the failures of the others.
+  /// All reports that can be read, and the failures of the others.
   ///
   /// - Parameter collect: may call its argument on several threads.
   /// - Throws: if a directory cannot be read, or for an error that does not concern only one file.
@@ -68,7 +69,7 @@ extension CrashReportDatabase {
     return listing
   }
 
-  /// The system's reason not to give a minidump; nil if it does, or the file no longer exists.
+  /// The reason why a minidump cannot be read; nil if it can be read, or the file no longer exists.
   package func refusal(of report: StoredReport) -> CrashReportDatabaseError? {
     do throws(CrashReportDatabaseError) {
       _ = try openReport(report).read(at: 0, count: 1)
@@ -90,7 +91,7 @@ extension CrashReportDatabase {
 }
 
 extension Directory {
-  /// A report by the name of its minidump; nil if it no longer exists or is not given.
+  /// A report by the name of its minidump; nil if it no longer exists or cannot be read.
   ///
   /// - Parameter note: receives the error of its minidump or its metadata.
   fileprivate func report(

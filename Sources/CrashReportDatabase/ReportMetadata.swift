@@ -4,15 +4,15 @@ internal import IntermediateDump
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8), creation (8), attributes
 /// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If another
-/// report's upload counts this one, a NUL and that report's ID follow too. Crashpad has padding in place of the next
-/// attempt, and reads the ID to the end of the file, which prints as a text that ends at the NUL.
+/// report's upload counts this one, a NUL and that report's ID follow too. Crashpad has padding instead of the next
+/// attempt. It reads the ID to the end of the file, and prints it as text that ends at the NUL.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 package struct ReportMetadata: Sendable, Equatable {
   static let size = 32
-  /// A longer file is damaged: a server's ID is a short text.
+  /// A longer file counts as damaged, because a server's ID is a short text.
   static let maximumFileSize = 64 << 10
-  /// The number of bytes of each text that are written.
+  /// The maximum number of bytes of each text.
   static let maximumTextSize = 4 << 10
 
   /// The attributes byte.
@@ -41,12 +41,12 @@ package struct ReportMetadata: Sendable, Equatable {
   var uploadAttempts: Int32 = 0
   /// The time of the last attempt in seconds since 1970; 0 if there was none.
   var lastUploadAttemptTime: Int64 = 0
-  /// Seconds since 1970.
+  /// The time of creation in seconds since 1970.
   var creationTime: Int64
   var attributes: Attributes = []
   /// The time of the next attempt in seconds since 1970; 0 for immediately.
   var nextUploadAttemptTime: Int64 = 0
-  /// The server's name for the report; empty while it is not uploaded.
+  /// The server's ID for the report; empty if it was not uploaded.
   var serverID = ""
   /// The outcome of the last attempt, or why there will be none; empty for none.
   var uploadNote = ""
@@ -57,7 +57,7 @@ package struct ReportMetadata: Sendable, Equatable {
     self.creationTime = creationTime
   }
 
-  /// Reads a metadata file; nil if it is torn or of another version.
+  /// Reads a metadata file; nil if it is incomplete or has another version.
   package init?(bytes: [UInt8]) {
     guard (Self.size...Self.maximumFileSize).contains(bytes.count),
       bytes.littleEndian(at: 0, as: Int32.self) == 1,
@@ -85,7 +85,7 @@ package struct ReportMetadata: Sendable, Equatable {
     bytes.append(littleEndian: creationTime)
     bytes.append(attributes.rawValue)
     bytes.append(littleEndian: UInt64(clamping: min(nextUploadAttemptTime, 1 << 55)))
-    // Seven bytes of it.
+    // The field has seven bytes.
     bytes.removeLast()
     bytes += serverID.utf8.prefix(Self.maximumTextSize)
     guard !uploadNote.isEmpty || countedWith != nil else { return bytes }

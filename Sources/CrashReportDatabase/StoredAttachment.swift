@@ -3,7 +3,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
   /// Its name in the database: 1 to 100 characters of `[A-Za-z0-9._-]`, not beginning with a dot.
   public let name: String
   public let path: String
-  /// In bytes.
+  /// The size in bytes.
   public let size: Int64
 
   public var description: String { "\(name) \(size) bytes \(path)" }
@@ -34,7 +34,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
       let base = path.split(separator: "/").last ?? ""
       var safe = String(base.unicodeScalars.map { isSafe($0) ? Character($0) : "_" })
       if safe.isEmpty || safe.hasPrefix(".") { safe = "_" + safe }
-      // The end has the file's extension; with room for a number.
+      // The end is kept, because it has the file's extension, with room for a number.
       safe = String(safe.suffix(maximumNameCount - 8))
       if safe.hasPrefix(".") { safe = "_" + safe }
       var name = safe

@@ -4,7 +4,7 @@ public import IntermediateDump
 public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   /// The state of a report, and the name of its directory.
   public enum State: String, Sendable, CaseIterable {
-    /// Being written, or left by a writer that died; never read.
+    /// The report is being written, or was left by a writer that ended; it is never read.
     case new
     /// Complete, and not yet uploaded or skipped.
     case pending
@@ -28,8 +28,9 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   let changeTime: Int64
   let directory: String
 
-  /// The date from which its age counts: of a report that was made while the clock was not set, the last
-  /// change of its file.
+  /// The date from which its age counts.
+  ///
+  /// For a report that was made while the clock was not set, it is the last change of its file.
   func date(at now: Timestamp) -> Timestamp {
     let changed = Timestamp(nanoseconds: changeTime)
     return !creationTime.isPossible(at: now) && changed.isPossible(at: now) ? changed : creationTime
@@ -53,7 +54,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
     id(metadataName, suffix: ".meta")
   }
 
-  /// Takes IDs as they are written alone, in lower case.
+  /// Accepts IDs only in the form in which they are written, in lower case.
   private static func id(_ name: String, suffix: String) -> ReportID? {
     let isWritten = name.utf8.count == 36 + suffix.utf8.count && name.hasSuffix(suffix)
     guard isWritten, !name.utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return nil }
@@ -63,7 +64,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 
 /// The state of a report's upload, from its metadata.
 public struct ReportUpload: Sendable, Equatable {
-  /// The number of uploads that were begun.
+  /// The number of uploads that were started.
   public let attempts: Int
   /// Nil if there was none.
   public let lastAttemptTime: Timestamp?
@@ -73,13 +74,13 @@ public struct ReportUpload: Sendable, Equatable {
   public let isRequested: Bool
   /// True once the server has it.
   public let isUploaded: Bool
-  /// The server's name for the report; empty if it gave none.
+  /// The server's ID for the report; empty if the server returned none.
   public let serverID: String
   /// The outcome of the last attempt, or why there will be none; empty for none.
   public let note: String
   /// The report with whose upload this one is counted; its own ID if its minidump is left out.
   package let countedWith: ReportID?
-  /// Decided by a server that found more too large.
+  /// The parts that are left out, because a server refused a larger upload.
   package let reduction: UploadReduction
 
   /// - Parameter metadata: nil if it is missing or damaged, which counts as no attempt.
@@ -102,7 +103,7 @@ public struct ReportUpload: Sendable, Equatable {
 /// The parts of a report that are left out of its upload, because a server found more too large.
 package enum UploadReduction: Int, Sendable, CaseIterable {
   case none
-  /// The files of the program.
+  /// Leaves out the attachments of the program.
   case withoutAttachments
   /// Besides attachments, leaves out the large part of a minidump: a form gets a minidump without memory, an envelope
   /// gets none.

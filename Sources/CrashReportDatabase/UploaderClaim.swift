@@ -4,16 +4,16 @@ internal import PendingDumps
 
 /// The right to upload the reports of a database, which one process at a time has.
 ///
-/// A directory always holds one file, named as the claim of a dump is. The process that renames the file to its own
-/// name may upload; the report in the name is the one that is being sent. `ClaimLiveness` finds a dead holder, as it
-/// finds a dead converter. No lock is held.
+/// A directory always contains one file, whose name has the form of a dump's claim. The process that renames the file
+/// to its own name may upload; the report in the name is the one that is being sent. `ClaimLiveness` finds a dead
+/// holder, as it finds a dead converter. No lock is held.
 package struct UploaderClaim: ~Copyable, Sendable {
   static let directoryName = "uploader"
   private static let identifier = "uploader"
-  /// Stands for "no report".
+  /// The ID that stands for "no report".
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
 
-  /// The name while no uploader has the right: process 0, as in a dump that was given back.
+  /// The name while no uploader has the right: process 0, as in a returned dump.
   private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
 
   private let directory: Directory
@@ -33,18 +33,18 @@ package struct UploaderClaim: ~Copyable, Sendable {
     if try root.status(of: directoryName) == nil { try makeDirectory(in: root) }
     let directory = try root.subdirectory(directoryName)
     guard let (current, status) = try find(in: directory) else {
-      // Emptied by another program; the first step makes it whole again.
+      // Another program has emptied the directory; the first step creates the file again.
       try makeDirectory(in: root)
       return nil
     }
     let host = HostIdentity.current()
-    // Its age begins when an uploader wants the right.
+    // Its age counts from the time when an uploader asks for the right.
     if date(of: status) == nil { FileDate.renew(current.description, in: directory.descriptor) }
     guard verdict(current, status, host).isDead,
       let mine = PendingDumpName(
         identifier: identifier, reportID: none,
         role: .claimed(
-          // Tells two uploaders of one process apart.
+          // Distinguishes two uploaders of one process.
           attempt: UInt32.random(in: 1 ... .max), processID: host.processID,
           startTime: host.startTime ?? 0, place: host.place))
     else { return nil }
@@ -56,9 +56,9 @@ package struct UploaderClaim: ~Copyable, Sendable {
     return UploaderClaim(directory: directory, name: mine)
   }
 
-  /// Records the report that is being sent (nil for none), and that the holder lives.
+  /// Records the report that is being sent (nil for none), and that the holder is alive.
   ///
-  /// - Returns: false if the right was taken away, after an hour without a sign of this process.
+  /// - Returns: false if another process took the right, after an hour without an update by this process.
   package mutating func note(_ report: ReportID?) throws(CrashReportDatabaseError) -> Bool {
     guard
       let next = PendingDumpName(
@@ -75,7 +75,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     return true
   }
 
-  /// The report that a live uploader of any process is sending now.
+  /// The report that a running uploader of any process is sending now.
   package static func reportBeingSent(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> ReportID? {

@@ -2,11 +2,11 @@ internal import CUploadTransfer
 internal import Glibc
 internal import IntermediateDump
 
-/// Gets a file by HTTP or HTTPS, on the calling thread.
+/// Downloads a file by HTTP or HTTPS, on the calling thread.
 @safe package struct FileDownload {
-  /// Bytes; a larger file is an error.
+  /// The maximum size in bytes; a larger file is an error.
   package var maximumSize: Int64
-  /// Seconds without a byte, and in all.
+  /// The time limit without progress, and the limit for the whole download, in seconds.
   package var timeout: Int
   package var deadline: Int
 

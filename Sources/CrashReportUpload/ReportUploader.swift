@@ -16,13 +16,13 @@ public final class ReportUploader: Sendable {
   private let engine: UploadEngine
   private let work = Mutex<Task<Void, Never>?>(nil)
 
-  /// Makes an uploader, which sends nothing yet.
+  /// Creates an uploader, which does not send yet.
   ///
   /// - Parameters:
   ///   - path: the database's directory.
   ///   - url: the address to which the form is posted, http or https. Redirects are not followed.
-  ///   - options: the contents beside each report, and the pace.
-  ///   - review: asked before each upload; nil to send all.
+  ///   - options: additional contents of each upload, and the pace.
+  ///   - review: runs before each upload; nil to send all reports.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened. A
   ///   network that is down is not an error.
   public convenience init(
@@ -89,10 +89,10 @@ public final class ReportUploader: Sendable {
   /// If a listener has not read 1,000 events, the oldest ones are dropped.
   public var events: AsyncStream<UploadEvent> { listeners.stream() }
 
-  /// Stops, and returns when nothing is sent any more.
+  /// Stops the uploader, and returns when nothing is sent any more.
   ///
-  /// Takes milliseconds, whatever the server does: an upload under way is broken off, and the next
-  /// uploader sends it again. Does nothing if the uploader was not started.
+  /// It takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader sends
+  /// the report again. It does nothing if the uploader was not started.
   public func stop() async {
     guard let task = work.withLock({ $0 }) else { return }
     task.cancel()
@@ -102,10 +102,10 @@ public final class ReportUploader: Sendable {
   private static func run(_ uploads: StandingUploads) async {
     var uploads = uploads
     let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    // Without a watcher the look from time to time finds what has changed.
+    // Without a watcher, the regular checks find changes.
     let watcher = DirectoryWatcher { wake.yield() }
     let database = uploads.engine.database.path
-    // Reports and their metadata come by renames or second names, settings by renames.
+    // Reports and their metadata appear by renames or second names, settings by renames.
     for path in [database, "\(database)/pending"] { watcher?.watch(path) }
     defer { withExtendedLifetime(watcher) {} }
     let clock = uploads.engine.clock
@@ -114,7 +114,8 @@ public final class ReportUploader: Sendable {
       let seconds = await uploads.pass()
       let timer = Task {
         await clock.sleep(seconds)
-        // A sleep that an event has cut short must not wake the next turn: each turn would end at once.
+        // A sleep that an event has ended early must not wake the next iteration, because then every iteration would
+        // end immediately.
         if !Task.isCancelled { wake.yield() }
       }
       await iterator.next()
@@ -123,7 +124,7 @@ public final class ReportUploader: Sendable {
   }
 }
 
-/// The sequences of events that were asked for.
+/// The sequences of events that callers have requested.
 private final class EventListeners: Sendable {
   private struct State {
     var continuations: [Int: AsyncStream<UploadEvent>.Continuation] = [:]
@@ -167,7 +168,7 @@ private final class EventListeners: Sendable {
 }
 
 extension UploadTarget {
-  /// The server that takes Crashpad's form.
+  /// Creates the server that accepts Crashpad's form.
   package init(url: String, options: UploadOptions) throws(UploadError) {
     try self.init(url, FormServer(), SampledUploads(sampling: options.sampling), options)
   }

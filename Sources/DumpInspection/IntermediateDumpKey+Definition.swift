@@ -7,18 +7,18 @@ extension IntermediateDumpKey {
     /// The size of the written value; readers accept 1, 2, 4 and 8 bytes; nil for any size.
     package let size: Int?
     package let meaning: String
-    /// The words for its values, if each number has a meaning.
+    /// The words for the values, if each number has a meaning.
     package let words: [String]
     /// How a report shows the value; nil if the report has its own code for it, or does not show it.
     package private(set) var fact: ReportFact?
-    /// The way in which index and export have it; nil where they do not.
+    /// How index and export contain the fact; nil if they do not.
     package private(set) var listed: ListedFact?
 
     /// Makes reports show the value unchanged.
     ///
     /// - Parameters:
-    ///   - name: in JSON.
-    ///   - label: the label in text and page; nil if they have their own words.
+    ///   - name: the name in JSON.
+    ///   - label: the label in text and page; nil if they use other text.
     func shown(
       in places: ReportFact.Place..., as name: String, _ label: String? = nil,
       unit: ReportFact.Unit = .plain
@@ -28,13 +28,13 @@ extension IntermediateDumpKey {
       return row
     }
 
-    /// Has the index of a database keep the value, and exports print it.
+    /// Makes the index of a database store the value, and exports print it.
     ///
     /// - Parameters:
-    ///   - field: in a record of the index.
-    ///   - column: its name; nil for a fact that has no column of its own.
-    ///   - meaning: the column's.
-    ///   - attribute: in OTLP.
+    ///   - field: the number of the field in a record of the index.
+    ///   - column: the name of the column; nil for a fact without a separate column.
+    ///   - meaning: the meaning of the column.
+    ///   - attribute: the name of the attribute in OTLP.
     func listed(
       _ field: UInt8, as column: String? = nil, _ kind: ListedFact.Column.Kind = .text,
       _ meaning: String = "", attribute: String? = nil
@@ -56,7 +56,7 @@ extension IntermediateDumpKey {
     /// A number that represents a value of a type.
     ///
     /// - Parameters:
-    ///   - meaning: the values and their words follow.
+    ///   - meaning: the meaning, to which the values and their words are added.
     ///   - remarks: further sentences.
     static func code<Code: DumpCode>(
       _ type: Code.Type, _ meaning: String, _ remarks: String = ""

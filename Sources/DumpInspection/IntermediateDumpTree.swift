@@ -1,14 +1,14 @@
 package import IntermediateDump
 
-/// An intermediate dump as text for people: one line an entry, indented as it is nested.
+/// An intermediate dump as text for people, with one line per entry, indented by depth.
 ///
 /// Each line has the entry's offset in the file in hexadecimal, the key's name (its number if this version does not
 /// know it) and the value. The last line says whether the dump is complete, or where and why it ends. Text of the
-/// dump is escaped, so that nothing in it can reach a terminal.
+/// dump is escaped, so that it cannot control a terminal.
 package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
-  /// The most bytes of a value that are shown in hexadecimal.
+  /// The maximum number of bytes of a value that are shown in hexadecimal.
   package static let maximumBytes = 16
-  /// The most bytes of a text that are shown.
+  /// The maximum number of bytes of a text that are shown.
   package static let maximumText = 200
 
   private let document: IntermediateDumpDocument
@@ -25,7 +25,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     }
   }
 
-  /// Writes line after line; the last one ends with a line break too.
+  /// Writes the lines; the last one also ends with a line break.
   package func write<Target: TextOutputStream>(to target: inout Target) {
     target.write(
       "intermediate dump of version \(IntermediateDumpFormat.version), \(architecture), "
@@ -34,7 +34,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     target.write(document.damage.map { "torn: \($0)\n" } ?? "complete\n")
   }
 
-  // No deeper than the parser went: `IntermediateDumpFormat.maximumDepth`.
+  // The depth is limited by the parser: `IntermediateDumpFormat.maximumDepth`.
   private func write<Target: TextOutputStream>(
     _ map: IntermediateDumpMap, depth: Int, to target: inout Target
   ) {
@@ -96,7 +96,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     return bytes.count > maximumBytes ? "\(shown) ..." : shown
   }
 
-  /// Everything but printable ASCII and letters, digits and symbols of other scripts as `\u{...}`.
+  /// Replaces everything except printable ASCII and letters, digits and symbols of other scripts by `\u{...}`.
   private static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -119,8 +119,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   }
 }
 
-// As JSON: the same entries, with values as the text has them, since JSON readers lose bits of numbers
-// above 2^53.
+// Encodes the same entries as JSON. Values are the same texts, because JSON readers lose bits of numbers above 2^53.
 extension IntermediateDumpTree: Encodable {
   private enum Key: String, CodingKey {
     case version, architecture, size, writer, complete, damage, entries

@@ -2,13 +2,13 @@ package import IntermediateDump
 
 /// The names under which the index of a database keeps a fact of a dump, and an export prints it.
 ///
-/// Index and export have such a fact by its row alone.
+/// Index and export need only the row for such a fact.
 package struct ListedFact: Sendable {
   /// A column of `postmortem export`.
   package struct Column: Sendable {
     package enum Kind: Sendable {
       case text
-      /// One of few texts.
+      /// One of a small set of texts.
       case word
       case integer
       case bytes
@@ -18,7 +18,7 @@ package struct ListedFact: Sendable {
 
     package let name: String
     package let kind: Kind
-    /// For the document: one sentence without an end mark.
+    /// The text for the document: one sentence without a final period.
     package let meaning: String
   }
 
@@ -26,9 +26,9 @@ package struct ListedFact: Sendable {
   ///
   /// Never changed or reused.
   package let field: UInt8
-  /// Nil where the fact is only a part of other columns.
+  /// The column; nil if the fact is only a part of other columns.
   package let column: Column?
-  /// The attribute's name in an export as OTLP; nil for a fact that has none.
+  /// The attribute's name in an export as OTLP; nil for a fact without one.
   package let attribute: String?
 
   /// The facts that an index keeps, in the order of their fields.
@@ -36,7 +36,7 @@ package struct ListedFact: Sendable {
     IntermediateDumpKey.allCases.compactMap { key in key.definition.listed.map { (key, $0) } }
     .sorted { $0.fact.field < $1.fact.field }
 
-  /// The fact of a key; nil where an index does not keep it.
+  /// The fact of a key; nil if an index does not store it.
   package static func of(_ key: IntermediateDumpKey) -> ListedFact? { byKey[key] }
 
   private static let byKey = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0.fact) })

@@ -9,7 +9,7 @@ package struct ReportFact: Sendable {
     case process, system, resources, thread, exception, capture, survival, request, end, client,
       annotation, breadcrumb,
       context, attachment, descriptor
-    /// The report itself, which is no definition.
+    /// The report itself, which is not a definition.
     case report = ""
   }
 
@@ -18,9 +18,9 @@ package struct ReportFact: Sendable {
   }
 
   package let places: [Place]
-  /// In JSON.
+  /// The name in JSON.
   package let name: String
-  /// The label in text and page; nil if they show the fact in their own words.
+  /// The label in text and page; nil if they show the fact with other text.
   package let label: String?
   package let unit: Unit
 

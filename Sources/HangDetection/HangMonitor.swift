@@ -9,7 +9,7 @@ internal import IntermediateDump
 /// makes a report: the time of the hang, whether its thread waited or was busy, and that thread
 /// first. If it answers, or a crash is captured, the dump is removed.
 ///
-/// All monitors share one thread, which looks a few times a second. Time in which the whole process was stopped
+/// All monitors share one thread, which checks a few times a second. Time in which the whole process was stopped
 /// (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()`, even after
 /// its last reference is released. A forked child has none.
 public final class HangMonitor: Sendable {
@@ -25,9 +25,9 @@ public final class HangMonitor: Sendable {
 
   /// Watches the main queue, which `RunLoop.main`, `dispatchMain()` and an asynchronous `main` serve.
   ///
-  /// Begins with the first answer. A program that never serves the queue uses a `heartbeat`.
+  /// The watch begins with the first answer. In a program that never serves the queue, use a `heartbeat`.
   ///
-  /// - Throws: `CrashHandlerError` if the handler was not started, or no thread can be made.
+  /// - Throws: `CrashHandlerError` if the handler was not started, or no thread can be created.
   @discardableResult
   public static func mainThread(
     options: Options = Options()
@@ -36,11 +36,11 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a serial Dispatch queue; one that is suspended counts as hung too.
+  /// Watches a serial Dispatch queue; a suspended queue counts as hung too.
   ///
   /// - Parameters:
   ///   - queue: runs blocks that are submitted to it.
-  ///   - name: for the report; by default the queue's label.
+  ///   - name: the name in the report; by default the queue's label.
   ///   - options: the threshold, and whether to report hangs that ended.
   @discardableResult
   public static func queue(
@@ -73,9 +73,9 @@ public final class HangMonitor: Sendable {
   /// as hung too.
   ///
   /// - Parameters:
-  ///   - name: for the report.
+  ///   - name: the name in the report.
   ///   - options: the threshold, and whether to report hangs that ended.
-  ///   - probe: called again only after it has returned.
+  ///   - probe: the closure; it is called again only after it has returned.
   @discardableResult
   public static func probe(
     name: String, options: Options = Options(), _ probe: @escaping @Sendable () async -> Void
@@ -88,14 +88,16 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a loop of the program, which calls `heartbeat()` at every turn, from the first one on.
+  /// Watches a loop of the program, which calls `heartbeat()` in every iteration.
+  ///
+  /// The watch begins with the first call.
   public static func heartbeat(
     name: String, options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {
     try HangMonitor(name, .heartbeat, options, nil)
   }
 
-  /// Reports that the calling thread is alive, in some 100 nanoseconds; for a `heartbeat` only.
+  /// Reports that the calling thread is alive, in about 100 nanoseconds; only for a `heartbeat`.
   public func heartbeat() { watch.heartbeat() }
 
   /// Suspends the watch until the next heartbeat, for a loop that waits for work without a limit.
@@ -104,7 +106,7 @@ public final class HangMonitor: Sendable {
   /// Ends the watch.
   ///
   /// Keeps the dump of a lasting hang until the watched part answers or `exit` or `_exit` is called, because the
-  /// process may be killed for the hang. A program about to end need not stop its monitors: then they see a hang in
-  /// its shutdown too.
+  /// process may be killed for the hang. A program need not stop its monitors before it ends, so that they also
+  /// detect a hang in its shutdown.
   public func stop() { HangWatcher.shared.remove(watch) }
 }

@@ -18,7 +18,7 @@ final class HangWatcher: Sendable {
   private static let heartbeatInterval: UInt64 = 2_000_000_000
   private let state = Mutex(State())
 
-  /// Adds a watch; the first one makes the thread.
+  /// Adds a watch; the first one creates the thread.
   func add(_ watch: Watch) throws(CrashHandlerError) {
     try state.withLock { state throws(CrashHandlerError) in
       if !state.hasThread {
@@ -39,7 +39,7 @@ final class HangWatcher: Sendable {
     state.withLock { $0.watches.removeAll { $0.isOver } }
   }
 
-  /// Checks all watches in turn until none is left.
+  /// Checks all watches repeatedly until none is left.
   private func run() {
     var clock = HangClock(now: pm_boot_clock())
     var lastHeartbeat: UInt64 = 0
@@ -51,7 +51,7 @@ final class HangWatcher: Sendable {
           state.hasThread = false
           return nil
         }
-        // Eight looks during the shortest threshold.
+        // Checks eight times during the shortest threshold.
         return min(max(shortest / 8, Self.shortestTurn), Self.longestTurn)
       }
       guard let turn else { return }
@@ -72,8 +72,8 @@ final class HangWatcher: Sendable {
 
 /// Counts only the time in which the watching thread ran on time.
 ///
-/// While a process is stopped, in a paused container or on a suspended machine, nothing can answer. A turn of more
-/// than twice its time therefore counts for nothing, which delays the report of a real hang.
+/// While a process is stopped, in a paused container or on a suspended machine, nothing can answer. So an interval of
+/// more than twice its time is not counted, which delays the report of a real hang.
 struct HangClock {
   private var last: UInt64
 
@@ -82,11 +82,11 @@ struct HangClock {
   /// - Parameter now: CLOCK_BOOTTIME in nanoseconds, which continues while the machine is suspended.
   init(now: UInt64) { last = now }
 
-  /// Ends a turn.
+  /// Ends an interval.
   ///
   /// - Parameters:
   ///   - now: CLOCK_BOOTTIME in nanoseconds.
-  ///   - turn: the nanoseconds that the thread meant to sleep.
+  ///   - turn: the intended time of the sleep in nanoseconds.
   /// - Returns: the nanoseconds that count.
   mutating func advance(to now: UInt64, after turn: UInt64) -> UInt64 {
     let elapsed = now >= last ? now - last : 0

@@ -7,11 +7,11 @@ internal import Synchronization
 
 /// The state of one monitor.
 final class Watch: Sendable {
-  /// The answer that the watched part gives by calling it.
+  /// A function that the watched part calls to answer.
   struct Answer: Sendable {
     let watch: Watch
 
-    /// Answers on a thread, by default the calling one; nil if the thread does not identify the watched part.
+    /// Answers from a thread, by default the calling one; nil if the thread does not identify the watched part.
     func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }
   }
 
@@ -19,11 +19,11 @@ final class Watch: Sendable {
   typealias Probe = @Sendable (Answer) -> Void
 
   private struct State {
-    /// Answers or heartbeats at the last look.
+    /// The number of answers or heartbeats at the last check.
     var seen: UInt32 = 0
     /// True while an answer is awaited.
     var isAwaited = false
-    /// Nanoseconds of waiting that count.
+    /// The counted waiting time in nanoseconds.
     var age: UInt64 = 0
     /// The thread's activity when the waiting began.
     var activity: ThreadActivity?
@@ -31,7 +31,7 @@ final class Watch: Sendable {
     /// True once a dump of this hang was tried.
     var isReported = false
     var isStopped = false
-    /// Hangs that ended and leave a report.
+    /// The number of hangs that ended and leave a report.
     var kept = 0
   }
 
@@ -40,7 +40,7 @@ final class Watch: Sendable {
 
   let name: String
   let target: HangTarget
-  /// Nanoseconds.
+  /// The threshold in nanoseconds.
   let threshold: UInt64
   private let keepsRecovered: Bool
   private let probe: Probe?
@@ -75,15 +75,15 @@ final class Watch: Sendable {
 
   // MARK: - Calls of the watching thread
 
-  /// The report ID of a hang that lasts.
+  /// The report ID of a hang in progress.
   var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }
 
-  /// Looks once.
+  /// Checks the watched part once.
   ///
-  /// - Parameter time: nanoseconds since the last look, as far as they count.
+  /// - Parameter time: the counted nanoseconds since the last check.
   func look(after time: UInt64) {
     let asks = state.withLock { state in
-      // Follow a hang to its end even after the watch was stopped.
+      // A hang is watched to its end even after the watch was stopped.
       guard !state.isStopped || state.dump != nil else { return false }
       let answers = answers.load(ordering: .acquiring)
       if answers != state.seen || isPaused.load(ordering: .relaxed) {
@@ -100,7 +100,7 @@ final class Watch: Sendable {
       state.isAwaited = true
       return true
     }
-    // Outside the lock, since the answer may come at once on this thread.
+    // Called outside the lock, because this thread may answer immediately.
     if asks { probe?(Answer(watch: self)) }
   }
 
@@ -121,7 +121,7 @@ final class Watch: Sendable {
   private func lookAtHang(_ state: inout State) {
     let thread = lastThread.load(ordering: .relaxed)
     let activity = thread == 0 ? nil : ThreadActivity(of: thread)
-    // Stopped by itself or a debugger.
+    // A signal or a debugger has stopped the thread.
     if activity?.isStopped == true {
       state.age = 0
       state.activity = nil
@@ -136,7 +136,7 @@ final class Watch: Sendable {
     } else if state.age >= threshold, !state.isReported {
       state.isReported = true
       let evidence = evidence(of: thread, isThere: activity != nil)
-      // Without a dump there is one report less; the program continues.
+      // If the dump fails, there is no report, and the program continues.
       state.dump = try? HangDump(
         taking: HangDump.Description(
           name: name, target: target, threadEvidence: evidence,
@@ -172,9 +172,9 @@ final class Watch: Sendable {
 ///
 /// Source: proc_pid_stat(5), fields 3, 14 and 15.
 struct ThreadActivity {
-  /// The letter of proc(5).
+  /// The state letter of proc(5).
   let state: UInt8
-  /// Nanoseconds, in steps of a clock tick, a hundredth of a second.
+  /// The CPU time in nanoseconds, in steps of a clock tick, a hundredth of a second.
   let cpuTime: UInt64
 
   /// Reads the thread's file in `/proc`; nil if it has ended.
@@ -187,7 +187,7 @@ struct ThreadActivity {
 
   /// Parses the file's text; nil if it has another form.
   init?(statText text: ArraySlice<UInt8>, ticksPerSecond: UInt64) {
-    // Field 2, the name, may hold blanks and parentheses; no later field does.
+    // Field 2, the name, may contain blanks and parentheses; no later field does.
     guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
     guard fields.count > 12, let letter = fields[0].first,

@@ -1,6 +1,7 @@
-/// Tells two dumps of one report ID apart: the 64-bit FNV-1a of a dump's bytes.
+/// Distinguishes two dumps with the same report ID: the 64-bit FNV-1a of a dump's bytes.
 ///
-/// Against accidents, not against those who make dumps on purpose: these may write to the database.
+/// It protects against accidents, not against users who craft dumps, because these users may write to the database
+/// anyway.
 ///
 /// Source: RFC 9923, "The FNV Non-Cryptographic Hash Algorithm"; `ofWords` takes words in place of its bytes.
 package struct DumpDigest {
@@ -14,7 +15,7 @@ package struct DumpDigest {
   package mutating func add(_ bytes: ArraySlice<UInt8>) {
     unsafe bytes.withUnsafeBytes { bytes in
       var hash = value
-      // Not an iterator: a debug build takes a second for each 10 MB with one.
+      // No iterator is used, because a debug build would take a second for each 10 MB.
       var index = 0
       while index < bytes.count {
         hash = unsafe (hash ^ UInt64(bytes[index])) &* Self.prime
@@ -26,7 +27,7 @@ package struct DumpDigest {
 
   /// The digest of words of 8 bytes, and of the bytes after the last one: eight times as fast.
   ///
-  /// Each step is one-to-one, so that a change within one word never goes unseen.
+  /// Each step is one-to-one, so that a change within one word is always detected.
   package static func ofWords(_ bytes: ArraySlice<UInt8>) -> UInt64 {
     unsafe bytes.withUnsafeBytes { bytes in
       var hash = DumpDigest().value

@@ -1,5 +1,5 @@
 extension Sequence<UInt8> {
-  /// Two lower-case digits a byte, without separators.
+  /// The bytes as two lower-case digits each, without separators.
   package var hexadecimal: String {
     var text: [UInt8] = []
     for byte in self {
@@ -12,7 +12,7 @@ extension Sequence<UInt8> {
 }
 
 extension [UInt8] {
-  /// Reads two digits a byte, in either case, without separators; nil for anything else.
+  /// Reads bytes of two digits each, in either case, without separators; nil for anything else.
   package init?(hexadecimal text: some Collection<UInt8>) {
     guard text.count.isMultiple(of: 2) else { return nil }
     self = []
@@ -27,10 +27,10 @@ extension [UInt8] {
 }
 
 extension FixedWidthInteger {
-  /// Reads digits alone, without a sign; nil for anything else, and for a number that is too large.
+  /// Reads only digits, without a sign; nil for anything else, and for a number that is too large.
   ///
-  /// It replaces the standard library's `init(_:radix:)`, whose specializations add 5 KB for each caller. Inlined,
-  /// because the metadata that the generic one asks the runtime for took a launch 20 page faults.
+  /// It replaces the standard library's `init(_:radix:)`, whose specializations add 5 KB for each caller. It is
+  /// inlined, because the metadata that the generic function needs cost 20 page faults at launch.
   @inlinable
   package init?(digits text: Substring, radix: UInt64 = 10) {
     guard let value = numberOfDigits(text.utf8, radix: radix) else { return nil }

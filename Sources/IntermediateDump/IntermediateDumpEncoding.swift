@@ -5,7 +5,7 @@ public enum IntermediateDumpEncoding {
   /// - Parameters:
   ///   - sizeHint: the expected size in bytes; too small a hint costs another run of `body`,
   ///     nothing else.
-  ///   - body: writes the tokens. May be run more than once.
+  ///   - body: writes the tokens. It may run more than once.
   /// - Returns: the bytes, or nil if they come to more than 256 MiB.
   public static func encode(
     sizeHint: Int = 64 << 10, _ body: (inout IntermediateDumpWriter) -> Void
@@ -44,7 +44,7 @@ extension IntermediateDumpWriter {
 }
 
 extension [String] {
-  /// The texts as lines of one, a line feed inside one as a blank.
+  /// The texts as lines of one text; a line feed inside a text becomes a blank.
   ///
   /// `replacing` would add the regular-expression parser, 1 MB, to a static executable.
   package var asOneText: String {

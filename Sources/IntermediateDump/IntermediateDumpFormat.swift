@@ -4,8 +4,7 @@
 /// `Docs/Internals/IntermediateDumpFormat.md` is the specification; a test checks it against bytes written
 /// by hand.
 public enum IntermediateDumpFormat {
-  /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a transfer in text mode shows at
-  /// once.
+  /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a transfer in text mode is detected immediately.
   public static var magic: UInt64 { @_noLocks get { 0x0A0D_504D_5544_4D50 } }
 
   /// The version this code writes and the only one it reads.
@@ -21,13 +20,12 @@ public enum IntermediateDumpFormat {
   /// The longest property that is written or read, in bytes.
   public static var maximumPropertySize: Int { @_noLocks get { 64 << 20 } }
 
-  /// The deepest nesting that is written or read, the root map not counted.
+  /// The deepest nesting that is written or read, without the root map.
   public static var maximumDepth: Int { @_noLocks get { 16 } }
 
-  /// The most tokens a reader takes from one dump before it calls the rest damage.
+  /// The maximum number of tokens that a reader reads from one dump; the rest counts as damage.
   ///
-  /// 4,096 threads of 40 tokens each stay far below; a hostile file cannot make the reader's tree
-  /// grow past it.
+  /// 4,096 threads of 40 tokens each need far fewer, and a malicious file cannot make the reader's tree larger.
   public static let maximumTokenCount = 1 << 21
 
   /// The architecture byte of the header for the machine this code was compiled for.
@@ -56,6 +54,6 @@ public enum IntermediateDumpToken {
   public static var startArray: UInt8 { @_noLocks get { 0x04 } }
   /// Closes the innermost open array.
   public static var endArray: UInt8 { @_noLocks get { 0x05 } }
-  /// Nothing follows; a dump without it is torn.
+  /// The end of the dump; a dump without it is truncated.
   public static var endDocument: UInt8 { @_noLocks get { 0x06 } }
 }

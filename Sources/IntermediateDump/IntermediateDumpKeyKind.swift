@@ -1,13 +1,13 @@
 /// How the value of a key is stored.
 public enum IntermediateDumpKeyKind: UInt8, Sendable {
   case map
-  /// Of maps.
+  /// An array of maps.
   case array
   case unsigned
   case signed
-  /// Unsigned, printed in hexadecimal.
+  /// An unsigned number, printed in hexadecimal.
   case address
-  /// Nanoseconds since 1970, signed.
+  /// Signed nanoseconds since 1970.
   case time
   case text
   case bytes

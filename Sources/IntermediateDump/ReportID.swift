@@ -1,10 +1,9 @@
-/// The 16 bytes that identify one report from the locked file's name to the server that receives
-/// it.
+/// The 16 bytes that identify one report, from the name of the locked file to the server that receives the report.
 ///
-/// Chosen when the locked file is made, so that a dump converted twice (a converter killed in
-/// between) still is one report. Also used for client IDs. RFC 9562, version 4.
+/// The ID is chosen when the locked file is created, so that a dump that is converted twice, because a converter was
+/// killed, is still one report. Client IDs also have this type. The form is RFC 9562, version 4.
 public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparable {
-  // Two words, not an array: a database has a hundred thousand of them.
+  // Two words instead of an array, because a database may have a hundred thousand IDs.
   private let high: UInt64
   private let low: UInt64
 
@@ -20,22 +19,22 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     self.low = low & ~(3 << 62) | 2 << 62
   }
 
-  /// Makes a random identifier.
+  /// Creates a random identifier.
   public init() {
     var generator = SystemRandomNumberGenerator()
     self.init(random: (generator.next(), generator.next()))
   }
 
-  /// Makes one of words that are random.
+  /// Creates an identifier from random words.
   package init(random words: (UInt64, UInt64)) {
     self.init(high: words.0, low: words.1, version: 4)
   }
 
-  /// Makes a new identifier for another dump with this identifier: always the same one for the same dump.
+  /// Creates a new identifier for another dump with this identifier, always the same one for the same dump.
   ///
   /// RFC 9562, version 8.
   ///
-  /// - Parameter digest: the dump's.
+  /// - Parameter digest: the digest of the dump.
   package func other(for digest: UInt64) -> ReportID {
     let seed = bytes + (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) }
     // The digests' low bytes come first.
@@ -44,7 +43,7 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
       version: 8)
   }
 
-  /// Takes 16 bytes; nil for any other count.
+  /// Creates an identifier from 16 bytes; nil for any other number.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
     func word(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
@@ -52,7 +51,7 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     low = word(bytes.dropFirst(8))
   }
 
-  /// Takes 16 bytes at an offset, without the means of any collection; nil if they are not all there.
+  /// Creates an identifier from 16 bytes at an offset, without generic code; nil if there are fewer bytes.
   package init?(_ bytes: ArraySlice<UInt8>, at offset: Int) {
     guard let high = bytes.littleEndian(at: offset, as: UInt64.self),
       let low = bytes.littleEndian(at: offset + 8, as: UInt64.self)

@@ -2,13 +2,13 @@
 ///
 /// `Docs/Reference/ThreatModel.md` lists what each level leaves out.
 public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
-  /// The number on disk; a larger one leaves out more.
+  /// The number on disk; a larger number leaves out more.
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Everything that was captured.
   public static let full = ReportPrivacy(rawValue: 0)
-  /// No memory but stacks, and in registers and on stacks addresses and numbers below 4,096 only.
+  /// No memory except stacks; registers and stacks have only addresses and numbers below 4,096.
   ///
   /// No vector registers, arguments, annotations, breadcrumbs, thread names and attachments; the
   /// only messages are those of the Swift runtime and the C library that are known to contain no

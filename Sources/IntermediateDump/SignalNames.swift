@@ -4,7 +4,7 @@ package enum SignalNames {
     (1...31).contains(signal) ? word(0, ofLine: signal) : nil
   }
 
-  /// The name, or such as "signal 40".
+  /// The name of a signal, or a text such as "signal 40".
   package static func text(_ signal: Int32) -> String { name(signal) ?? "signal \(signal)" }
 
   package static func codeName(signal: Int32, code: Int32) -> String? {
@@ -15,7 +15,7 @@ package enum SignalNames {
 
   /// The name of a line (0), or one of its codes.
   private static func word(_ number: Int32, ofLine line: Int32) -> String? {
-    // Bytes, since the means to split a text add kilobytes to each program.
+    // Bytes are used, because the code to split a text would add kilobytes to each program.
     let bytes = Array(SignalTable.text.description.utf8)
     var (start, count, isWanted) = (0, Int32(0), false)
     for place in 0...bytes.count {

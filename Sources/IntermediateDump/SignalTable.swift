@@ -11,7 +11,7 @@ package enum SignalTable {
   package enum Class: UInt8, CaseIterable, Sendable {
     /// An instruction raises it.
     case fault = 0x66  // f
-    /// The handler captures it unless the program says otherwise.
+    /// The handler captures the signal unless the program excludes it.
     case captured = 0x63  // c
     /// The handler captures the signal if the program requests it.
     case capturedIfAsked = 0x61  // a
@@ -27,11 +27,11 @@ package enum SignalTable {
     package var letter: UInt8 { @_noLocks get { rawValue } }
   }
 
-  /// Lines of a signal's number, the letters of its classes (`-` for none), its name, and the names of its
-  /// codes from 1 upwards.
+  /// Each line has a signal's number, the letters of its classes (`-` for none), its name, and the names of its codes
+  /// from 1 upward.
   ///
   /// This is one text, because a choice among texts would be compiled to a jump table. Two more lines have no signal:
-  /// `sentLine` the codes of sent ones from 0 downwards, `errnoLine` errnos.
+  /// `sentLine` has the codes of sent signals from 0 downward, and `errnoLine` has errnos.
   package static var text: StaticString {
     @_noLocks get {
       """
@@ -77,13 +77,13 @@ package enum SignalTable {
   package static var sentLine: Int32 { @_noLocks get { 98 } }
   package static var errnoLine: Int32 { @_noLocks get { 99 } }
 
-  /// The signals of a class; bit n - 1 is signal n.
+  /// The signals of a class; bit n - 1 stands for signal n.
   @_noLocks
   package static func mask(_ wanted: Class) -> UInt64 {
     let text = text
     let base = unsafe text.utf8Start
     var mask: UInt64 = 0
-    // 0 in the number of a line, 1 in the letters of its classes, 2 after them.
+    // The part of the line: 0 for the number, 1 for the letters of the classes, 2 after them.
     var (part, number) = (0, UInt64(0))
     var place = 0
     while place < text.utf8CodeUnitCount {

@@ -1,8 +1,8 @@
-/// Takes the numbers of users and groups out of the kernel's texts on a process.
+/// Removes the numbers of users and groups from the kernel's texts about a process.
 package enum UserNumbers {
   /// The auxiliary vector without them: pairs of 8-byte integers, a type and a value.
   ///
-  /// Total on any bytes. Source: getauxval(3), AT_UID, AT_EUID, AT_GID, AT_EGID; AT_IGNORE in <elf.h>.
+  /// It never traps on any bytes. Source: getauxval(3), AT_UID, AT_EUID, AT_GID, AT_EGID; AT_IGNORE in <elf.h>.
   package static func removed(fromVector vector: [UInt8]) -> [UInt8] {
     var vector = vector
     var offset = 0
@@ -17,7 +17,7 @@ package enum UserNumbers {
     return vector
   }
 
-  /// The text of `/proc/<pid>/status` with a dash in their place.
+  /// The text of `/proc/<pid>/status` with dashes instead of the numbers.
   package static func removed(fromStatus text: [UInt8]) -> [UInt8] {
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let kept = lines.map { line -> [UInt8] in

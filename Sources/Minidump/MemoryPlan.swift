@@ -18,7 +18,7 @@ struct MemoryPlan {
     var offset: UInt64 = 0
 
     var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
-    /// Bytes with the padding after them.
+    /// The number of bytes including the padding after them.
     var sizeInFile: UInt64 { UInt64(count + 15) & ~15 }
   }
 
@@ -26,10 +26,10 @@ struct MemoryPlan {
   let pieces: [Piece]
   /// The number of pieces that the file has no room for.
   let unlistedCount: Int
-  /// The number of bytes of the file that captured memory takes, padding included.
+  /// The number of bytes that captured memory takes in the file, including padding.
   let size: UInt64
 
-  /// The most captured memory in one file, so that every offset fits 32 bits.
+  /// The maximum size of captured memory in one file, so that every offset fits 32 bits.
   static let maximumSize: UInt64 = 3 << 30
 
   init(of snapshot: ProcessSnapshot, threads: [ThreadSnapshot]) {
@@ -85,7 +85,7 @@ struct MemoryPlan {
 }
 
 extension ThreadSnapshot {
-  /// The piece of the stack that the stack pointer is in, otherwise the next one above it.
+  /// The piece of the stack that contains the stack pointer, otherwise the next one above it.
   ///
   /// After a stack overflow the stack pointer is in the guard page, below all memory that could be captured.
   var stackAtPointer: MemoryRegion? {

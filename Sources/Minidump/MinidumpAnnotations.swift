@@ -3,18 +3,18 @@ internal import ProcessSnapshot
 
 /// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
-/// It is for programs that forward minidumps of any size. Annotations of modules are not among it.
+/// It is for programs that forward minidumps of any size. Annotations of modules are not included.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {
-  /// Nil if the minidump does not show it.
+  /// The ID of the report; nil if the minidump does not contain it.
   public let reportID: ReportID?
-  /// Nil if the minidump does not show it.
+  /// The ID of the client; nil if the minidump does not contain it.
   public let clientID: ReportID?
-  /// The simple annotations; of two of one name the first counts.
+  /// The simple annotations; of two with the same name, the first is used.
   public let annotations: [String: String]
 
-  /// The number of bytes that are copied out of the file at most.
+  /// The maximum number of bytes that are copied from the file.
   private static let maximumSize = 64 << 20
 
   /// Reads minidumps; never fails on any bytes, and uses bounded memory.

@@ -9,8 +9,7 @@ struct MinidumpLocation {
   static let none = MinidumpLocation(size: 0, rva: 0)
 }
 
-/// Everything of a minidump but the captured memory, which follows it in the file and is never
-/// copied in here.
+/// Everything in a minidump except the captured memory, which follows it in the file and is never copied here.
 struct MinidumpBuffer {
   private(set) var bytes: [UInt8] = []
   /// The places of 32-bit offsets into captured memory, whose own offset in the file is known last.
@@ -106,7 +105,7 @@ struct MinidumpBuffer {
   /// Appends UTF-16 in a field of fixed size, cut so that a terminator fits.
   mutating func appendFixedString(_ text: String, units count: Int) {
     var units = Array(text.utf16.prefix(count - 1))
-    // A surrogate pair that was cut in two is no character.
+    // Half of a surrogate pair is not a valid character.
     if let last = units.last, UTF16.isLeadSurrogate(last) { units.removeLast() }
     for unit in units { append(unit) }
     appendZeros((count - units.count) * 2)

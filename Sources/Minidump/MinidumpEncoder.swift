@@ -43,7 +43,7 @@ struct MinidumpEncoder {
     snapshot.capture.regionsUnlisted = count(plan.unlistedCount, capture.regionsUnlisted)
   }
 
-  /// Encodes everything but the captured memory, with the header's signature still zero.
+  /// Encodes everything except the captured memory, with the header's signature still zero.
   ///
   /// - Returns: the bytes, and the offset at which captured memory starts.
   mutating func encodeHead() throws(MinidumpError) -> (bytes: [UInt8], memoryBase: UInt64) {
@@ -66,8 +66,8 @@ struct MinidumpEncoder {
     return (buffer.bytes, base)
   }
 
-  /// The streams this snapshot has something for, in the order of the file; the memory list is
-  /// last, as Crashpad has it.
+  /// The streams for which this snapshot has data, in the order of the file; the memory list is last, as in
+  /// Crashpad's files.
   private func presentStreams() -> [Stream] {
     var streams: [Stream] = [
       (.systemInfo, { $0.encodeSystemInfo() }),
@@ -101,12 +101,12 @@ struct MinidumpEncoder {
   }
 
   private mutating func appendHeader(streamCount: Int) {
-    // The signature's place.
+    // The position of the signature.
     buffer.append(UInt32(0))
     buffer.append(MinidumpFormat.version)
     buffer.append(UInt32(truncatingIfNeeded: streamCount))
     buffer.append(UInt32(truncatingIfNeeded: MinidumpFormat.headerSize))
-    // No checksum: no writer sets one.
+    // The checksum is 0, because no writer sets one.
     buffer.append(UInt32(0))
     let seconds = (snapshot.process.crashTime ?? 0) / 1_000_000_000
     buffer.append(UInt32(exactly: seconds) ?? 0)

@@ -17,7 +17,7 @@ public struct MinidumpError: Error, Sendable, Equatable, CustomStringConvertible
   }
 
   public let code: Code
-  /// The operation that failed, or the value that was found.
+  /// The operation that failed, or the unexpected value.
   public let context: String
   /// The system's error number; 0 if the system reported none.
   public let errno: Int32

@@ -4,25 +4,25 @@ internal import ProcessSnapshot
 /// The bytes of a minidump and its directory: every offset and length from the file is checked
 /// here, once.
 struct MinidumpFile {
-  /// The most entries that are read from one list; the largest real processes have fewer.
+  /// The maximum number of entries that are read from one list; the largest real processes have fewer.
   static let maximumEntries = 1 << 16
-  /// The most bytes of one string; a path on Linux has 4,096.
+  /// The maximum number of bytes of one string; a path on Linux has at most 4,096.
   static let maximumStringSize: UInt64 = 1 << 16
 
   let bytes: DumpBytes
-  /// The place of each stream's bytes; the first of a type counts.
+  /// The range of each stream's bytes; the first stream of a type is used.
   private(set) var streams: [MinidumpStreamType: Range<Int>] = [:]
   /// The header's time, in seconds since 1970.
   let timeStamp: UInt32
-  /// Notes of what was left out, and why.
+  /// Notes about parts that were left out, and why.
   private(set) var damage: [String] = []
-  /// The number of bytes that may still be copied out of the file: a hostile one points at the same bytes again
-  /// and again.
+  /// The number of bytes that may still be copied from the file, because a malicious file may refer to the same bytes
+  /// again and again.
   private var copyBudget: Int
 
   /// Reads header and directory.
   ///
-  /// - Parameter limit: bytes that may be copied out of the file, if these are fewer.
+  /// - Parameter limit: a lower limit on the bytes that may be copied from the file.
   init(_ bytes: DumpBytes, copying limit: Int = .max) throws(MinidumpError) {
     self.bytes = bytes
     copyBudget = min(limit, 4 * bytes.count + 1 << 20)
@@ -62,7 +62,7 @@ struct MinidumpFile {
     }
   }
 
-  /// Remembers a piece of damage; the first few are enough.
+  /// Records a piece of damage; the first few are enough.
   mutating func note(_ text: String) {
     if damage.count < 8 { damage.append(text) }
   }
@@ -72,7 +72,7 @@ struct MinidumpFile {
     bytes.integer(at: offset, width: width)
   }
 
-  /// The bytes of a range as the file has them; nil unless all are inside.
+  /// The range in the file; nil unless all bytes are inside the file.
   func range(rva: UInt64, size: UInt64) -> Range<Int>? {
     let count = UInt64(bytes.count)
     guard rva <= count, size <= count &- rva else { return nil }
@@ -86,12 +86,12 @@ struct MinidumpFile {
     return range(rva: rva, size: size)
   }
 
-  /// Copies bytes out; nil when the file has been copied several times over.
+  /// Copies bytes from the file; nil if as many bytes as several times its size were copied.
   mutating func copy(_ range: Range<Int>) -> [UInt8]? {
     spend(range.count) ? bytes.slice(range).map(Array.init) : nil
   }
 
-  /// Reads captured memory; how often the same bytes may be read is limited too.
+  /// Reads captured memory; the number of times that the same bytes may be read is limited too.
   mutating func take(_ range: Range<Int>) -> CapturedBytes? {
     spend(range.count) ? CapturedBytes(of: bytes, range) : nil
   }
@@ -102,7 +102,7 @@ struct MinidumpFile {
     return true
   }
 
-  /// Copies a whole stream out.
+  /// Copies a whole stream.
   mutating func copy(_ type: MinidumpStreamType) -> [UInt8]? {
     streams[type].flatMap { copy($0) }
   }
@@ -138,12 +138,12 @@ struct MinidumpFile {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// Crashpad's MinidumpUTF8String.
+  /// Reads Crashpad's MinidumpUTF8String.
   mutating func utf8String(at rva: UInt64) -> String? {
     byteArray(at: rva).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Crashpad's MinidumpByteArray.
+  /// Reads Crashpad's MinidumpByteArray.
   mutating func byteArray(at rva: UInt64) -> [UInt8]? {
     guard let offset = Int(exactly: rva), let size = integer(at: offset, width: 4),
       let range = range(rva: rva &+ 4, size: size)

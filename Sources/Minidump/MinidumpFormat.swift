@@ -26,20 +26,18 @@ enum MinidumpFormat {
   static let memoryInfoSize = 48
   /// MINIDUMP_MISC_INFO_4.
   static let miscInfoSize = 832
-  /// MDRawDebug64 and MDRawLinkMap64 as Breakpad's C++ lays them out, every field at a multiple of
-  /// its size.
+  /// MDRawDebug64 and MDRawLinkMap64 in the layout of Breakpad's C++, with every field at a multiple of its size.
   static let dsoDebugSize = 40
   static let linkMapSize = 24
   /// The structure in the layout of the rust-minidump family, without padding.
   static let packedDsoDebugSize = 36
   static let packedLinkMapSize = 20
 
-  /// Names of simple annotations under which a minidump carries product and version, as Crashpad's
-  /// clients do.
+  /// The names of the simple annotations for product and version in a minidump, as Crashpad's clients use them.
   static let productAnnotation = "prod"
   static let versionAnnotation = "ver"
 
-  // The most that Breakpad's reader takes; it drops the whole list if there is more.
+  // The maximum that Breakpad's reader accepts; it drops the whole list if there are more.
   static let maximumThreads = 4096
   static let maximumModules = 2048
   static let maximumMemoryRegions = 4096
@@ -103,16 +101,16 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let miscInfo = MinidumpStreamType(rawValue: 15)
   static let memoryInfoList = MinidumpStreamType(rawValue: 16)
   static let threadNames = MinidumpStreamType(rawValue: 24)
-  /// Breakpad's, "Gg": copies of files of /proc and /etc.
+  /// Streams of Breakpad, "Gg": copies of files of /proc and /etc.
   static let linuxCpuInfo = MinidumpStreamType(rawValue: 0x4767_0003)
   static let linuxProcStatus = MinidumpStreamType(rawValue: 0x4767_0004)
   static let linuxLsbRelease = MinidumpStreamType(rawValue: 0x4767_0005)
   static let linuxCmdLine = MinidumpStreamType(rawValue: 0x4767_0006)
   static let linuxAuxv = MinidumpStreamType(rawValue: 0x4767_0008)
   static let linuxMaps = MinidumpStreamType(rawValue: 0x4767_0009)
-  /// Breakpad's: the dynamic linker's list.
+  /// Breakpad's stream with the dynamic linker's list.
   static let linuxDsoDebug = MinidumpStreamType(rawValue: 0x4767_000A)
-  /// Crashpad's, "CP".
+  /// Crashpad's stream, "CP".
   static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)
   /// This package's stream, "PM": the whole snapshot except its memory, `ProcessSnapshot.encoded()`.
   static let postmortemDump = MinidumpStreamType(rawValue: 0x504D_0003)

@@ -5,10 +5,10 @@ public import ProcessSnapshot
 public enum MinidumpReader {
   /// Makes a snapshot of everything in a minidump.
   ///
-  /// Total on any bytes, in memory bounded by a few times their count. A damaged stream is left out, or only its
-  /// readable entries are used, and `capture.damage` notes it. Values that a foreign writer did not record stay nil.
-  /// A minidump of this package gives the snapshot that it was written from, except for parts that the limits of the
-  /// format cut off.
+  /// It never traps on any bytes, and uses at most a few times as much memory as the file has bytes. A damaged stream
+  /// is left out, or only its readable entries are used, and `capture.damage` notes it. Values that a foreign writer
+  /// did not record stay nil. A minidump of this package gives the snapshot that it was written from, except for
+  /// parts that the limits of the format cut off.
   ///
   /// - Parameter bytes: the whole file.
   /// - Returns: the snapshot. A missing stream is not an error.
@@ -33,7 +33,7 @@ struct MinidumpDecoder {
   var moduleIndices: [Int] = []
   /// The modules' own annotations, in the file's order.
   var moduleAnnotations: [ModuleAnnotations] = []
-  /// Annotations of modules that may still be taken.
+  /// The number of annotations of modules that may still be read.
   var moduleAnnotationsLeft = MinidumpFile.maximumEntries
 
   mutating func decode() throws(MinidumpError) -> ProcessSnapshot {
@@ -64,7 +64,7 @@ struct MinidumpDecoder {
     return ProcessSnapshot(reading: document, memory: memory)
   }
 
-  /// Reads what any writer's minidump has.
+  /// Reads the streams that any writer's minidump has.
   private mutating func decodeStandardStreams() throws(MinidumpError) {
     snapshot.architecture = try architecture()
     snapshot.capture.isComplete = true

@@ -4,13 +4,13 @@ package import IntermediateDump
 package enum MinidumpSummary {
   /// The number of bytes of the stream that are read; process and exception come first in it.
   static let prefixSize = 256 << 10
-  /// The most streams that are examined.
+  /// The maximum number of examined streams.
   private static let maximumCount: UInt64 = 4096
 
   /// Finds the stream by three small reads.
   ///
   /// - Parameter read: reads this many bytes at an offset, or fewer at the end of the file.
-  /// - Returns: the part of the stream that was read, which is torn if the stream is longer; nil for a foreign
+  /// - Returns: the part of the stream that was read, which is truncated if the stream is longer; nil for a foreign
   ///   minidump and for other files.
   package static func document<Failure: Error>(
     read: (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]

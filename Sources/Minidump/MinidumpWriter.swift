@@ -1,18 +1,18 @@
 internal import Glibc
 public import ProcessSnapshot
 
-/// Writes a snapshot as a minidump that Breakpad, Crashpad, LLDB and their kind read.
+/// Writes a snapshot as a minidump that Breakpad, Crashpad, LLDB and similar tools read.
 public enum MinidumpWriter {
   /// Writes a whole minidump into an empty file.
   ///
   /// The signature in the header is written last, so an incomplete file is never treated as a minidump. The captured
   /// memory goes from the snapshot into the file without a copy. Whatever exceeds the limits of Breakpad's reader
-  /// (4,096 threads, 2,048 modules, 4,096 memory regions) is left out, the crashing thread's last.
+  /// (4,096 threads, 2,048 modules, 4,096 memory regions) is left out, and data of the crashing thread only last.
   ///
   /// - Parameters:
-  ///   - snapshot: what to write; anything it lacks leaves its stream out or its field zero.
-  ///   - descriptor: an empty regular file open for reading and writing, not for appending; stays
-  ///     open, is not synced.
+  ///   - snapshot: the snapshot to write; for missing data, the stream is left out or the field is zero.
+  ///   - descriptor: an empty regular file open for reading and writing, not for appending; it stays open and is not
+  ///     synchronized.
   /// - Throws: `MinidumpError` with `cannotWrite` and the system's error number, or `tooLarge`.
   ///
   /// Source: Crashpad `minidump/minidump_file_writer.cc`; `Docs/Internals/Minidump.md`.

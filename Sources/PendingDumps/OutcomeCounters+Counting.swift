@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension OutcomeCounters {
-  /// The current numbers.
+  /// The current values of the counters.
   package static var current: OutcomeCounters { counters.withLock { $0 } }
 
   /// Adds one to a counter.

@@ -10,26 +10,26 @@
 public struct OutcomeCounters: Sendable, Equatable {
   /// Dumps of this process by `dumpWithoutCrash` and hang monitors.
   public package(set) var written = 0
-  /// Dumps that became whole reports.
+  /// Dumps that became complete reports.
   public package(set) var complete = 0
-  /// Torn dumps that became reports.
+  /// Truncated dumps that became reports.
   public package(set) var torn = 0
   /// Runs without a dump that became reports of how they ended.
   public package(set) var ended = 0
   /// Conversions that failed and will be tried again.
   public package(set) var failed = 0
-  /// Dumps that were set aside after the third failure.
+  /// Dumps that were moved to quarantine after the third failure.
   public package(set) var quarantined = 0
-  /// Reports that a server has taken.
+  /// Reports that a server has accepted.
   public package(set) var uploaded = 0
   /// Uploads that failed and will be tried again.
   public package(set) var uploadsDelayed = 0
-  /// Reports that a server or a review refused for good.
+  /// Reports that a server or a review permanently refused.
   public package(set) var uploadsSkipped = 0
 
   package init() {}
 
-  /// All of them by name, in the order above; the names stay as they are.
+  /// All counters by name, in the order above; the names never change.
   public var values: [(outcome: String, count: Int)] {
     [
       ("written", written), ("complete", complete), ("torn", torn), ("ended", ended),

@@ -7,15 +7,15 @@ package import IntermediateDump
 /// Ordinary code. It runs at each start, before the handler creates its own files. Each start lists a small
 /// directory; a directory whose names do not fit in `DirectoryNames.window` is listed, on average, by one start in
 /// `interval`. Only files of this process's user count and are removed; for root in another user's database, only
-/// that user's. So another user can neither use up the bound nor make root remove a dump. Files that cannot be
-/// examined or removed stay.
+/// that user's. So another user can neither use up the limit nor make root remove a dump. Files that cannot be
+/// examined or removed are kept.
 package struct PendingDumpBound {
-  /// The most bytes of finished dumps that stay, of all programs together.
+  /// The maximum number of bytes of finished dumps that are kept, of all programs together.
   ///
-  /// The newest dumps stay; the newest one stays whatever its size is.
+  /// The newest dumps are kept; the newest one is kept whatever its size is.
   static let maximumSize: Int64 = 128 << 20
-  /// The most empty locked files of this program that stay, the newest ones; a converter reads how a run ended from
-  /// each.
+  /// The maximum number of empty locked files of this program that are kept, the newest ones; from each, a converter
+  /// finds out how a run ended.
   ///
   /// Each takes the preallocated blocks that it was created with.
   static let maximumLeftovers = 64
@@ -56,7 +56,7 @@ package struct PendingDumpBound {
   /// True if the start with this report ID lists a directory of any size; the last byte of the random ID decides.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
-  /// Applies the bound.
+  /// Applies the limit.
   ///
   /// - Parameter wholly: false to leave a large directory to another start.
   package func apply(wholly: Bool = true) {
@@ -80,7 +80,7 @@ package struct PendingDumpBound {
     boundSize(of: finished.sorted(by: File.isBefore))
     for file in leftovers.sorted(by: File.isBefore).dropFirst(Self.maximumLeftovers) {
       guard let name = PendingDumpName(fileName: file.name), name.identifier == identifier,
-        // Its size is read again after the verdict, because its owner may have begun a dump until then.
+        // Its size is read again after the verdict, because its owner may have begun a dump in the meantime.
         isOwnerDead(name), status(of: file.name)?.st_size == 0
       else { continue }
       remove(name)

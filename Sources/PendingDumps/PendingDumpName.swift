@@ -1,7 +1,8 @@
 package import IntermediateDump
 
-/// The name of a file in the pending directory: says which program wrote it, which report it becomes, and which
-/// process may change it.
+/// The name of a file in the pending directory.
+///
+/// It contains the program that wrote the file, the ID of its report, and the process that may change it.
 ///
 /// A dump is `<identifier>@<uuid>.locked` while its owner may still write, and has no suffix once it is finished. It
 /// is `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>-<tid>.claimed` while a converter works
@@ -18,23 +19,23 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   package enum Role: Sendable, Hashable {
     case finished
     case locked
-    /// Taken by a converter. Attempts count from 1. Process ID and start time (in clock ticks) are the converter's.
-    /// The place is a digest of the boot, the PID namespace and the time namespace in which these two are valid; 0 if
-    /// it is not known.
+    /// A converter has claimed the dump. Attempts count from 1. Process ID and start time (in clock ticks) are those
+    /// of the converter. The place is a digest of the boot, the PID namespace and the time namespace in which these
+    /// two are valid; 0 if it is not known.
     ///
-    /// Process ID 0 means that the converter gave the dump back after that many failed attempts. The witness shows
-    /// whether the converter lives if its process cannot be seen; nil if it has none.
+    /// Process ID 0 means that the converter returned the dump after that many failed attempts. The witness shows
+    /// whether the converter is alive if its process cannot be examined; nil if it has none.
     case claimed(
       attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32,
       witness: Witness? = nil)
     case runRecord
     case fifo
-    /// A complete dump of a hang that still lasts. The owner removes it when the hang ends; other processes treat it
-    /// like a locked file. It has its own FIFO and run record.
+    /// A complete dump of a hang in progress. The owner removes it when the hang ends; other processes treat it like
+    /// a locked file. It has its own FIFO and run record.
     case hang
   }
 
-  /// A converter's FIFO, which shows other processes that the converter lives.
+  /// A converter's FIFO, which shows other processes that the converter is alive.
   package struct Witness: Sendable, Hashable {
     /// A digest of the boot in which the FIFO was created; not 0.
     package let boot: UInt32
@@ -55,7 +56,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   package let reportID: ReportID
   package private(set) var role: Role
 
-  /// Nil for an identifier that `isValidIdentifier` refuses.
+  /// Creates a name; nil for an identifier that `isValidIdentifier` refuses.
   package init?(identifier: String, reportID: ReportID, role: Role) {
     guard Self.isValidIdentifier(identifier) else { return nil }
     self.identifier = identifier

@@ -8,7 +8,7 @@ extension String {
 }
 
 extension Substring {
-  /// Removes the text up to the next byte of a value, and that byte, and returns the text; nil if there is no such
+  /// Removes the text before the next byte with a value, and that byte, and returns the text; nil if there is no such
   /// byte.
   package mutating func cut(before byte: UInt8) -> Substring? {
     guard let end = utf8.firstIndex(of: byte) else { return nil }

@@ -8,14 +8,14 @@ extension Handler {
   ///
   /// It takes tens of milliseconds for each dump. Any number of threads and processes may call it at the same time:
   /// each dump becomes one report. It converts this program's dumps first, then at most 20 finished dumps of other
-  /// programs in the same database. Uploads nothing.
+  /// programs in the same database. It uploads nothing.
   ///
   /// - Parameters:
   ///   - annotations: added to every report; they replace those of the same names.
-  ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
-  ///     while the build that crashed is still there; at most about 2 seconds a dump.
+  ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, while the crashed
+  ///     build still exists; this takes at most about 2 seconds per dump.
   ///   - userStreams: add streams to every report.
-  ///   - pruning: the limits of the database; reports beyond them are removed afterwards, of any program and whether
+  ///   - pruning: the limits of the database; reports beyond them are removed afterward, of any program and whether
   ///     they were uploaded or not.
   /// - Returns: a result for each dump, which prints as one line. A dump that failed is not an
   ///   error: it is tried again at the next call.
@@ -50,7 +50,7 @@ extension Handler {
   /// Immediately makes a report of one dump of `dumpWithoutCrash()`.
   ///
   /// - Parameters:
-  ///   - reportID: as `dumpWithoutCrash()` returned it.
+  ///   - reportID: the ID that `dumpWithoutCrash()` returned.
   ///   - annotations: added to the report; they replace those of the same names.
   ///   - userStreams: add streams to the report.
   /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
@@ -70,12 +70,12 @@ extension Handler {
   /// Makes a report of a file that `dumpWithoutCrash(to:)` has written, and removes the file.
   ///
   /// - Parameters:
-  ///   - path: the dump.
+  ///   - path: the path of the dump.
   ///   - annotations: added to the report; they replace those of the same names.
   ///   - userStreams: add streams to the report.
   /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
   ///   with the pending dumps.
-  /// - Throws: `CrashConverterError` if the file is missing or not a dump, which is left alone.
+  /// - Throws: `CrashConverterError` if the file is missing or not a dump; such a file is kept.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
   @discardableResult
@@ -95,11 +95,11 @@ extension Handler {
   /// let isSafeMode = soon.count == 3
   /// ```
   ///
-  /// Reads the first part of each dump and of the newest reports, a millisecond or two each, on any
-  /// thread, and changes nothing. Knows nothing of runs that ended well: to find crashes *in a
-  /// row*, compare `crashTime` with the times of good runs.
+  /// It reads the first part of each dump and of the newest reports, which takes a millisecond or two each. It
+  /// changes nothing, and can be called on any thread. Runs without a crash are not in the result: to find crashes
+  /// *in a row*, compare `crashTime` with the times of good runs.
   ///
-  /// - Parameter limit: the most crashes to return.
+  /// - Parameter limit: the maximum number of crashes to return.
   /// - Returns: crashes with this handler's identifier, each once.
   /// - Throws: `CrashConverterError` if the database cannot be read.
   public func recentCrashes(limit: Int = 20) throws(CrashConverterError) -> [RecentCrash] {

@@ -1,6 +1,6 @@
-// The public names of `import Postmortem`, besides those of the handler.
+// The public names of `import Postmortem`, in addition to those of the handler.
 
-// Documentation links to pages of direct dependencies alone, and the landing page leads to these two.
+// Documentation can only link to pages of direct dependencies, and the landing page links to these two.
 internal import HangDetection
 internal import PendingDumps
 @_exported import PostmortemHandler

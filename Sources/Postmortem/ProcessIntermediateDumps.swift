@@ -3,8 +3,8 @@ internal import CrashHandler
 
 /// Makes reports of the dumps that earlier runs of this program left in the handler's database.
 ///
-/// Call it once after `startHandler`. The same as `processIntermediateDumps` of `Handler.current`,
-/// which can say more and has a form for `async` code.
+/// Call it once after `startHandler`. It does the same as `processIntermediateDumps` of `Handler.current`, which has
+/// more parameters and a form for `async` code.
 ///
 /// - Parameters:
 ///   - annotations: added to every report; they replace those of the same names.

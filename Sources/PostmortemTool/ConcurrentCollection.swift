@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Examining a report takes four system calls, which are most of a list's time.
 ///
-/// - Parameter body: called with pieces that together are all, on any thread.
+/// - Parameter body: called on any thread with parts that together cover the range.
 /// - Returns: all results, in order within a part; the parts are in no order.
 func collectConcurrently<Result: Sendable>(
   _ count: Int, _ body: @Sendable (Range<Int>) -> [Result]

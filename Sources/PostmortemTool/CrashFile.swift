@@ -14,7 +14,7 @@ struct CrashFile {
     try self.init(try InputFile.dump(at: path, core), named: path, core)
   }
 
-  /// Reads the bytes of one; the name is for errors.
+  /// Reads the bytes of a file; the name is used in errors.
   init(
     _ bytes: DumpBytes, named path: String, _ core: CoreSource = CoreSource()
   ) throws(ToolError) {
@@ -34,7 +34,7 @@ struct CrashFile {
     if CoreReader.isCore(start) { return try core.snapshot(of: bytes, named: path) }
     if start.littleEndian(at: 0, as: UInt64.self) == IntermediateDumpFormat.magic {
       do throws(IntermediateDumpError) {
-        // A dump of a handler that leaves secrets out is read by the converter's rules too.
+        // A dump of a handler that leaves secrets out is also read by the converter's rules.
         return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes))
           .keeping(.full, symbols: SymbolSource())
       } catch {
@@ -52,7 +52,8 @@ struct CrashFile {
     }
   }
 
-  /// Throws if a part of the file, including stacks and memory, could not be read: the report would be incomplete.
+  /// Throws if a part of the file, including stacks and memory, could not be read, because the report would be
+  /// incomplete.
   func checkReads() throws(ToolError) { try Self.checkReads(of: bytes, path) }
 
   private static func checkReads(of bytes: DumpBytes, _ path: String) throws(ToolError) {

@@ -1,8 +1,8 @@
 internal import CrashReport
 internal import Foundation
 
-/// The `postmortem` command: one subcommand, its arguments, and an exit status of 0, 1, 2 or 64;
-/// `run` ends as its command does.
+/// The `postmortem` command takes one subcommand with its arguments and exits with status 0, 1, 2 or 64; `run` ends
+/// as its command ends.
 @main
 struct PostmortemTool {
   static let version = PackageVersion.version

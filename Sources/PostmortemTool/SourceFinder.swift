@@ -9,7 +9,7 @@ internal import Stackwalk
 struct SourceFinder {
   /// These must exist.
   let directories: [String]
-  /// Larger files are not source.
+  /// A larger file is not treated as source code.
   private static let maximumSize = 8 << 20
 
   /// Reads the lines around the program's own calls of the crashing thread into a report.

@@ -16,14 +16,14 @@ final class SymbolCacheDirectory: SymbolStore {
   /// Opens the directory; creates it, accessible to this user only, if it is missing.
   ///
   /// - Parameters:
-  ///   - environment: has `XDG_CACHE_HOME`, or `HOME` for `~/.cache`.
+  ///   - environment: contains `XDG_CACHE_HOME`, or `HOME` for `~/.cache`.
   ///   - maximumSize: bytes of all files.
-  /// - Returns: nil if it is turned off, of another user, or cannot be made.
+  /// - Returns: nil if the cache is turned off, belongs to another user or cannot be made.
   init?(
     environment: [String: String] = ProcessInfo.processInfo.environment,
     maximumSize: Int64 = 64 << 20
   ) {
-    // A program with rights that its user does not have believes no environment.
+    // A program with permissions that its user does not have must not trust the environment.
     guard environment[Self.variable] == nil, geteuid() == getuid(), getegid() == getgid() else {
       return nil
     }
@@ -59,7 +59,7 @@ final class SymbolCacheDirectory: SymbolStore {
   }
 
   func contents(of name: String) -> [UInt8]? {
-    // A cache: what cannot be read is made again.
+    // This is a cache: what cannot be read is computed again.
     (try? directory.smallFile(name, limit: Self.maximumFileSize)) ?? nil
   }
 
@@ -67,7 +67,7 @@ final class SymbolCacheDirectory: SymbolStore {
     guard bytes.count <= Self.maximumFileSize, let file = try? directory.createTemporary(name)
     else { return }
     do {
-      // Not synchronized: after a power cut its digest is wrong, and it is made again.
+      // The file is not synchronized to the disk: after a power failure its digest is wrong, and it is made again.
       try file.write(bytes)
       _ = try directory.rename(file.name, to: directory, name, replacing: true)
       removeOldest()
@@ -76,7 +76,8 @@ final class SymbolCacheDirectory: SymbolStore {
     }
   }
 
-  /// Removes files until the rest is small enough; what another process removes meanwhile counts as removed.
+  /// Removes the oldest files until the rest is small enough; a file that another process removes at the same time
+  /// counts as removed.
   private func removeOldest() {
     var files = ((try? directory.names()) ?? []).compactMap { name in
       (try? directory.status(of: name)).map { (name: name, status: $0) }

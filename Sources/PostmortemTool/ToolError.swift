@@ -27,13 +27,13 @@ struct ToolError: Error, CustomStringConvertible {
   /// Source: sysexits.h, EX_USAGE.
   static func usage(_ reason: String, help: String, printsHelp: Bool = false) -> ToolError {
     guard !printsHelp else { return ToolError("\(reason)\n\n\(help)", exitStatus: 64) }
-    // The lines of usage, as far as they go.
+    // The lines of the usage text, up to the first other line.
     let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
     let usage = lines.drop { !$0.hasPrefix("Usage:") }.prefix { !$0.isEmpty }
     return ToolError("\(reason)\n\(usage.joined(separator: "\n"))", exitStatus: 64)
   }
 
-  /// The same failure with more to say about it, before the usage line.
+  /// The same failure with further text before the usage line.
   func adding(_ text: String) -> ToolError {
     var lines = description.split(separator: "\n", omittingEmptySubsequences: false).map(
       String.init)

@@ -2,10 +2,10 @@ public import CrashHandler
 public import CrashReportUpload
 
 extension Handler {
-  /// Uploads the pending reports of the handler's database, now and whenever one is added.
+  /// Uploads the pending reports of the handler's database, now and whenever a report is added.
   ///
-  /// Sends nothing before uploads are enabled in the database's settings; see `ReportUploader`,
-  /// which has a form for structured concurrency too.
+  /// Nothing is sent before uploads are enabled in the database's settings. `ReportUploader` also offers a form for
+  /// structured concurrency.
   ///
   /// - Parameters:
   ///   - url: of the collector, http or https.
@@ -24,8 +24,8 @@ extension Handler {
     return uploader
   }
 
-  /// Uploads the pending reports of the handler's database to Sentry, or a server that speaks its
-  /// protocol, now and whenever one is added.
+  /// Uploads the pending reports of the handler's database to Sentry or to a server with the same protocol, now and
+  /// whenever a report is added.
   ///
   /// Sends nothing before uploads are enabled in the database's settings. Each report is an envelope: an
   /// event with message, stacks, tags and breadcrumbs, and the minidump as an attachment.

@@ -2,7 +2,7 @@ extension RandomAccessCollection where Index == Int {
   /// Finds by binary search the first element that fulfills a predicate.
   ///
   /// - Parameter predicate: false for all elements up to some index, true from there on.
-  /// - Returns: that index; `endIndex` if no element fulfils it.
+  /// - Returns: that index; `endIndex` if no element fulfills it.
   @inlinable
   package func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
     var low = startIndex

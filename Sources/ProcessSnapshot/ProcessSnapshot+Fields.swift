@@ -37,7 +37,7 @@ extension ProcessSnapshot {
         ]),
     ]
 
-  /// If two have one name, the first counts.
+  /// If two have the same name, the first one is used.
   private static func annotations(
     _ path: Field<ProcessSnapshot>.Path<[String: String]>
   ) -> Field<ProcessSnapshot> {

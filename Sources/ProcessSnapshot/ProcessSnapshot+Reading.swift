@@ -1,11 +1,11 @@
 public import IntermediateDump
 
 extension ProcessSnapshot {
-  /// Reads everything in an intermediate dump, also in a torn one.
+  /// Reads everything in an intermediate dump, even in a truncated one.
   ///
-  /// Never fails and never traps: what is missing stays nil or empty. Damage of the document is not an error;
-  /// `capture` notes it. Linear in the dump's size; the bytes of stacks and memory are copied out of the document
-  /// once or twice.
+  /// Never fails and never traps: what is missing stays nil or empty. Damage to the document is not an error; it is
+  /// recorded in `capture`. The time is linear in the size of the dump; the bytes of stacks and memory are copied out
+  /// of the document once or twice.
   ///
   /// - Parameter document: a parsed dump; its root map is read by the schema of
   ///   `IntermediateDumpKey`.
@@ -26,7 +26,7 @@ extension ProcessSnapshot {
     let crashing = crashingThread(root)
     var pieces = DumpMemory(known)
     readThreads(root, crashing, &pieces)
-    // Memory beside the stack is the process's too.
+    // Memory outside stacks belongs to the process too.
     memory =
       known
       ?? MemorySnapshot(
@@ -36,7 +36,7 @@ extension ProcessSnapshot {
     spreadClientAnnotations()
     timeBreadcrumbs()
     note(damageOf: document)
-    // The handler writes this count in every dump, late in its map.
+    // The handler writes this count into every dump, near the end of its map.
     if known == nil, capture.isComplete, root.map(.exception) != nil, capture.bytesOmitted == nil {
       capture.sectionsAbandoned = (capture.sectionsAbandoned ?? 0) | DumpSection.capture.bit
     }
@@ -88,13 +88,13 @@ extension ProcessSnapshot {
     if let crashingMap { append(crashingMap, crashingMap[.threadID] ?? exceptionThreadID) }
     for map in root.elements(.threads) { append(map, map[.threadID]) }
     separateStacks()
-    // A dump that was torn right after the start of its exception says nothing of it.
+    // A dump that was truncated right after the start of its exception contains nothing about it.
     guard crashingMap != nil || exceptionMap?.entries.isEmpty == false else { return }
     let crashedID = exceptionThreadID ?? crashingMap?[.threadID] ?? 0
     if let index = threads.firstIndex(where: { $0.id == crashedID }), index > 0 {
       threads.insert(threads.remove(at: index), at: 0)
     } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
-      // Torn after the exception: only the thread's ID is known. LLDB 19 crashes on a minidump
+      // The dump was truncated after the exception: only the thread's ID is known. LLDB 19 crashes on a minidump
       // whose exception names a thread that is not in its list.
       threads.insert(ThreadSnapshot(id: crashedID), at: 0)
     }
@@ -121,8 +121,8 @@ extension ProcessSnapshot {
     }
   }
 
-  /// Puts the breadcrumbs of the work in order, and gives each the wall time that it was left at, by
-  /// the clocks of the crash: in the program it reads one clock only.
+  /// Sorts the breadcrumbs of the work, and computes the wall time of each from the clocks at the crash, because the
+  /// program reads only one clock when it leaves a breadcrumb.
   private mutating func timeBreadcrumbs() {
     client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }
     guard let time = process.crashTime, let uptime = process.crashUptime else { return }
@@ -146,7 +146,7 @@ extension ProcessSnapshot {
 }
 
 extension ExceptionSnapshot {
-  /// Reads an `exception` map, which a torn dump may lack.
+  /// Reads an `exception` map, which may be missing from a truncated dump.
   fileprivate init(
     reading map: IntermediateDumpMap?, threadID: UInt32,
     architecture: ProcessSnapshot.Architecture, generalRegisters: ArraySlice<UInt8>?

@@ -1,18 +1,18 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// The number of bytes of XSAVE areas that are written at most, those of the first threads.
+  /// The maximum number of bytes of XSAVE areas that are written; they are those of the first threads.
   private static var extendedStateLimit: Int { 8 << 20 }
-  /// The number of bytes of the maps file in one property.
+  /// The maximum number of bytes of the maps file in one property.
   private static var chunkSize: Int { 1 << 20 }
 
-  /// The whole snapshot as an intermediate dump, additions of the converter included, except for the bytes
-  /// of memory.
+  /// The complete snapshot as an intermediate dump, including the converter's additions, but without the bytes of
+  /// memory.
   ///
   /// A snapshot read back with the same memory is equal, except for streams of the converter's own,
   /// annotations of modules that are not the program's, and XSAVE areas past 8 MiB.
   ///
-  /// - Returns: nil if it came to more than 256 MiB.
+  /// - Returns: nil if the dump would be larger than 256 MiB.
   package func encoded() -> [UInt8]? {
     let sizeHint = 16 << 10 + threads.count * 4096 + (process.mapsText?.count ?? 0)
     let encoded = IntermediateDumpEncoding.encode(sizeHint: sizeHint) { writer in
@@ -36,7 +36,7 @@ extension ProcessSnapshot {
   private func writeThreads(to writer: inout IntermediateDumpWriter) {
     var extendedStateLeft = Self.extendedStateLimit
     let crashed = exception?.threadID
-    // At the front, where it is found without reading the others.
+    // It is written first, so that a reader finds it without reading the others.
     crashedThread?.write(as: .crashingThread, extendedStateLeft: &extendedStateLeft, to: &writer)
     writer.startArray(.threads)
     for thread in threads where thread.id != crashed {

@@ -19,31 +19,33 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var clientID: ReportID?
   public var process = ProcessDescription()
   public var system = SystemDescription()
-  /// Nil for a dump torn before its exception; of a dump without a crash it has the thread only.
+  /// The exception; nil for a dump that was truncated before it.
+  ///
+  /// For a dump without a crash it contains only the thread.
   public var exception: ExceptionSnapshot?
   /// The threads in the order of the dump; dumps of this package have the crashing thread first.
   public var threads: [ThreadSnapshot] = []
-  /// Sorted by base address.
+  /// The modules sorted by base address.
   public var modules: [ModuleSnapshot] = []
-  /// Sorted by address; from `/proc/self/maps` or the minidump's equivalent.
+  /// The mappings sorted by address, from `/proc/self/maps` or the minidump's equivalent.
   public var mappings: [MemoryMapping] = []
   public var memory = MemorySnapshot()
   /// The dynamic linker's own list; nil for a static executable, and if it was not captured.
   public var linkMap: LinkMap?
-  /// The annotations given when the handler was started, by name; of a minidump of others
-  /// all that it has.
+  /// The annotations given when the handler was started, by name; for a minidump of another writer, all of its
+  /// annotations.
   public var launchAnnotations: [String: String] = [:]
   /// The annotations given to the converter, by name.
   public var addedAnnotations: [String: String] = [:]
   public var capture = CaptureQuality()
   /// Names and lines that were stored with the report; nil if none were.
   public var storedSymbols: StoredSymbols?
-  /// Nil if the crash ended the process and was its first.
+  /// What happened after the dump and before it; nil if the crash ended the process and was its first.
   public var survival: Survival?
 
   /// The C++ exception that was caught last when the process aborted; nil for none.
   public var cxxException: CxxException?
-  /// The tasks of Swift concurrency that threads ran; at most one a thread.
+  /// The tasks of Swift concurrency that threads ran, at most one for each thread.
   public var tasks: [TaskSnapshot] = []
   /// The throws of errors: the last of the crashing thread, then of others, newest first.
   public var recordedThrows: [ThrowSnapshot] = []
@@ -63,8 +65,10 @@ public struct ProcessSnapshot: Sendable, Equatable {
     self.architecture = architecture
   }
 
-  /// The annotation that counts under each name: the converter's before simple ones set later, those
-  /// before the ones of the launch, a typed one last; one without a value counts under no name.
+  /// The annotation that is used for each name.
+  ///
+  /// The converter's annotations come first, then simple ones, then those of the launch, and typed ones last. An
+  /// annotation without a value is not used.
   package var countingAnnotations: [String: ClientAnnotation] {
     var counting: [String: ClientAnnotation] = [:]
     for annotation in client.annotations where annotation.text != nil {
@@ -84,7 +88,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
     return counting
   }
 
-  /// The values that count, by name.
+  /// The values of these annotations, by name.
   public var annotations: [String: String] { countingAnnotations.compactMapValues(\.text) }
 
   /// The thread of the exception; nil if there is no exception or its thread was not captured.

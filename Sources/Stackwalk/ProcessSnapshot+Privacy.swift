@@ -5,7 +5,7 @@ extension ProcessSnapshot {
   /// The snapshot without data that a report of this privacy may not contain; never less strict than the dump's
   /// privacy.
   ///
-  /// The one way from a full report to a private one: before minidump, text, JSON and HTML are made.
+  /// This is the only place that removes such data from a report, before the minidump, text, JSON or HTML is made.
   ///
   /// - Parameters:
   ///   - privacy: the requested privacy.

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// Part of a stack in which the same few functions call each other in turn.
+/// A part of a stack in which the same few functions call each other in turn.
 public struct Recursion: Sendable, Equatable {
   /// The number of functions that call each other in turn; 1 for a function that calls itself.
   public var period: Int
@@ -26,7 +26,7 @@ public struct Recursion: Sendable, Equatable {
 /// themselves, shifted by each distance at which the same function occurs.
 struct RecursionFinder {
   static let longestPeriod = 32
-  /// Fewer rounds do not count as a recursion.
+  /// The minimum number of rounds that count as a recursion.
   private static let fewestRounds = 3
   /// The number of frames that are remembered: enough for the fewest rounds of the longest period.
   private static let capacity = 128
@@ -118,8 +118,8 @@ struct RecursionFinder {
       let gap = stackPointer.distance(above: lastPointer), gap > 0,
       let turn = (1...period).first(where: { frame($0).function == function })
     else { return }
-    // Assume the same mean size in the gap. The product has 128 bits, so that no size overflows;
-    // a quotient of more than 64 bits is no count.
+    // The frames in the gap are assumed to have the same mean size. The product has 128 bits, so that no size
+    // overflows; a quotient of more than 64 bits is no count.
     let product = gap.multipliedFullWidth(by: UInt64(frames))
     guard product.high < bytes else { return }
     let (quotient, remainder) = bytes.dividingFullWidth(product)
@@ -127,7 +127,7 @@ struct RecursionFinder {
       remainder >= bytes &- remainder ? 1 : 0)
     guard !overflow else { return }
     self.run?.inGap = Int(clamping: max(1, count) &- 1)
-    // Treats the frames of the last round as if they had come in the order in which this one follows.
+    // Reorders the frames of the last round to the order that begins with this function.
     let round = (1...period).map(frame)
     let turned = Array(round[turn...]) + round[..<turn]
     for (index, frame) in turned.enumerated() {

@@ -4,11 +4,11 @@ public import ProcessSnapshot
 public struct StackTrace: Sendable, Equatable {
   /// The reason why a walk ended.
   public enum End: String, Sendable {
-    /// At the thread's first function.
+    /// The walk reached the thread's first function.
     case bottom
-    /// No method found a believable caller.
+    /// No method found a plausible caller.
     case lost
-    /// At the bound on frames.
+    /// The walk reached the limit on frames.
     case limit
     /// The thread has no instruction pointer.
     case noContext
@@ -34,7 +34,7 @@ public struct StackTrace: Sendable, Equatable {
 public struct StackFrame: Sendable, Equatable {
   /// The address that execution is at or will return to.
   public var address: Address
-  /// True if `address` is a return address, with the call before it.
+  /// True if `address` is a return address, which follows the call.
   public var isReturnAddress: Bool
   public var trust: FrameTrust
   /// Nil if it is not known.
@@ -85,7 +85,7 @@ public struct FrameSymbol: Sendable, Equatable {
   }
 }
 
-/// Names the method that found a frame, which says how far to believe it; an open set.
+/// The method that found a frame, which shows how reliable the frame is; an open set.
 public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// The word that reports print.
   public let rawValue: String
@@ -93,9 +93,9 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
 
   /// The thread's own registers: certain.
   public static let context = FrameTrust(rawValue: "context")
-  /// Call frame information: certain, if the frame below is and the stack is not damaged.
+  /// Call frame information: certain if the frame below is certain and the stack is not damaged.
   public static let callFrameInformation = FrameTrust(rawValue: "call-frame-information")
-  /// The registers that the kernel saved for a signal handler: certain, if the frame below is.
+  /// The registers that the kernel saved for a signal handler: certain if the frame below is certain.
   public static let signalFrame = FrameTrust(rawValue: "signal-frame")
   /// The return address of a call without a frame yet: on top of the stack or in the link register.
   public static let returnAddress = FrameTrust(rawValue: "return-address")
@@ -115,7 +115,7 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
 
 /// A place in a source file.
 public struct SourceLocation: Sendable, Hashable {
-  /// The path on the machine that built it; mostly absolute.
+  /// The path on the machine that built the program; usually absolute.
   public var file: String
   /// Counted from 1; nil for code without a line.
   public var line: Int?

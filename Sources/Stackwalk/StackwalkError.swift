@@ -5,7 +5,7 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
   /// The kind of failure; an open set.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
-    /// Gone, or not to be read by this user.
+    /// The file does not exist, or this user may not read it.
     public static let cannotOpen = Code(text: "cannot be opened")
     /// A directory, a device, a FIFO.
     public static let notAFile = Code(text: "is not a regular file")

@@ -29,7 +29,7 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - limit: the most frames to walk, inlined calls not counted.
+  ///   - limit: the maximum number of frames to walk, without inlined calls.
   /// - Returns: innermost first; empty for a thread without an instruction pointer.
   public func frames(of thread: ThreadSnapshot, limit: Int) -> [StackFrame] {
     var frames: [StackFrame] = []
@@ -43,11 +43,12 @@ public struct Stackwalker {
     return frames
   }
 
-  /// Walks the whole stack of a thread, some microseconds a frame, and keeps both ends of it.
+  /// Walks the complete stack of a thread, which takes some microseconds for each frame, and keeps its innermost and
+  /// outermost frames.
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - head: the most innermost frames to keep, inlined calls not counted.
+  ///   - head: the maximum number of innermost frames to keep, without inlined calls.
   ///   - tail: the number of outermost frames to keep if there are more than `head`.
   ///   - runsTask: whether to look for callers of an asynchronous function.
   public func trace(
@@ -55,7 +56,7 @@ public struct Stackwalker {
   ) -> StackTrace {
     var trace = StackTrace()
     var headCount = 0
-    // A ring, so that a recursion of half a million frames costs no memory.
+    // The last frames are kept in a ring, so that a recursion of half a million frames needs little memory.
     var last: [StackFrame] = []
     var position = 0
     var recursion = RecursionFinder()
@@ -226,7 +227,7 @@ public struct Stackwalker {
     return StackTrace.End(StoredStackEnd(rawValue: stored.end))
   }
 
-  /// The callers of a frame that a tail call took off the stack, innermost first.
+  /// The callers of a frame that a tail call removed from the stack, innermost first.
   private func tailCallers(of state: UnwindState, before caller: UnwindState) -> [UnwindState] {
     let sure: [FrameTrust] = [.callFrameInformation, .framePointer, .returnAddress]
     guard sure.contains(caller.trust), caller.isReturnAddress, state.trust != .scan,
@@ -297,7 +298,7 @@ public struct Stackwalker {
 // Stored stacks have the words by their codes.
 
 extension FrameTrust {
-  /// Every method that a walk has has one.
+  /// Every method of a walk has such a code.
   fileprivate var stored: StoredTrust {
     StoredTrust.allCases.first { $0.word == rawValue } ?? .scan
   }

@@ -2,9 +2,9 @@ internal import ProcessSnapshot
 
 /// Finds the callers that a tail call removed from the stack.
 ///
-/// If a call leads to one function and the frame below is in another, the first jumped on, in place of
-/// a call and a return. Looks for the jumps from one to the other in the code of the module's file:
-/// Swift writes no entries for them into debug information, as C compilers do. If there are
+/// If a call leads to one function and the frame below is in another, the first function has jumped to another
+/// instead of calling it and returning. The finder searches the code of the module's file for the jumps from one to
+/// the other, because Swift, unlike C compilers, writes no entries for them into debug information. If there are
 /// several chains of jumps, only their common parts are shown.
 ///
 /// Source: GDB manual, "Tail Call Frames"; gdb/dwarf2/loc.c, call_site_find_chain.
@@ -20,9 +20,9 @@ final class TailCallFinder {
   }
 
   private static let maximumKnown = 1 << 14
-  /// The number of bytes of a function; a larger one is not searched.
+  /// The maximum size of a function in bytes; a larger one is not searched.
   private static let maximumSize: UInt64 = 64 << 10
-  /// Jumps of one chain, and those that are tried to find it.
+  /// The maximum number of jumps in a chain, and of jumps that are tried to find it.
   private static let (maximumLength, maximumTries) = (32, 1024)
 
   init(symbols: SymbolSource, snapshot: ProcessSnapshot) {
@@ -51,7 +51,7 @@ final class TailCallFinder {
       let target = TailJump.callTarget(code, at: call, snapshot.architecture),
       let first = symbols.function(at: target, in: module), first.start == target,
       let last = symbols.function(at: callee, in: module), last.start != target,
-      // A part of a function, which compilers jump to and back from.
+      // A part of the same function; compilers create jumps to it and back.
       symbols.linkageName(of: callee, in: module)?.contains(".cold") != true
     else { return [] }
     return chain(from: first, to: last.start, in: module)
@@ -93,7 +93,7 @@ final class TailCallFinder {
     return common?.innermostFirst ?? []
   }
 
-  /// The beginning and the end that all ways have in common.
+  /// The beginning and the end that all chains have in common.
   private struct CommonParts {
     private let way: [Address]
     private var head: Int

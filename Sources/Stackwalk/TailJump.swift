@@ -7,7 +7,7 @@ struct TailJump: Equatable {
   let end: Address
   let target: Address
 
-  /// The size of a call whose target is in its code.
+  /// The size of a call instruction that contains its target.
   static var callSize: Int { 5 }
 
   /// The target of a direct call; nil for an indirect one.
@@ -55,7 +55,7 @@ struct TailJump: Equatable {
       switch instruction.jump {
       case .direct(let distance):
         jumps.append(TailJump(end: end, target: end &+ UInt64(bitPattern: distance)))
-      // Through a word beside the code: to another module, which does not jump back.
+      // The jump goes through a word outside the code, to another module, which does not jump back.
       case .throughWord, .none: continue
       case .indirect: return nil
       }

@@ -5,9 +5,9 @@ public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID
   /// The wall-clock time of the crash; the dump's last change if a truncated dump lacks the time.
   public let crashTime: Timestamp
-  /// The time from `startHandler` to the crash, by a monotonic clock; nil if a torn dump lacks it.
+  /// The time from `startHandler` to the crash, by a monotonic clock; nil if it is missing from a truncated dump.
   public let uptime: Duration?
-  /// The signal's number, such as 11 for SIGSEGV; nil if a torn dump lacks it.
+  /// The signal's number, such as 11 for SIGSEGV; nil if it is missing from a truncated dump.
   public let signal: Int32?
 
   /// One line for a log.

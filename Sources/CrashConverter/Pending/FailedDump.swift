@@ -10,6 +10,7 @@ extension PendingDirectory {
   /// converter by a trap, a kill or a hang.
   static let maximumAttempts: UInt32 = 3
   /// The maximum number of attempts, including those that ended because their converter crashed on another thread.
+  ///
   /// The conversion may have caused that crash too, for example by using up memory.
   static let maximumInterruptions: UInt32 = 30
 

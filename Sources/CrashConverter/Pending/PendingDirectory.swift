@@ -94,8 +94,9 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Nanoseconds since the latest of a file's dates, otherwise since its last change of any kind. 0 if all dates come
-  /// from a clock that was not set; the age then counts from now on.
+  /// Nanoseconds since the latest of a file's dates, otherwise since its last change of any kind.
+  ///
+  /// 0 if all dates come from a clock that was not set; the age then counts from now on.
   private func age(
     of name: PendingDumpName, _ status: FileStatus, since dates: [Int64]
   ) -> Int64 {
@@ -308,7 +309,9 @@ struct DumpClaim: Sendable {
   /// The end of the run, if the dump is empty.
   var run: EndedRun?
 
-  /// False if a converter has ended while it worked on the dump. Then only the necessary steps are done.
+  /// False if a converter has ended while it worked on the dump.
+  ///
+  /// Then only the necessary steps are done.
   var isHarmless: Bool {
     switch preceding {
     case .none, .failed: true

@@ -12,8 +12,9 @@ internal import Synchronization
 /// Ordinary code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
 @safe
 struct EarlierThreads {
-  /// The maximum time in milliseconds of the search for threads, and then of the wait for answers. A thread that has
-  /// not answered by then gets no stack.
+  /// The maximum time in milliseconds of the search for threads, and then of the wait for answers.
+  ///
+  /// A thread that has not answered by then gets no stack.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
   /// The number of times that threads in which libc blocks all signals are checked again, 0.2 ms apart.
   private static let patience = 1000

@@ -11,8 +11,9 @@ extension HandlerMemory {
   /// Signal frames use this stack too: the frame of SIGSYS is placed on the current stack.
   static let captureStackSize = SignalFrame.stackSize(128 << 10, frames: 4)
   static let scratchSize = 64 << 10
-  /// The number of bytes from one word that threads wait on to the next. Otherwise stopped threads and the capturing
-  /// thread would compete for one cache line.
+  /// The number of bytes from one word that threads wait on to the next.
+  ///
+  /// Otherwise stopped threads and the capturing thread would compete for one cache line.
   static let wordStride = 64
 
   /// Reserves a table of threads.

@@ -19,8 +19,9 @@ struct HandlerMemory: ~Copyable {
   private var ownsThreadStack: Bool
   private var used = 0
   private let holdsPages: Bool
-  /// The rest of the page from which small pieces are reserved. With a separate page for each, the launch would touch
-  /// more pages.
+  /// The rest of the page from which small pieces are reserved.
+  ///
+  /// With a separate page for each, the launch would touch more pages.
   private var small: UnsafeMutableRawPointer?
   private var smallLeft = 0
   /// Pieces begin at multiples of this on every system, because pages of 64 KiB would waste memory.

@@ -3,7 +3,9 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The facts that are known at launch. They are encoded at launch, so a crash only copies the bytes.
+/// The facts that are known at launch.
+///
+/// They are encoded at launch, so a crash only copies the bytes.
 struct LaunchFacts {
   let identifier: String
   let product: String?

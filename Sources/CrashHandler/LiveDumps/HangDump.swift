@@ -3,7 +3,9 @@ internal import Glibc
 package import IntermediateDump
 internal import PendingDumps
 
-/// The dump of a hang in progress. No converter takes it while this process runs.
+/// The dump of a hang in progress.
+///
+/// No converter takes it while this process runs.
 ///
 /// It is reported if the process ends during the hang, and removed by `drop` or by a captured crash. Ordinary code,
 /// used by one thread.

@@ -1,5 +1,7 @@
-/// The dump's file and the directories that it needs. They stay open, so that a later chroot does not matter. Each
-/// has its identity, because a program may close the descriptor and open another file with the same number.
+/// The dump's file and the directories that it needs.
+///
+/// They stay open, so that a later chroot does not matter. Each has its identity, because a program may close the
+/// descriptor and open another file with the same number.
 ///
 /// RUNS-DURING-CRASH.
 struct SessionFiles {

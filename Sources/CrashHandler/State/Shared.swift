@@ -189,8 +189,9 @@ struct Shared: ~Copyable {
     var isOpen = false
   }
 
-  /// Placeholder descriptors, which reserve three slots of the descriptor table. A crash closes them, so that it can
-  /// read /proc even if the process has used up all descriptors.
+  /// Placeholder descriptors, which reserve three slots of the descriptor table.
+  ///
+  /// A crash closes them, so that it can read /proc even if the process has used up all descriptors.
   struct SpareDescriptors {
     let first: HeldFile
     let second: HeldFile

@@ -1,6 +1,8 @@
 internal import CSignalSafe
 
-/// The timer whose signal limits the time of a dump (`pm_handle_watchdog`). It is disarmed until a crash.
+/// The timer whose signal limits the time of a dump (`pm_handle_watchdog`).
+///
+/// It is disarmed until a crash.
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {

@@ -21,7 +21,7 @@ struct Bytes {
     count = text.utf8CodeUnitCount
   }
 
-  /// 0 outside.
+  /// The byte at an index; 0 outside.
   @_noLocks
   subscript(index: Int) -> UInt8 {
     @_noLocks get {

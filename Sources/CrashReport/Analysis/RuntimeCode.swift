@@ -1,4 +1,4 @@
-/// Knows the code of Swift's libraries, of the C and C++ libraries and of the handler by its names.
+/// Recognizes code of Swift's libraries, of the C and C++ libraries and of the handler by names.
 ///
 /// Names are compared completely: a program may have a `libswiftshop.so`, a `dispatch_order` and a `pm_total`.
 enum RuntimeCode {
@@ -6,7 +6,7 @@ enum RuntimeCode {
 
   /// True for a library of Swift or of the system, wherever it is installed.
   ///
-  /// - Parameter name: of the file.
+  /// - Parameter name: the file name.
   static func isLibrary(_ name: String) -> Bool {
     // "libc.so.6", "libstdc++.so.6.0.30", "ld-linux-x86-64.so.2", "libc-2.31.so".
     guard let end = name.firstRange(of: ".so")?.lowerBound else { return false }
@@ -17,7 +17,7 @@ enum RuntimeCode {
     return libraries.contains(String(base)) || base.hasPrefix("ld-") || name == "linux-vdso.so.1"
   }
 
-  /// True for one of Swift's libraries, which may write a message of its runtime.
+  /// True for a library of Swift, which may write a message of the Swift runtime.
   static func isSwiftLibrary(_ name: String) -> Bool {
     isLibrary(name) && ["libswift", "lib_", "libFoundation"].contains(where: name.hasPrefix)
   }
@@ -47,7 +47,7 @@ enum RuntimeCode {
   /// inlining.
   ///
   /// - Parameters:
-  ///   - function: as it was demangled.
+  ///   - function: the demangled name.
   ///   - isCNameOwn: whether a C name belongs to the program, according to its source file or the loaded libraries.
   static func isFunction(_ function: String, isCNameOwn: Bool) -> Bool {
     if isOwnExtension(function) { return false }
@@ -58,7 +58,7 @@ enum RuntimeCode {
     if let dot = declared.firstIndex(of: "."), dot > declared.startIndex {
       return modules.contains(String(declared[..<dot]))
     }
-    // C reserves names with an underscore in front for its implementation.
+    // C reserves names that begin with an underscore for the implementation.
     if declared.hasPrefix("__") || declared.hasPrefix("_dispatch_")
       || declared.hasPrefix("_swift_")
     {
@@ -70,7 +70,7 @@ enum RuntimeCode {
         || dispatchFunctions.contains(String(declared)))
   }
 
-  /// "(extension in App):Swift.Array.f()" is the program's.
+  /// True for an extension in the program, such as "(extension in App):Swift.Array.f()".
   private static func isOwnExtension(_ function: String) -> Bool {
     let mark = "(extension in "
     guard let start = function.firstRange(of: mark)?.upperBound else { return false }

@@ -6,7 +6,7 @@
 package struct SanitizerCheck: Sendable, Equatable {
   package var number: UInt32
 
-  /// The check in words; nil for one that this version does not know.
+  /// A description of the check; nil for one that this version does not know.
   package var words: String? {
     Int(number) < Self.words.count ? Self.words[Int(number)] : nil
   }

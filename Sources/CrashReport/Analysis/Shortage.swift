@@ -13,7 +13,7 @@ enum Shortage: Equatable {
 }
 
 extension Resources {
-  /// Empty if no resource was used up.
+  /// The resources that were used up; empty if none was.
   var shortages: [Shortage] {
     func full(
       _ usage: Usage, margin: (UInt64) -> UInt64 = { _ in 0 },
@@ -25,11 +25,11 @@ extension Resources {
       return shortage(used, limit)
     }
     return [
-      // The handler gives back two descriptors and takes one to count: where none was left, it counts
-      // one less.
+      // The handler closes two descriptors and opens one to count the others, so if none was left, it counts one
+      // less.
       full(openFiles, margin: { _ in 1 }, Shortage.openFiles),
       full(mappings, Shortage.mappings),
-      // A cgroup at its limit reclaims memory all the time, so that its use is seldom the limit.
+      // A cgroup at its limit continuously reclaims memory, so its use is rarely equal to the limit.
       full(cgroupMemory, margin: { $0 / 20 }, Shortage.cgroupMemory),
       full(cgroupTasks, Shortage.cgroupTasks),
       // The allocation that failed may have been a large one.
@@ -40,7 +40,9 @@ extension Resources {
 }
 
 extension ProcessSnapshot {
-  /// Empty if nothing crashed, or if another process ended this one: then a used-up resource is not evidence.
+  /// The resources that were used up.
+  ///
+  /// Empty if nothing crashed, or if another process ended this one, because a used-up resource is then not evidence.
   var shortages: [Shortage] {
     guard let exception, exception.signal != nil,
       !exception.wasSent || isOwnProcess(exception.sender)

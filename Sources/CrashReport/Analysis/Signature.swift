@@ -6,11 +6,10 @@ internal import Stackwalk
 ///
 /// The signal, then the names of the innermost calls of the program's own code. It contains no addresses, which
 /// change with every run; no lines, offsets and numbers of closures and awaits, which change with every build; and
-/// nothing that depends on the thread or on inlining. The rules, and what they cannot do, are in
-/// `Docs/Reference/Signatures.md`.
+/// nothing that depends on the thread or on inlining. `Docs/Reference/Signatures.md` has the rules and their limits.
 package struct Signature: Sendable {
   private static let frameCount = 3
-  /// Functions of a recursion that are named.
+  /// The number of functions of a recursion that are named.
   private static let recursionCount = 8
 
   private let modules: [ModuleSnapshot]
@@ -22,7 +21,7 @@ package struct Signature: Sendable {
   }
 
   /// - Parameters:
-  ///   - trace: the crashing thread's.
+  ///   - trace: the stack of the crashing thread.
   ///   - finding: the cause, which shows whether it is a stack overflow.
   ///   - thrown: the throw of an uncaught error, for a stack that has only `main`.
   ///   - hang: the hang, if the stack is that of a hanging thread.
@@ -59,7 +58,7 @@ package struct Signature: Sendable {
     CompilerMade.isFunction(function) ? nil : SignatureName(function).text
   }
 
-  /// The signal; "hang" or "dump" if there was none; nil if a torn dump lacks it.
+  /// The signal; "hang" or "dump" if there was none; nil if a truncated dump lacks it.
   private static func kind(of snapshot: ProcessSnapshot) -> String? {
     if let request = snapshot.request { return request.kind == .hang ? "hang" : "dump" }
     return snapshot.exception?.signal.map(SignalNames.text)
@@ -67,18 +66,18 @@ package struct Signature: Sendable {
 
   /// The names of a stack, and whether they distinguish one crash of the program from another.
   private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
-    // Inferred ones are missing where the files are.
+    // Inferred frames are missing if the module's file is missing.
     let frames = frames.filter { $0.trust != .tailCall }
     // A frame after a gap or found by a scan may be left over from another call.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
     for frames in [sure, frames] {
       let own = frames.filter(ownCode.contains).compactMap(\.function).map(SignatureName.init)
-      // The first function of a thread says nothing of the cause, unless there is nothing else.
+      // The first function of a thread does not show the cause, so it is only used if there is no other.
       for names in [own.filter { !$0.isEntry }, own] where !names.isEmpty {
         return (Self.innermost(names.map(\.text)), names.contains { !$0.isEntry })
       }
     }
-    // A program without names. Its offsets change with every build.
+    // The program has no names, and offsets change with every build.
     if let frame = frames.first(where: { $0.function == nil && ownCode.isInOwnModule($0) }),
       let module = modules.module(of: frame)
     {
@@ -100,7 +99,7 @@ package struct Signature: Sendable {
     return parts
   }
 
-  /// The functions that took turns until the stack was full.
+  /// The functions that called each other until the stack was full.
   ///
   /// Which function of a recursion overflows the stack, and what it called then, varies by chance.
   private func names(of recursion: Recursion, in frames: [StackFrame]) -> [String]? {

@@ -1,12 +1,12 @@
-/// A function's name without what changes from build to build.
+/// A function's name without the parts that change from build to build.
 struct SignatureName: Sendable, Equatable {
   let text: String
 
   /// Takes a demangled name that `FunctionName` has already shortened.
   init(_ function: String) {
     var name = FunctionName.short(function)
-    // A closure counts as the function around it: its number changes with every closure that is
-    // added before it, and the optimizer makes one of both.
+    // A closure counts as the function around it: its number changes with every closure that is added before it, and
+    // the optimizer may merge both.
     while Self.isClosure(name), let separator = name.firstRange(of: " in ") {
       name = String(name[separator.upperBound...])
     }
@@ -49,7 +49,7 @@ struct SignatureName: Sendable, Equatable {
 
   /// The parts into which optimizers split a C function: "f.cold", "f.part.0".
   private static func withoutCompilerSuffix(_ name: String) -> String {
-    // Names of Swift and C++ say so in words, which are left out already.
+    // In names of Swift and C++, words mark such parts, and these are already removed.
     guard !name.contains("("), !name.contains(" ") else { return name }
     let suffixes = [".cold", ".part.", ".isra.", ".constprop.", ".llvm.", ".lto_priv."]
     let starts = suffixes.compactMap { name.firstRange(of: $0)?.lowerBound }

@@ -18,10 +18,10 @@ package enum SwiftFailure: String, Sendable {
   case precondition = "swift-precondition"
   case assertion = "swift-assertion"
   case outOfMemory = "out-of-memory"
-  /// A text of the program's own.
+  /// A message of the program.
   case fatalError = "swift-fatal-error"
 
-  /// Beginnings of texts, without the prefixes that `init(message:)` takes away.
+  /// Beginnings of texts, without the prefixes that `init(message:)` removes.
   private static let beginnings: [(words: String, failure: SwiftFailure)] = [
     ("index out of range", .indexOutOfRange),
     ("array index is out of range", .indexOutOfRange),
@@ -48,19 +48,19 @@ package enum SwiftFailure: String, Sendable {
     ("failed to allocate", .outOfMemory),
   ]
 
-  /// Classifies a message by its beginning only, because a program may add any words.
+  /// Classifies a message only by its beginning, because a program may add any text.
   ///
-  /// Before the text are file and line, and "Fatal error: ".
+  /// File and line and "Fatal error: " precede the text.
   init(message: String) {
     let words = Self.text(of: message).words.prefix(64).lowercased()
     self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
   }
 
-  /// The words of a message, and the file before them; the file is nil if there is none.
+  /// The text of a message, and the file that precedes it; the file is nil if there is none.
   static func text(of message: String) -> (file: Substring?, words: Substring) {
     var words = Substring(message)
     var file: Substring?
-    // "App/File.swift:12: " has no blank but the last.
+    // "App/File.swift:12: " has no blank except the last.
     if let end = words.firstIndex(of: " "), words[..<end].hasSuffix(":"),
       let mark = words[..<end].firstRange(of: ".swift:")
     {
@@ -71,13 +71,14 @@ package enum SwiftFailure: String, Sendable {
     return (file, words.hasPrefix(prefix) ? words.dropFirst(prefix.count) : words)
   }
 
-  /// The prefix of the function without code that the compiler puts around a trap in the debug
-  /// information: it names a failed check that leaves no message.
+  /// The prefix of an artificial function that the compiler adds to the debug information of a trap.
+  ///
+  /// Its name describes a failed check that leaves no message.
   ///
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
   static let trapPrefix = "Swift runtime failure: "
 
-  /// The words of such a check, if the innermost frame is one.
+  /// The description of such a check, if the innermost frame is one.
   static func trapMessage(of frames: [StackFrame]) -> String? {
     guard let frame = frames.first, frame.isInlined, let function = frame.function,
       function.hasPrefix(trapPrefix)

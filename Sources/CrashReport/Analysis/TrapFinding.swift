@@ -93,13 +93,13 @@ struct TrapFinding {
     let memory = snapshot.memory
     switch snapshot.architecture {
     case .x86_64:
-      // After int3 the instruction pointer is after it; at ud2 it is on it.
+      // The instruction pointer is after an int3, but at an ud2.
       if exception.signal == SIGTRAP {
         return memory.bytes(at: address &- 1, count: 1)?.first == 0xCC ? .breakpoint : nil
       }
       guard let code = memory.bytes(at: address, count: 2) else { return nil }
       if code.elementsEqual([0x0F, 0x0B]) { return .undefined }
-      // At the end of what is in the dump there may be less of it.
+      // At the end of the captured memory, fewer bytes of it may be available.
       let longer = (4...6).reversed().lazy.compactMap { memory.bytes(at: address, count: $0) }.first
       return longer.flatMap(SanitizerCheck.init(x86:)).map(TrapInstruction.sanitizer) ?? .other
     case .arm64:

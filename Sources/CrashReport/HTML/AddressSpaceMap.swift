@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 
-/// The address space from its lowest to its highest mapping, as the page draws it: regions, the gaps between them,
-/// and the place of the fault.
+/// The address space from its lowest to its highest mapping, as the page shows it: regions, the gaps between them,
+/// and the position of the fault.
 struct AddressSpaceMap {
   /// An address that is marked.
   struct Mark: Sendable, Equatable {
@@ -11,7 +11,7 @@ struct AddressSpaceMap {
     let isFault: Bool
   }
 
-  /// Mappings of one file that touch, or one mapping.
+  /// Adjacent mappings of one file, or one mapping.
   struct Region: Sendable, Equatable {
     var range: AddressRange
     var protections: [String]
@@ -24,7 +24,7 @@ struct AddressSpaceMap {
 
   enum Row: Sendable, Equatable {
     case region(Region)
-    /// Bytes that nothing is mapped to.
+    /// A gap of this many bytes without a mapping.
     case gap(UInt64)
     /// A mark in a gap.
     case mark(Mark)
@@ -81,7 +81,7 @@ struct AddressSpaceMap {
   private static func marks(_ report: CrashReport) -> [Mark] {
     var marks: [Mark] = []
     if let exception = report.snapshot.exception, report.snapshot.request == nil,
-      // A general protection fault has an address that means nothing.
+      // The address of a general protection fault has no meaning.
       let address = exception.address, exception.code != MemoryFault.kernelCode
     {
       let access = MemoryAccess(exception).map { " (\($0.rawValue))" } ?? ""
@@ -119,7 +119,7 @@ struct AddressSpaceMap {
     return result
   }
 
-  /// A run of rows that are all near a mark, or all far from any.
+  /// Consecutive rows that are all near a mark, or all far from any.
   struct Part: Sendable, Equatable {
     let rows: ArraySlice<Row>
     let isNear: Bool
@@ -138,7 +138,7 @@ struct AddressSpaceMap {
       let isNear = near.contains(start)
       var end = start + 1
       while end < rows.count, near.contains(end) == isNear { end += 1 }
-      // To fold a few rows saves nothing.
+      // Folding only a few rows would not save space.
       parts.append(Part(rows: rows[start..<end], isNear: isNear || end - start < 4))
       start = end
     }

@@ -39,7 +39,7 @@ extension HTMLReport {
     var size: UInt64 = 0
     for case .region(let region) in part.rows {
       count += 1
-      // They do not overlap.
+      // The regions do not overlap.
       size &+= region.size
     }
     return "\(count) more regions, \(Quantity.size(size))"
@@ -79,7 +79,7 @@ extension HTMLReport {
     return has("x") ? "x" : has("w") ? "w" : has("r") ? "r" : "n"
   }
 
-  /// 0 to 3: a page, more than 64 KiB, 4 MiB, 256 MiB.
+  /// The height of a region's row, from 0 to 3: a page, more than 64 KiB, 4 MiB, 256 MiB.
   private static func height(of region: AddressSpaceMap.Region) -> Int {
     [16, 22, 28].count { region.size > UInt64(1) << UInt64($0) }
   }

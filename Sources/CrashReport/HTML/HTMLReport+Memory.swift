@@ -65,7 +65,7 @@ extension MemoryExcerpt {
     }
   }
 
-  /// Sixteen bytes a line, in hexadecimal and as ASCII; the target's line is marked.
+  /// The lines with sixteen bytes each, in hexadecimal and as ASCII; the target's line is marked.
   var rows: [(text: String, isTarget: Bool)] {
     stride(from: 0, to: bytes.count, by: 16).map { start in
       let row = bytes[start..<min(start + 16, bytes.count)]

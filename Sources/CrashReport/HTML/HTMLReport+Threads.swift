@@ -40,7 +40,7 @@ extension HTMLReport {
     return isBlamed ? "own blame" : "own"
   }
 
-  /// The other threads, folded; those of one stack together.
+  /// Adds the other threads, folded; threads with the same stack are shown together.
   func addOtherThreads(maximumSize: Int, to html: inout HTMLWriter) {
     let groups = report.otherThreads(ownCode)
     guard !groups.isEmpty || !report.missingThreads.isEmpty else { return }
@@ -72,7 +72,7 @@ extension HTMLReport {
           html.element("span", ["class": "where"], text: frame)
         }
       }
-      // Inside of what is folded: a browser unfolds it for a link to there.
+      // The anchors are inside the folded part, because a browser unfolds it for a link to them.
       if group.threads.count > 1 {
         for thread in group.threads {
           html.element(
@@ -93,7 +93,7 @@ extension HTMLReport {
 
   private func anchor(of thread: CrashReport.Thread) -> String { "thread-\(thread.id)" }
 
-  /// - Parameter group: names the thread, where several have one stack.
+  /// - Parameter group: names the thread if several share one stack.
   private func addContexts(
     of thread: CrashReport.Thread, in group: ThreadGroup, to html: inout HTMLWriter
   ) {
@@ -116,7 +116,7 @@ extension HTMLReport {
   }
 
   private func addStack(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
-    // The innermost call of the program's own code is what one looks for.
+    // The reader looks for the innermost call of the program's own code.
     var isBlamed = thread.crashed
     html.element("ol", ["class": "stack"]) { html in
       for item in StackListing(thread).items {
@@ -149,7 +149,7 @@ extension HTMLReport {
         if let doubt = frame.doubt { html.element("i", text: doubt) }
         html.element("p") { html in
           if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
-          // An inlined call is at the place of the frame that it is in.
+          // An inlined call has the same place as the frame that contains it.
           if !frame.isInlined { addPlace(of: frame, to: &html) }
         }
         if let excerpt {

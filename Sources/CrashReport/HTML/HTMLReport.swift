@@ -1,11 +1,11 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A report as one HTML page that needs nothing else: no network, no script, no font.
+/// A report as one HTML page without network access, scripts or fonts.
 ///
 /// The most important facts come first, also on a narrow screen: a sentence about the event, the signal with its code
-/// and sender, and the crashing thread. Everything from the dump is escaped, and the page forbids itself scripts and
-/// every request, so that an escape that is missing could not do much.
+/// and sender, and the crashing thread. Everything from the dump is escaped, and the page's policy forbids scripts
+/// and requests, so that a missing escape could do little harm.
 package struct HTMLReport: Sendable {
   /// The number of bytes of the other threads after which they are listed without frames.
   private let threadsSize: Int
@@ -13,13 +13,13 @@ package struct HTMLReport: Sendable {
   private let sectionsSize = 2 << 20
 
   let report: CrashReport
-  /// Tells the program's own calls from others.
+  /// Distinguishes the program's own calls from others.
   let ownCode: OwnCode
 
   /// The whole page.
   ///
-  /// - Returns: a document of some 50 KiB for a small program, and some 12 MiB at most: of very many
-  ///   threads the frames are left out then, which the page says.
+  /// - Returns: a document of about 50 KiB for a small program, and at most about 12 MiB. If there are very many
+  ///   threads, their frames are left out, and the page says so.
   package static func text(of report: CrashReport) -> String {
     text(of: report, threadsSize: 4 << 20)
   }
@@ -121,7 +121,7 @@ package struct HTMLReport: Sendable {
     let line = [programName, process.version, process.environment, time]
     html.element(
       "p", ["class": "program"], text: line.compactMap { $0 }.joined(separator: " \u{B7} "))
-    // A long one would push the signal off a narrow screen.
+    // A long sentence would push the signal off a narrow screen.
     let isLong = head.sentence.utf8.count > 120
     html.element("h1", isLong ? ["class": "long"] : [:], text: head.sentence)
     if let place = head.place { html.element("p", ["class": "place"], text: place) }
@@ -174,7 +174,7 @@ package struct HTMLReport: Sendable {
     html.breakLine()
   }
 
-  /// Adds rows as far as there is room; returns how many.
+  /// Adds rows until the room is used up; returns their number.
   private func addRows(
     _ rows: ArraySlice<ReportSection.Row>, room: Int, to html: inout HTMLWriter
   ) -> Int {
@@ -197,7 +197,7 @@ package struct HTMLReport: Sendable {
     return index - rows.startIndex
   }
 
-  /// All modules: those on the stacks open, the others folded.
+  /// Adds all modules: those on the stacks open, the others folded.
   private func addModules(maximumSize: Int, to html: inout HTMLWriter) {
     let modules = report.snapshot.modules
     guard !modules.isEmpty else { return }
@@ -239,7 +239,7 @@ package struct HTMLReport: Sendable {
     addRest(indices.count - shown, "modules", to: &html)
   }
 
-  /// Says what the page leaves out.
+  /// Adds a note about parts that the page leaves out.
   func addRest(_ count: Int, _ what: String, to html: inout HTMLWriter) {
     guard count > 0 else { return }
     html.element("p", ["class": "faint"], text: "\(count) more \(what) are only in the JSON.")

@@ -6,10 +6,10 @@ package struct HTMLWriter {
 
   package init() {}
 
-  /// Bytes so far.
+  /// The number of bytes so far.
   package var size: Int { text.utf8.count }
 
-  /// Adds an element around what `content` adds.
+  /// Adds an element that contains everything that `content` adds.
   package mutating func element(
     _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:],
     _ content: (inout HTMLWriter) -> Void
@@ -33,7 +33,7 @@ package struct HTMLWriter {
   ///
   /// - Parameters:
   ///   - title: the heading.
-  ///   - anchor: its name on the page.
+  ///   - anchor: the heading's name in links.
   ///   - short: the title in a list of the headings; nil for the same.
   mutating func heading(_ title: String, anchor: String, short: String? = nil) {
     headings.append((short ?? title, anchor))
@@ -51,7 +51,7 @@ package struct HTMLWriter {
   /// Adds a line feed between elements, so that the source can be read.
   package mutating func breakLine() { text += "\n" }
 
-  /// Adds text of this program's own, never any of a dump.
+  /// Adds constant text of this program, never text from a dump.
   package mutating func addVerbatim(_ content: StaticString) { text += "\(content)" }
 
   /// Adds the elements with which the page forbids scripts and requests.
@@ -86,7 +86,7 @@ package struct HTMLWriter {
     }
   }
 
-  /// The most bytes of a text before escaping; the rest is cut off and marked as cut.
+  /// The maximum number of bytes of a text before escaping; the rest is cut off and marked as cut.
   private static let maximumLength = 1 << 16
 
   /// Escapes text for content and for quoted attributes; control characters and marks of text direction are written

@@ -4,15 +4,15 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 // The JSON of `postmortem show --json`: `Docs/Reference/ReportSchema.json` is its schema,
-// `Docs/Reference/ReportFields.md` says what each key means. No key is ever left out. Addresses, offsets and registers are strings,
-// because JSON readers lose bits of numbers above 2^53. The names of facts that stand in a dump as they are come from their
-// rows in `IntermediateDumpKey+Definitions.swift`.
+// `Docs/Reference/ReportFields.md` says what each key means. No key is ever left out. Addresses, offsets and
+// registers are strings, because JSON readers lose bits of numbers above 2^53. Facts that a dump contains directly
+// have their names in their rows in `IntermediateDumpKey+Definitions.swift`.
 
 extension CrashReport {
-  /// The version of the schema; it grows when a field changes its meaning or goes.
+  /// The version of the schema; it is increased when a field is removed or changes its meaning.
   private static let schemaVersion = 1
 
-  /// The report as a line of JSON, or as a text with a line for each value, and a line feed at the end.
+  /// The report as a line of JSON, or as indented text, with a line feed at the end.
   package func json(isIndented: Bool = false) -> String {
     let mappings = snapshot.listedMappings
     let ownCode = ownCode
@@ -202,7 +202,7 @@ extension ProcessDescription {
 private struct ThreadJSON: JSONConvertible {
   let thread: CrashReport.Thread
   let snapshot: ProcessSnapshot
-  /// Tells the program's own calls from others.
+  /// Distinguishes the program's own calls from others.
   let ownCode: OwnCode
   let isOfLog: Bool
 
@@ -271,7 +271,7 @@ private struct FrameJSON: JSONConvertible {
   let frame: StackFrame
   let modules: [ModuleSnapshot]
   let isOwn: Bool
-  /// False where only the place in its module is known.
+  /// False if only the offset in the module is known.
   let hasAddress: Bool
 
   var json: JSONObject {

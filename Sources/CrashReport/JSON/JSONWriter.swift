@@ -1,8 +1,8 @@
 internal import IntermediateDump
 
-/// Builds JSON byte by byte, because a report of a hundred threads has two megabytes of it.
+/// Builds JSON byte by byte, because the JSON of a report with a hundred threads has two megabytes.
 ///
-/// Writes no character that steers a terminal.
+/// It writes no character that controls a terminal.
 ///
 /// Source: RFC 8259.
 package struct JSONWriter {
@@ -10,7 +10,8 @@ package struct JSONWriter {
   private let isIndented: Bool
   private var depth = 0
 
-  /// - Parameter isIndented: a line for each value, by two spaces a level; else all on one line.
+  /// - Parameter isIndented: true for a line for each value, indented by two spaces per level; false for a single
+  ///   line.
   package init(isIndented: Bool = false) {
     self.isIndented = isIndented
   }
@@ -19,7 +20,7 @@ package struct JSONWriter {
 
   // MARK: - Scalars
 
-  /// Adds punctuation, or a text that is JSON already.
+  /// Adds punctuation, or text that is already JSON.
   package mutating func add(verbatim text: StaticString) {
     unsafe bytes.append(
       contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -87,7 +88,7 @@ package struct JSONWriter {
     end(members.isEmpty ? "{}" : "}", isEmpty: members.isEmpty)
   }
 
-  /// Begins an element: after the bracket if it is the first, else after a comma.
+  /// Begins an element: after the bracket if it is the first, otherwise after a comma.
   private mutating func begin(_ bracket: StaticString, isFirst: Bool) {
     add(verbatim: isFirst ? bracket : ",")
     if isFirst { depth += 1 }
@@ -168,7 +169,7 @@ struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
   func write(to json: inout JSONWriter) { json.add(members: members) }
 }
 
-/// A part of a report that becomes an object when its turn comes, so that only one part is in memory at a
+/// A part of a report that is converted to an object only when it is written, so that only one part is in memory at a
 /// time.
 protocol JSONConvertible: JSONValue {
   var json: JSONObject { get }

@@ -4,20 +4,20 @@ package import Stackwalk
 
 /// A crash report: the snapshot and the results of its analysis.
 ///
-/// Text, HTML and JSON are three forms of this one tree. The dump's facts are in `snapshot` and
-/// nowhere else; the other properties hold what walking the stacks and the analysis add.
+/// Text, HTML and JSON are three forms of this one tree. The dump's facts are only in `snapshot`; the other
+/// properties have the results of the stack walk and the analysis.
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
-  /// The crashing thread first.
+  /// The threads, the crashing one first.
   package var threads: [Thread]
   /// The reason why frames have no names or uncertain ones, for each of the snapshot's modules.
   package var symbolNotes: [String?]
   /// The message of the runtime or the C library that ended the process, otherwise the type and text of
   /// an uncaught C++ exception; the program's reason for a dump without a crash.
   package var message: String?
-  /// Messages of the runtimes that another thread wrote, or this one before.
+  /// Messages of the runtimes that another thread wrote, or this one earlier.
   package var otherMessages: [String]
-  /// Nil if the dump shows no cause or nothing crashed.
+  /// The cause; nil if the dump shows none or nothing crashed.
   package var cause: Finding?
   /// Crashes with the same cause have the same signature; the rules are in `Docs/Reference/Signatures.md`.
   package var signature: String?
@@ -26,9 +26,9 @@ package struct CrashReport: Sendable {
   package var place: String?
   /// The thread that hangs; nil for a report that is not of a hang.
   package var hang: HangSubject?
-  /// Who waits for whom.
+  /// Which threads wait for which.
   package var waits: Waits
-  /// The throw of the uncaught Swift error; nil for another cause, and where throws are not recorded.
+  /// The throw of the uncaught Swift error; nil for another cause, and if throws are not recorded.
   package var thrown: Thrown?
   /// The meaningful words of the crashed thread: pointers to objects, and patterns of allocators.
   package var words: [NotedWord] = []
@@ -40,7 +40,7 @@ package struct CrashReport: Sendable {
   /// The line about the dump, if the report was made from a log; nil for the report of a dump.
   package var log: LoggedDump?
 
-  /// The throw of an error, with its callers then.
+  /// The throw of an error, with its callers at that time.
   package struct Thrown: Sendable, Equatable {
     package var record: ThrowSnapshot
     /// Innermost first.
@@ -54,7 +54,7 @@ package struct CrashReport: Sendable {
     /// no message.
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
-    /// - Parameter trace: the crashing thread's.
+    /// - Parameter trace: the stack of the crashing thread.
     /// - Returns: nil if the error did not end the process, or no throw is known.
     init?(
       in snapshot: ProcessSnapshot, _ finding: Finding?, trace: StackTrace, walker: Stackwalker
@@ -70,7 +70,7 @@ package struct CrashReport: Sendable {
     }
   }
 
-  /// The line on the dump in a crash's summary.
+  /// The line about the dump in a crash's summary.
   package struct LoggedDump: Sendable {
     /// "complete", "torn" or "none"; nil if the line is missing.
     package var state: String?
@@ -86,7 +86,7 @@ package struct CrashReport: Sendable {
     }
   }
 
-  /// The frames that are kept of one stack: its innermost and, of a deep recursion, its outermost.
+  /// The number of frames that are kept of one stack: the innermost and, for a deep stack, the outermost ones.
   static let keptFrames = (head: 200, tail: 56)
 
   /// Makes the report of a crashed process.
@@ -131,7 +131,7 @@ package struct CrashReport: Sendable {
   ///   - snapshot: the facts in the log. Addresses are relative to modules, whose load addresses are not known.
   ///   - trace: the stack of its one thread.
   ///   - symbols: the symbols that named the stack.
-  ///   - log: the line on the dump.
+  ///   - log: the line about the dump.
   package init(
     snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump
   ) {
@@ -146,7 +146,7 @@ package struct CrashReport: Sendable {
     self.log = log
   }
 
-  /// - Parameter threads: each with its stack.
+  /// - Parameter threads: the threads, each with its stack.
   init(
     snapshot: ProcessSnapshot, threads: [Thread], symbols: SymbolSource, walker: Stackwalker
   ) {
@@ -200,7 +200,7 @@ extension CrashReport {
     return now &- uptime
   }
 
-  /// True if all bytes of a range that the program asked for are in the dump.
+  /// True if all bytes of a range that the program registered are in the dump.
   package func isCaptured(_ range: ClientInformation.ExtraMemoryRange) -> Bool {
     guard let count = Int(exactly: range.size) else { return false }
     return snapshot.memory.bytes(at: range.address, count: count) != nil

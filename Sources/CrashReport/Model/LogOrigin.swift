@@ -2,7 +2,7 @@
 struct LogOrigin: Equatable {
   let processID: Int32
   private let source: String
-  /// The words in front without times.
+  /// The words before the process ID, without times.
   private let words: [String]
 
   init(processID: Int32, source: String, front: ArraySlice<UInt8>) {
@@ -13,7 +13,7 @@ struct LogOrigin: Equatable {
     .map(String.init).filter { !Self.isTime($0) }
   }
 
-  /// True for origins that differ in numbers alone.
+  /// True for origins that differ only in numbers.
   func isSimilar(to other: LogOrigin) -> Bool {
     func masked(_ words: [String]) -> [[Character]] {
       words.map { word in
@@ -41,8 +41,8 @@ struct LogOrigin: Equatable {
   private static func isTime(_ word: String) -> Bool {
     let plain = word.lowercased().filter { !"[](),".contains($0) }
     if names.contains(plain) { return true }
-    // Whole numbers too: days, and seconds since 1970. A number with a colon after it may be a process's
-    // own, as srun(1) prints.
+    // Whole numbers too: days, and seconds since 1970. A number followed by a colon may belong to a process, as in
+    // the output of srun(1).
     guard plain.first?.isNumber == true, plain.last != ":" else { return false }
     return plain.allSatisfy { $0.isASCII && $0.isNumber || ":-/.+tz".contains($0) }
   }

@@ -39,7 +39,7 @@ package struct LoggedSummary: Equatable {
   package var architecture = ""
   package var product: String?
   package var version: String?
-  /// The signal as its line has it: number, name, code and address.
+  /// The fields of the line `signal`: number, name, code and address.
   package var signal: [String] = []
   /// Messages of Swift's runtime.
   package var messages: [String] = []
@@ -47,7 +47,7 @@ package struct LoggedSummary: Equatable {
   package var abortMessage: String?
   package var threadID = ""
   package var threadName: String?
-  /// Around what crashed, outermost first.
+  /// The contexts of the crashed code, outermost first.
   package var contexts: [Context] = []
   /// The name of the signal that had asked the process to end.
   package var termination: String?
@@ -63,7 +63,7 @@ package struct LoggedSummary: Equatable {
   package var hasMoreFrames = false
   /// True once the last line was read.
   package var isWhole = false
-  /// True for the single line that is printed in its place where Swift's backtracer is on.
+  /// True for the single line that replaces the block if Swift's backtracer is on.
   package var isLine = false
   /// The lines that repeat or contradict another line, or are out of order: then lines of two processes have the same
   /// process ID, for example from two containers.
@@ -123,7 +123,7 @@ extension LoggedSummary {
       if let last = frames.last?.number, last >= number {
         contradictions.append("frame \(number) after frame \(last)")
       }
-      // A frame's module is named before it.
+      // The line of a frame's module precedes the frame.
       if let module = frame.module, modules[module] == nil {
         contradictions.append("frame \(number) in module \(module), which no line before it names")
       }
@@ -164,8 +164,7 @@ extension LoggedSummary {
     contradictions.append("another line '\(word)' behind its end")
   }
 
-  /// `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`; version 1 has no
-  /// places.
+  /// `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`; version 1 has no locations.
   private static func frame(_ number: Int, _ place: String, _ name: String) -> Frame? {
     guard let sign = place.firstIndex(where: { "+~?".contains($0) }) else { return nil }
     let saved = place[sign...].dropFirst().split(separator: "^", maxSplits: 1)

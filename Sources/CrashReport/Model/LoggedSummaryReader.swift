@@ -2,25 +2,25 @@
 ///
 /// A line may begin with any text: a time, a host, a container's name.
 ///
-/// Lines belong together that have the same process ID and, except for times, the same text in front: of two
-/// containers each first process is process 1. Skips every other line; lines and open summaries of a
-/// process are bounded.
+/// Lines belong together if they have the same process ID and, except for times, the same text before it, because the
+/// first process of each container has the ID 1. It skips every other line, and limits the lines and open summaries
+/// of a process.
 package struct LoggedSummaryReader {
   private static let mark = Array("postmortem[".utf8)
-  /// The handler writes fewer.
+  /// The maximum number of lines of a summary; the handler writes fewer.
   private static let maximumLines = 512
-  /// Summaries that may be open at a time.
+  /// The maximum number of summaries that are open at the same time.
   private static let maximumOpen = 256
 
   private struct Open {
     var summary: LoggedSummary
     var lines = 0
     let origin: LogOrigin
-    /// True once a second line had the same origin: then lines of other origins are of others.
+    /// True once a second line had the same origin: lines with other origins then belong to other processes.
     var isSteady = false
     /// True once a line of another origin was treated as a line of this process.
     var isChanging = false
-    /// True if it began before the last one of its origin had ended.
+    /// True if it began before the previous summary of its origin had ended.
     let hasInterrupted: Bool
 
     /// True if a new summary of an origin is one of the same program.
@@ -30,7 +30,7 @@ package struct LoggedSummaryReader {
   }
 
   private var open: [Open] = []
-  /// Ended summaries that had interrupted another.
+  /// Complete summaries that had interrupted another one.
   ///
   /// The next lines show whether the other one was cut off, or the lines of two processes are mixed.
   private var doubtful: [Open] = []
@@ -38,7 +38,7 @@ package struct LoggedSummaryReader {
 
   package init() {}
 
-  /// Takes one line, without its line feed.
+  /// Reads one line, without its line feed.
   ///
   /// - Parameter source: distinguishes lines of several processes, in addition to the text before the line.
   package mutating func take(_ line: [UInt8], from source: String = "") {
@@ -48,7 +48,7 @@ package struct LoggedSummaryReader {
     let (word, rest) = Self.split(words)
     // Version 1 began with another word.
     if word == "crash-summary" || word == "last-words" {
-      // The same process ID again: another process of the same log.
+      // The same process ID occurs again, for another process in the same log.
       let hasInterrupted = close(origin)
       let (version, architecture) = Self.split(rest)
       guard version == (word == "last-words" ? "1" : "2") else { return }
@@ -89,7 +89,7 @@ package struct LoggedSummaryReader {
     finished.append(mixed)
   }
 
-  /// The open summary that a line of an origin belongs to.
+  /// The open summary to which a line of an origin belongs.
   ///
   /// If there is none of the same origin, it is a summary whose leading text changes from line to line, like the line
   /// numbers that grep(1) adds.
@@ -106,13 +106,13 @@ package struct LoggedSummaryReader {
     return similar[0]
   }
 
-  /// The summaries so far that no more lines can be added to.
+  /// The summaries so far to which no more lines can be added.
   package mutating func takeFinished() -> [LoggedSummary] {
     defer { finished = [] }
     return finished
   }
 
-  /// All that are left, at the end of the log.
+  /// All remaining summaries, at the end of the log.
   package mutating func finish() -> [LoggedSummary] {
     finished += (doubtful + open).map(\.summary)
     (doubtful, open) = ([], [])
@@ -131,7 +131,7 @@ package struct LoggedSummaryReader {
     return true
   }
 
-  /// The line without what colors it on a terminal; the handler writes no such bytes.
+  /// The line without sequences that color it on a terminal; the handler writes no such bytes.
   ///
   /// Source: ECMA-48, 5.4, control sequences.
   private static func withoutColors(_ line: [UInt8]) -> [UInt8] {
@@ -149,8 +149,7 @@ package struct LoggedSummaryReader {
     return result
   }
 
-  /// The process ID of `postmortem[PID]: `, wherever that is in the line, and the texts in front of it and
-  /// after it.
+  /// The process ID of `postmortem[PID]: `, wherever that is in the line, and the text before and after it.
   private static func content(of line: [UInt8]) -> (front: ArraySlice<UInt8>, Int32, String)? {
     var index = 0
     while index + mark.count < line.count {

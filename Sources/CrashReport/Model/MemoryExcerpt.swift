@@ -1,12 +1,12 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// Captured bytes near what matters of the crash.
+/// Captured bytes near addresses that matter for the crash.
 package struct MemoryExcerpt: Sendable, Equatable {
-  /// "fault" for the faulting address, "instructions", "stack" for the top of the crashing
-  /// thread's, otherwise the register that points there.
+  /// "fault" for the faulting address, "instructions", "stack" for the top of the crashing thread's stack, otherwise
+  /// the register that points there.
   package var about: String
-  /// The address that it is about; within `bytes`.
+  /// The address that the excerpt is about; it is within `bytes`.
   package var target: Address
   /// The address of the first byte.
   package var address: Address
@@ -18,17 +18,17 @@ package struct MemoryExcerpt: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// The registers that the crash is about.
+  /// The registers of the crash.
   private var crashedContext: CPUContext? { exception?.context ?? crashedThread?.context }
 
-  /// The memory at the faulting address, at the instruction, on top of the stack, and where
-  /// registers point; each as far as it was captured.
+  /// The memory at the faulting address, at the instruction, on top of the stack, and where registers point, each as
+  /// far as captured.
   var memoryExcerpts: [MemoryExcerpt] {
     guard let context = crashedContext else { return [] }
     var found: [MemoryExcerpt] = []
     func add(_ about: String, _ target: Address?, before: UInt64, behind: UInt64) {
       guard let target, let region = memory.region(containing: target),
-        // Shown already.
+        // The range is already shown.
         !found.contains(where: { $0.range.contains(target) })
       else { return }
       let low = target.clampedSubtracting(before).alignedDown(to: 16)
@@ -48,7 +48,7 @@ extension ProcessSnapshot {
     return found
   }
 
-  /// Describes in a few words what an address belongs to.
+  /// Describes in a few words to which memory an address belongs.
   ///
   /// For example "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" or "[heap] rw-"; nil if it is not mapped or not
   /// known, as for small numbers.
@@ -63,13 +63,14 @@ extension ProcessSnapshot {
     return (mapping.path.isEmpty ? "anonymous memory" : mapping.path.shortMappingName) + rights
   }
 
-  /// More than these are not listed: a program near `vm.max_map_count` has 65,530.
+  /// The maximum number of listed mappings; a program near `vm.max_map_count` has 65,530.
   private static let maximumMappings = 4096
 
-  /// All mappings; of very many the lowest, and those near the fault, the instruction and the top
-  /// of the stack.
+  /// All mappings.
   ///
-  /// - Returns: sorted by address, and how many are left out.
+  /// If there are too many, the lowest ones and those near the fault, the instruction and the top of the stack.
+  ///
+  /// - Returns: the mappings, sorted by address, and the number of those that are left out.
   var listedMappings: (mappings: [MemoryMapping], omitted: Int) {
     guard mappings.count > Self.maximumMappings else { return (mappings, 0) }
     let context = crashedContext

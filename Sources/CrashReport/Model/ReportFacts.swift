@@ -5,7 +5,7 @@ internal import ProcessSnapshot
 // The facts that a report shows by their rows in the schema alone.
 
 extension MapFields {
-  /// The facts of a place; of each key that this type binds, the value or nil.
+  /// The facts of a place: for each key that this type binds, the value or nil.
   func facts(
     of value: Value, in place: ReportFact.Place
   ) -> [(fact: ReportFact, value: ShownValue?)] {
@@ -19,7 +19,7 @@ extension MapFields {
     }
   }
 
-  /// The known facts that have a label, under it.
+  /// The known facts that have a label, with that label.
   func labeledFacts(of value: Value, in place: ReportFact.Place) -> [ReportField] {
     facts(of: value, in: place).compactMap { fact, value in
       guard let label = fact.label, let value else { return nil }
@@ -58,7 +58,7 @@ extension ShownValue: JSONValue {
 }
 
 extension JSONObject {
-  /// The facts of a value, and other members.
+  /// Creates an object with the facts of a value and other members.
   init<Value>(
     _ place: ReportFact.Place, _ fields: MapFields<Value>, of value: Value,
     _ others: JSONObject = [:]

@@ -5,7 +5,7 @@ extension CrashReport {
   /// One thread, its stack, and the task of Swift concurrency that it ran.
   package struct Thread: Sendable {
     package var snapshot: ThreadSnapshot
-    /// True for the thread that took the signal, or that a dump without a crash is about.
+    /// True for the thread that received the signal, or for the subject of a dump without a crash.
     package var crashed: Bool
     package var trace: StackTrace
     package var task: Task?
@@ -14,7 +14,7 @@ extension CrashReport {
 
     package var id: UInt32 { snapshot.id }
     package var name: String? { snapshot.name }
-    /// Innermost first.
+    /// The frames, innermost first.
     package var frames: [StackFrame] { trace.frames }
   }
 
@@ -22,7 +22,7 @@ extension CrashReport {
   package struct Task: Sendable {
     /// Nil if the task's memory is not in the dump.
     package var fields: TaskSnapshot.Fields?
-    /// The callers that wait, without those that the compiler and the runtime add.
+    /// The waiting callers, without those that the compiler and the runtime add.
     package var calls: AsyncCalls
 
     package var frames: [StackFrame] { calls.frames }

@@ -1,6 +1,6 @@
 package import ProcessSnapshot
 
-/// The resources of the process: used, and allowed.
+/// The resources that the process used, and their limits.
 package struct Resources: Sendable, Equatable {
   /// A count or a size, and its limit; nil if it is not known, or if there is no limit.
   package struct Usage: Sendable, Equatable {
@@ -14,12 +14,12 @@ package struct Resources: Sendable, Equatable {
   package var mappings: Usage
   /// The number of bytes of address space; the limit is the soft one of RLIMIT_AS.
   package var addressSpace: Usage
-  /// Threads of the process; the limit is the soft one of RLIMIT_NPROC, which counts all processes
-  /// of the user.
+  /// The number of threads of the process; the limit is the soft one of RLIMIT_NPROC, which counts all processes of
+  /// the user.
   package var threads: Usage
   /// The number of bytes of memory of the cgroup.
   package var cgroupMemory: Usage
-  /// Threads and processes of the cgroup.
+  /// The number of threads and processes of the cgroup.
   package var cgroupTasks: Usage
   /// The soft limit of RLIMIT_STACK in bytes; nil for none.
   package var stackLimit: UInt64?

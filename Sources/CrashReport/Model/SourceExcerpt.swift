@@ -5,7 +5,7 @@ package import Stackwalk
 package struct SourceExcerpt: Sendable, Equatable {
   /// The number of lines before the place, and after it.
   private static let context = 2
-  /// A longer line is cut: generated code has lines of megabytes.
+  /// The maximum width; a longer line is cut, because generated code has lines of megabytes.
   private static let maximumWidth = 200
 
   /// A line of source, and whether it is the line of the place or the line with its mark.
@@ -49,7 +49,7 @@ package struct SourceExcerpt: Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The places whose source is shown.
+  /// The maximum number of places whose source is shown.
   private static var placeCount: Int { 12 }
 
   /// The places of the program's own calls on the crashing thread, innermost first.

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// The names of Linux' system calls on x86_64.
+/// The names of Linux's system calls on x86_64.
 ///
 /// The numbers are written out, because a dump may come from another machine. Source: Linux
 /// arch/x86/entry/syscalls/syscall_64.tbl; numbers are never reused.
@@ -15,7 +15,7 @@ package enum SystemCallNames {
     return index >= 0 && index < second.count ? String(second[index]) : nil
   }
 
-  /// From 0 on.
+  /// The names of the numbers from 0 on.
   private static let first = """
     read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction
     rt_sigprocmask rt_sigreturn ioctl pread64 pwrite64 readv writev access pipe select

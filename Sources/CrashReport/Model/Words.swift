@@ -1,6 +1,6 @@
 package import ProcessSnapshot
 
-// The words of the JSON schema for the states that a snapshot knows.
+// The words that the JSON schema has for the states of a snapshot.
 
 extension TaskSnapshot.Fields {
   /// Source: swift stdlib/public/Concurrency/Task.swift, `TaskPriority`.

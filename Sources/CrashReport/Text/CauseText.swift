@@ -3,8 +3,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension CrashReport {
-  /// The report in a sentence or more: why the dump was taken, how the run ended, or the cause and used-up resources;
-  /// nil if the dump shows nothing.
+  /// The explanation in one or more sentences: why the dump was taken, how the run ended, or the cause and used-up
+  /// resources; nil if the dump shows nothing.
   package var explanation: String? {
     let sentences = explanationSentences + waitSentences
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
@@ -27,10 +27,10 @@ extension CrashReport {
 }
 
 extension Finding {
-  /// A sentence or more for a person.
+  /// The finding in one or more sentences.
   package var text: String { sentences.joined(separator: " ") }
 
-  /// The sentence that says what happened, then those with the details.
+  /// The sentences: first what happened, then the details.
   var sentences: [String] {
     let allocator = evidence.lazy.compactMap { fact -> String? in
       guard case .allocator(let function) = fact else { return nil }
@@ -163,7 +163,7 @@ extension Finding {
     }
   }
 
-  /// The sentence of a cause without anything that was found.
+  /// The sentence for a cause without details.
   private var plainSentence: String {
     switch cause {
     case .misalignedAccess:
@@ -233,8 +233,8 @@ extension Finding {
       return "A read of \(place), which is not readable."
     case nil: return "An access to \(place), which does not allow it."
     default:
-      // The mapping allows it, so it changed after the fault, or a protection key (SEGV_PKUERR)
-      // forbade it.
+      // The mapping allows the access, so the mapping changed after the fault, or a protection key (SEGV_PKUERR)
+      // forbade the access.
       return code == 4
         ? "\(access.subject) \(place), which a protection key forbids."
         : "\(access.subject) \(place), which allows it now: it may have been changed after the"
@@ -275,11 +275,11 @@ extension Finding {
   private static func origin(_ sender: Cause.Sender?) -> String {
     guard let sender else { return "; the kernel did not record by whom. It is not a fault." }
     if sender.code == 0, sender.processID == 0, sender.userID == 0 {
-      // Both leave the same. Source: Linux kernel/signal.c, collect_signal.
+      // Both cases look the same. Source: Linux kernel/signal.c, collect_signal.
       return ", by root from outside this PID namespace or by a process that was not recorded"
         + " because no more signals could be queued (RLIMIT_SIGPENDING)."
     }
-    // A process ID of 0 is one that this PID namespace cannot see.
+    // A process ID of 0 stands for a process that is not visible in this PID namespace.
     return sender.processID == 0
       ? " by user \(sender.userID) from a process outside this PID namespace. It is not a fault."
       : " by \(sender.text). It is not a fault."

@@ -4,9 +4,9 @@ extension String {
   /// Text from a dump or a file name, with control characters and sequences that could control a terminal written as
   /// escapes.
   ///
-  /// - Parameter keepingLines: leaves line feeds and tabs as they are.
+  /// - Parameter keepingLines: true to keep line feeds and tabs.
   package func escapedForTerminal(keepingLines: Bool = false) -> String {
-    // Most texts need nothing.
+    // Most texts need no escapes.
     if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
     var result = ""
     for scalar in unicodeScalars {
@@ -23,8 +23,7 @@ extension String {
 
   /// JSON with the same characters written as JSON's own escapes; line feeds between values stay.
   ///
-  /// An encoder escapes C0 alone. Other such characters can only be in strings, where the escape has the same
-  /// meaning.
+  /// An encoder only escapes C0. Other such characters can only be in strings, where the escape has the same meaning.
   ///
   /// Source: RFC 8259, 7.
   package func escapedForJSON() -> String {
@@ -43,7 +42,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// True for C0, DEL and C1, line and paragraph separators, and marks that turn the direction of text.
+  /// True for C0, DEL and C1, line and paragraph separators, and marks that change the direction of text.
   ///
   /// None is above U+FFFF.
   fileprivate var steersTerminal: Bool {

@@ -53,7 +53,7 @@ extension MemoryMapping {
 }
 
 extension Evidence {
-  /// True for a fact that the sentence or the fields of the head show too.
+  /// True for a fact that the sentence or the fields of the head also show.
   var isInHead: Bool {
     switch self {
     case .signal, .ownAbort, .ownPipe, .processorTimeSignal, .fileSizeSignal, .systemCallSignal,
@@ -65,7 +65,7 @@ extension Evidence {
     }
   }
 
-  /// A few words, without a full stop.
+  /// A short description without a final period.
   package var text: String {
     switch self {
     case .signal(let signal, let code, let address):

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-// Sentences on failures that runtimes detect, and on a stack that is full; what happened first.
+// Sentences about failures that runtimes detect, and about a full stack; the event comes first.
 
 extension LibraryFailure {
   var sentences: [String] {
@@ -76,7 +76,7 @@ extension StackOverflow {
     return sentences
   }
 
-  /// Says which function fills the stack, and how often.
+  /// The first line of the report: which function fills the stack, and how often it is called.
   private var headline: String {
     let calls = depth.map { depth in
       let about = depth.estimated > 0 ? "about " : depth.isWhole ? "" : "at least "

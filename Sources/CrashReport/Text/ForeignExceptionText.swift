@@ -10,7 +10,7 @@ extension ForeignException {
       + " of \(system.name)"
   }
 
-  /// The report in a sentence: no more than the exception says.
+  /// The explanation in a sentence, only from the exception's data.
   ///
   /// - Parameter address: the address of the exception.
   func sentence(at address: Address?) -> String {

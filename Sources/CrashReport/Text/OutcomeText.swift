@@ -1,10 +1,10 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-// Sentences on a dump without a crash, an end without a dump, and what follows a dump.
+// Sentences about a dump without a crash, an end without a dump, and the outcome after a dump.
 
 extension DumpRequest {
-  /// The report in a few sentences, the event first.
+  /// The explanation in a few sentences, with the event first.
   ///
   /// - Parameter time: when the dump was taken, in nanoseconds since 1970.
   func sentences(at time: Int64?) -> [String] {
@@ -48,7 +48,7 @@ extension DumpRequest {
     }
   }
 
-  /// In tenths of a second.
+  /// A duration in seconds, with tenths.
   private static func seconds(_ nanoseconds: UInt64) -> String {
     let tenths = nanoseconds / 100_000_000
     return "\(tenths / 10).\(tenths % 10) s"
@@ -75,7 +75,7 @@ extension RunEnd {
     let doubt: String? =
       switch certainty {
       case .likely: "This is likely, not certain."
-      // Its sentences have the other explanations.
+      // The sentences contain the other explanations.
       case .possible where kind == .unexplained: nil
       case .possible: "This is possible; the evidence allows other explanations."
       case .certain, nil: nil
@@ -99,15 +99,15 @@ extension Survival {
   ///
   /// - Parameter module: the file name of the module that contains the previous handler.
   func outcomeText(handlerIn module: String?) -> String? {
-    // A handler that ran before the process ended is known to be Swift's: it returns. In a
-    // program with Swift's libraries inside it lies in the program.
+    // A handler that ran before the process ended must be Swift's backtracer, because that returns. With statically
+    // linked Swift libraries, its module is the program itself.
     let isSwifts =
       previousHandlerIsBacktracer || module == "libswiftCore.so"
       || outcome == nil && previousHandler != nil
     switch outcome {
     case nil where isSwifts, .previousHandlerRan where isSwifts:
       return "Swift's backtracer ran after the dump"
-    // One that was installed after ours, and called it.
+    // A handler that was installed after this package's handler, and called it.
     case .previousHandlerRan where previousHandler == nil:
       return "may have survived: a handler installed later had called ours, and went on"
     default: break
@@ -124,7 +124,7 @@ extension Survival {
     }
   }
 
-  /// Tells of earlier crashes; nil for the first.
+  /// Describes earlier crashes; nil for the first crash.
   var earlierText: String? {
     guard let count = survivedCrashes, count > 0 else { return nil }
     let last = precedingReport.map { ", the last report \($0)" } ?? ""

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Amounts as people read them.
+/// Formats amounts for people.
 package enum Quantity {
   /// A size in the largest unit that gives at least one, with one decimal if it is less than ten.
   static func size(_ bytes: UInt64) -> String {
@@ -35,7 +35,7 @@ package enum Quantity {
     }
   }
 
-  /// For example "0.23" of 23.
+  /// For example "0.23" for 23.
   private static func hundredths(_ count: Int64) -> String {
     "0." + (count < 10 ? "0" : "") + "\(count)"
   }
@@ -58,15 +58,15 @@ package enum Quantity {
 }
 
 extension UInt64? {
-  /// Nil for 0 too.
+  /// The number; nil for 0.
   var nonzero: UInt64? { self == 0 ? nil : self }
 }
 
 extension Address {
-  /// At least 12 digits, as wide as most user addresses, so that columns stay straight.
+  /// The address with at least 12 digits, the width of most user addresses, so that columns are aligned.
   var padded: String { "0x" + value.hexadecimal(digits: 12) }
 
-  /// 16 digits without a prefix, for registers.
+  /// The address with 16 digits and without a prefix, for registers.
   var wide: String { value.hexadecimal(digits: 16) }
 }
 
@@ -81,7 +81,7 @@ extension String {
     String(repeating: " ", count: max(0, columns - count)) + self
   }
 
-  /// A mapping's name: of a path the end, otherwise such as "[heap]".
+  /// The short name of a mapping: the end of a path, or a name such as "[heap]".
   var shortMappingName: String { hasPrefix("/") ? shortPath : self }
 
   /// The file and directory of a path, which usually distinguish it from other files with that name.

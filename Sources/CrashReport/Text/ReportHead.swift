@@ -4,10 +4,9 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension CrashReport {
-  /// The first part of text and page: a sentence on the event, the cause as far as it is known, and
-  /// the facts.
+  /// The first part of text and page: a sentence about the event, the cause if it is known, and the facts.
   ///
-  /// Its words are not escaped, like those of a section.
+  /// Like the text of a section, its text is not escaped.
   struct Head: Sendable, Equatable {
     /// The message, otherwise the event.
     var sentence: String
@@ -16,9 +15,9 @@ extension CrashReport {
     /// The title for a run without a dump: the program, and how long it ran. Nil if nothing is known, and for a hang
     /// without a place.
     var place: String?
-    /// The contexts around what crashed, such as the request's ID.
+    /// The contexts of the crashed code, such as the request's ID.
     var contexts: [ReportField]
-    /// Paragraphs that must not be missed.
+    /// Paragraphs with warnings.
     var paragraphs: [String]
     /// The signal, the cause, and how the process continued.
     var signs: [ReportField]
@@ -26,7 +25,7 @@ extension CrashReport {
     var facts: [ReportField]
   }
 
-  /// The head.
+  /// Creates the head.
   ///
   /// - Parameter isFull: true for the facts that the text form shows on request.
   func head(isFull: Bool) -> Head {
@@ -42,7 +41,7 @@ extension CrashReport {
       signs: signs(isFull: isFull), facts: facts(isFull: isFull))
   }
 
-  /// Warnings that the reader must not miss besides the cause.
+  /// Warnings in addition to the cause.
   private var notes: [String] {
     var paragraphs: [String] = []
     if log != nil {
@@ -108,7 +107,7 @@ extension CrashReport {
     if snapshot.end != nil { return Self.list([productText ?? programName, sinceStartText]) }
     guard hang?.hasPlace != false, let crashed = threads.first(where: \.crashed) else { return nil }
     let ownCode = ownCode
-    // A jump to nowhere has no code of its own.
+    // After a jump to an invalid address, there is no code at the address.
     let frames = crashed.frames.filter { $0.moduleIndex != nil }
     let isNamed = frames.contains { $0.function != nil }
     let nameless = frames.first {
@@ -177,7 +176,7 @@ extension CrashReport {
     return Self.list([text, age, sinceStartText])
   }
 
-  /// The age of the process, such as "231 ms after startHandler"; for a run without a dump, at its last sign of life.
+  /// The age of the process, such as "231 ms after startHandler"; for a run without a dump, at its last heartbeat.
   private var sinceStartText: String? {
     let process = snapshot.process
     let sinceStart =

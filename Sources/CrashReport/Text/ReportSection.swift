@@ -2,27 +2,27 @@ internal import DumpInspection
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A part of a report that text and page show alike.
+/// A part of a report that text and page show in the same way.
 ///
-/// Its words are not escaped: each form escapes them in its own way.
+/// Its text is not escaped: each form escapes it in its own way.
 struct ReportSection: Sendable, Equatable {
-  /// A line of it.
+  /// A line of a section.
   enum Row: Sendable, Equatable {
     /// A fact under its name; the names of a section are as wide as the longest.
     case field(ReportField)
     /// A value under a name that the program gave it.
     case assignment(ReportField)
-    /// Words on a separate line.
+    /// Text on a separate line.
     case text(String)
   }
 
   /// For example "Resources".
   let title: String
   var rows: [Row]
-  /// First rows that the page folds.
+  /// The number of first rows that the page folds.
   var foldedCount = 0
 
-  /// The title's words for a link, without text in brackets.
+  /// The title in the form for a link, without text in brackets.
   var anchor: String {
     let words = title.prefix { $0 != "(" }.split(separator: " ")
     return words.joined(separator: "-").lowercased()
@@ -45,9 +45,9 @@ struct ReportField: Sendable, Equatable {
 extension CrashReport {
   /// The sections before the threads: the data that the program provided.
   ///
-  /// A new section is one more element, and shows up in the text and on the page.
+  /// A new section needs only one more element, and then appears in the text and on the page.
   ///
-  /// - Parameter isFull: false for the last few breadcrumbs alone, and values that are cut.
+  /// - Parameter isFull: false to show only the last few breadcrumbs, and to cut long values.
   func programSections(isFull: Bool) -> [ReportSection] {
     [annotationSection(isFull: isFull), workBreadcrumbSection, breadcrumbSection(isFull: isFull)]
       .compactMap { $0 }
@@ -101,9 +101,9 @@ extension CrashReport {
     return Self.list([snapshot.process.residentMemory.map(Quantity.size), peak])
   }
 
-  /// The most characters of an annotation's value that a short report shows.
+  /// The maximum number of characters of an annotation's value in a short report.
   private static let shortValue = 300
-  /// The most breadcrumbs that a short report shows.
+  /// The maximum number of breadcrumbs in a short report.
   private static let fewBreadcrumbs = 10
 
   private func annotationSection(isFull: Bool) -> ReportSection? {
@@ -183,7 +183,7 @@ extension CrashReport {
     return ReportSection("Extra memory", rows: rows)
   }
 
-  /// Everything that had no room or could not be added.
+  /// The section about everything that had no room or could not be added.
   private var omissionSection: ReportSection? {
     let client = snapshot.client
     let counts = [
@@ -203,7 +203,7 @@ extension CrashReport {
 }
 
 extension ClientAnnotation {
-  /// Says of a value that it is not simply the last one.
+  /// A note for a value that may not be the last one that was set.
   fileprivate var note: String {
     switch state {
     case .beingReplaced: "  (a newer value was being written)"

@@ -3,7 +3,7 @@ internal import Stackwalk
 
 /// A thread's stack for text and page: numbered frames, a folded recursion, and words for missing parts.
 ///
-/// The words are not escaped.
+/// The text is not escaped.
 struct StackListing {
   enum Item {
     /// The number is nil if a gap farther in makes it unknown.
@@ -60,7 +60,7 @@ struct StackListing {
     if let task = thread.task { add(task, of: trace, isCounted: isCounted) }
   }
 
-  /// The functions that wait for one of the thread's, numbered on from that one.
+  /// Adds the functions that wait for one of the thread's functions, with numbers that continue from that one.
   private mutating func add(_ task: CrashReport.Task, of trace: StackTrace, isCounted: Bool) {
     items.append(.note(task.title))
     guard !task.frames.isEmpty else { return }
@@ -103,7 +103,8 @@ extension CrashReport.Task {
 }
 
 extension [StackFrame] {
-  /// Functions of the C library and of this package that begin a thread, which do not help to explain a crash.
+  /// Functions of the C library and of this package with which threads begin, and which do not help to explain a
+  /// crash.
   ///
   /// Source: glibc sysdeps/nptl/libc_start_call_main.h, csu/libc-start.c, nptl/pthread_create.c.
   private static let beginnings: Set = [
@@ -111,7 +112,8 @@ extension [StackFrame] {
     "__clone", "__clone3", "pm_start_thread",
   ]
 
-  /// The index after the last frame that is not one of these; the end of a stack that has only these.
+  /// The index after the last frame that is not one of these functions; the end of the stack if it has no other
+  /// functions.
   fileprivate var endOfCalls: Int {
     let last = lastIndex { frame in
       let name = frame.function?.prefix { $0 != "@" } ?? ""
@@ -123,12 +125,12 @@ extension [StackFrame] {
 
 /// The frames of a recursion that are shown as one line.
 struct FoldedRecursion {
-  /// Rounds that are shown before and after the line.
+  /// The number of rounds that are shown before and after the line.
   private static let shownRounds = 2
-  /// Fewer frames than this are not worth a line.
+  /// The minimum number of frames that are replaced by a line.
   private static let fewestFrames = 6
 
-  /// Counted from the innermost frame, inlined calls not counted.
+  /// The folded frames, counted from the innermost one without inlined calls.
   let range: Range<Int>
   let text: String
 
@@ -151,8 +153,7 @@ struct FoldedRecursion {
     let omitted = listedBefore..<listedBefore + trace.omittedCount
     let coversOmitted = range.contains(omitted.lowerBound) && range.upperBound >= omitted.upperBound
     if trace.omittedCount > 0, !coversOmitted, range.overlaps(omitted) {
-      // The omitted frames have a line of their own; only what is listed on the recursion's side
-      // of it is folded.
+      // The omitted frames have a separate line; only listed frames on the recursion's side of it are folded.
       range =
         range.lowerBound < omitted.lowerBound
         ? range.lowerBound..<omitted.lowerBound
@@ -177,7 +178,7 @@ struct FoldedRecursion {
 }
 
 extension CrashReport {
-  /// The other threads in groups of one stack, those with the program's own code first.
+  /// The other threads in groups with the same stack; groups with the program's own code come first.
   func otherThreads(_ ownCode: OwnCode) -> [ThreadGroup] {
     let groups = ThreadGroup.groups(of: threads.filter { !$0.crashed })
     let (own, others) = groups.reduce(into: ([ThreadGroup](), [ThreadGroup]())) { parts, group in
@@ -201,7 +202,7 @@ struct ThreadGroup {
     var groups: [ThreadGroup] = []
     var known: [[Address]: Int] = [:]
     for thread in threads {
-      // Threads with missing frames may differ in those.
+      // Threads with missing frames may differ in the missing ones.
       let trace = thread.trace
       let isWhole = !trace.frames.isEmpty && trace.omittedCount == 0 && !trace.hasGap
       let key = trace.frames.map(\.address)

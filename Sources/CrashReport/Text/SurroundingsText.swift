@@ -1,13 +1,13 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-// The process's place on its machine, in words.
+// Text about the process's place on its machine.
 
 extension CrashReport {
   /// For example "web-3, container 4b5e7f0a1c2d, time zone Europe/Berlin".
   var hostText: String? {
     let system = snapshot.system
-    // As many digits as container tools print; JSON has all.
+    // The number of digits that container tools print; JSON has all digits.
     let container = snapshot.containerID.map { "container \($0.prefix(12))" }
     return Self.list(
       [system.hostName, container, system.timeZoneName.map { "time zone \($0)" }])
@@ -42,7 +42,7 @@ extension CrashReport {
     }.joined(separator: ", ")
     let left = descriptorsOmitted
     if left > 0 { return "\(text), and \(left) more" + handlersShare }
-    // The count has one more, by which it was made; another thread may have opened more meanwhile.
+    // The count includes the descriptor that was used to count, and another thread may have opened more.
     let more = snapshot.process.descriptorCount.map { Int(clamping: $0) &- descriptors.count } ?? 0
     return (more > 0 ? "\(text), and \(more) open while they were counted" : text) + handlersShare
   }
@@ -61,7 +61,7 @@ extension CrashReport {
     "pipe": "pipes",
   ]
 
-  /// Each open descriptor on a line, for the page alone: text has their counts.
+  /// Each open descriptor on a line, only for the page; the text form has their counts.
   var descriptorSection: ReportSection? {
     let descriptors = snapshot.process.descriptors
     var rows = descriptors.map { descriptor -> ReportSection.Row in

@@ -4,14 +4,14 @@ internal import Stackwalk
 /// A report as text for a terminal: the event and its place, the program's own data, the crashing thread, the other
 /// threads, and then details that few readers need.
 ///
-/// Text from the dump is escaped, so that a thread's name cannot steer the terminal.
+/// Text from the dump is escaped, so that a thread's name cannot control the terminal.
 package struct TextReport: Sendable {
   let report: CrashReport
   let width: Int
   /// True to show everything that is known, false for the short report.
   let isFull: Bool
   private let usesColor: Bool
-  /// Tells the program's own calls from others.
+  /// Distinguishes the program's own calls from others.
   let ownCode: OwnCode
   var lines: [String] = []
 
@@ -58,10 +58,10 @@ package struct TextReport: Sendable {
     return text.whole
   }
 
-  /// Columns that the first line takes on a terminal that has fewer.
+  /// The maximum width of the first line, even on a narrower terminal.
   private static let headlineWidth = 120
 
-  /// The facts that are not in the log's own words.
+  /// The facts that the log does not contain directly.
   private static let loggedFacts: Set = ["Cause", "Shutdown", "Signature"]
 
   private var whole: String { lines.map { $0 + "\n" }.joined() }
@@ -92,7 +92,7 @@ package struct TextReport: Sendable {
     func strong(_ line: Substring, width: Int) -> [String] {
       Self.wrapped(String(line), width: width).map { styled($0, .strong) }
     }
-    // One line as a rule, so that the place is the second one.
+    // It is usually one line, so that the place is on the second line.
     lines += strong(sentence.first ?? "", width: max(width, Self.headlineWidth))
     if let place = head.place { lines.append(styled(place.escapedForTerminal(), .strong)) }
     for line in sentence.dropFirst() { lines += strong(line, width: width) }
@@ -175,7 +175,7 @@ package struct TextReport: Sendable {
   private mutating func addThread(_ thread: CrashReport.Thread) {
     let title = report.title(of: thread, isFull: isFull).escapedForTerminal() + ":"
     lines += ["", styled(title, thread.crashed ? .strong : .plain)]
-    // Those of what crashed are in the head.
+    // The contexts of the crashed code are in the head.
     if !thread.crashed { addContexts(of: thread) }
     for item in StackListing(thread, isFull: isFull).items {
       switch item {
@@ -208,7 +208,7 @@ package struct TextReport: Sendable {
       ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  /// Breaks prose at blanks; a word that is too long stays whole, so that it can be copied.
+  /// Breaks prose at blanks; a word that is too long is not broken, so that it can be copied.
   package static func wrapped(_ text: String, width: Int) -> [String] {
     var lines: [String] = []
     var line = ""
@@ -225,7 +225,7 @@ package struct TextReport: Sendable {
 }
 
 extension ReportSection.Row {
-  /// Columns that the name of a field takes.
+  /// The width of a field's name in columns.
   fileprivate var nameWidth: Int {
     if case .field(let field) = self { return field.name.escapedForTerminal().count }
     return 0

@@ -3,12 +3,12 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Words of text and page for threads, frames, modules and the capture; raw, as those of a section.
+// Text for threads, frames, modules and the capture on page and terminal; not escaped, like that of a section.
 
 extension CrashReport {
   /// For example "Thread 12 "worker" crashed" and "Thread 13 [Dispatch worker, default] (in futex)".
   ///
-  /// - Parameter isFull: true for how each was captured, and its state.
+  /// - Parameter isFull: true to include how each thread was captured, and its state.
   func title(of thread: Thread, isFull: Bool = false) -> String {
     let name = thread.name.map { name in
       DispatchThread.words(for: name).map { " [\($0)]" } ?? " \"\(name)\""
@@ -29,12 +29,13 @@ extension CrashReport {
     guard !isFull else {
       let facts = ThreadSnapshot.mapFields.labeledFacts(of: known, in: .thread)
         .map { "\($0.name) \($0.value)" }
-      // In a requested dump, the first thread has the method of a crash too.
+      // In a requested dump, the first thread also has the method of a crash.
       let how = known.captureMethod == .crashed ? nil : known.captureMethod?.word
       return [how, known.state.map { "state \($0)" }, call, policy, nice].compactMap(\.self)
         + facts
     }
-    // What crashed was running, what is in a system call waits, and what a request interrupted runs.
+    // A crashed thread was running, a thread in a system call waits, and a thread that a request interrupted was
+    // running.
     let isInterrupted = snapshot.request != nil && known.state == "R"
     let isKnown = thread.crashed && snapshot.request == nil || call != nil || isInterrupted
     let state = isKnown ? nil : known.state.map(Self.word(forState:))
@@ -70,7 +71,8 @@ extension CrashReport {
     }
   }
 
-  /// Reasons why frames of a thread have no names, module by module, then a hint of what would name them.
+  /// The reasons why frames of a thread have no names, for each module, then a hint about files that would provide
+  /// them.
   func symbolNotes(on thread: Thread) -> [String] {
     let notes = namelessModules(of: thread).map { "No names in \($0.module.name): \($0.note)." }
     return notes + [symbolHint(on: thread)].compactMap(\.self)
@@ -87,7 +89,7 @@ extension CrashReport {
   /// The files that name the frames of a thread; nil if there are none.
   func symbolHint(on thread: Thread) -> String? {
     let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
-    // The program's own modules are what one has the files of.
+    // Users have the files of the program's own modules.
     let ownCode = ownCode
     guard let module = files.first(where: ownCode.contains) ?? files.first else { return nil }
     let id = module.buildID.hexadecimal
@@ -104,7 +106,7 @@ extension CrashReport {
       .intersection(snapshot.modules.indices)
   }
 
-  /// Sentences on threads that are not there.
+  /// Sentences about missing threads.
   var missingThreads: [String] {
     let capture = snapshot.capture
     return [
@@ -117,7 +119,7 @@ extension CrashReport {
     ].compactMap(\.self)
   }
 
-  /// A sentence on how much of the process was captured; nil if that is not known.
+  /// A sentence about how much of the process was captured; nil if that is not known.
   var captureText: String? {
     let capture = snapshot.capture
     let threads = capture.threadsFound.flatMap { found in
@@ -159,7 +161,7 @@ enum DispatchThread {
     ("user-interactive", "user-interactive"),
   ]
 
-  /// By a thread's name.
+  /// The descriptions by thread name.
   private static let known: [String: String] = {
     var known = [
       "ispatch-manager": "Dispatch manager", "-qos.overcommit": "Dispatch worker, overcommit",
@@ -205,10 +207,10 @@ extension CrashReport {
 }
 
 extension CrashReport.Thrown {
-  /// The calls that are not listed.
+  /// A note about calls that are not listed.
   static let note = "callers by frame pointers: those of functions without one are missing"
 
-  /// The frames with their numbers; an inlined call has that of the frame that it is in.
+  /// The frames with their numbers; an inlined call has the number of the frame that contains it.
   var numberedFrames: [(frame: StackFrame, number: Int)] {
     var number = 0
     return frames.map { frame in
@@ -238,8 +240,8 @@ extension CrashReport.Thread {
 }
 
 extension StackFrame {
-  /// The function's name without types, and that of code outside of functions in words; "??" for a frame
-  /// without a name.
+  /// The function's name without types, or a description for code outside of functions; "??" for a frame without a
+  /// name.
   var shortName: String {
     function.map { FunctionName.readable($0, file: sourceLocation?.file) } ?? "??"
   }

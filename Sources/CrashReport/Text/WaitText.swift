@@ -2,11 +2,13 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Words for who waits for whom; raw, as those of a section.
+// Text about which threads wait for which; not escaped, like that of a section.
 
 extension CrashReport {
-  /// What the report's thread finally waits for: a circle of threads, with a line for each, or the thread that holds
-  /// the lock; empty if nothing is known.
+  /// Sentences about the end of the chain of waits from the report's thread: a circle of threads, with a line for
+  /// each, or the thread that holds the lock.
+  ///
+  /// Empty if nothing is known.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {
@@ -53,13 +55,13 @@ extension CrashReport {
     return "Thread \(wait.threadID)\(name) waits\(place) for \(wait.noun)\(owner ?? readers)."
   }
 
-  /// The thread's name; nil for that of the process, which a thread has until it is named.
+  /// The thread's name; nil if it is the process's name, which a thread has until it is named.
   private func ownName(of id: UInt32) -> String? {
     let name = threads.first { $0.id == id }?.name
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name
   }
 
-  /// What the owner of a lock does, as the end of a sentence; nil if it waits for another lock.
+  /// A description of the lock owner's activity, as the end of a sentence; nil if it waits for another lock.
   func state(of owner: UInt32) -> String? {
     guard let thread = threads.first(where: { $0.id == owner }) else {
       let isWhole =
@@ -87,7 +89,7 @@ extension CrashReport {
       rows: rows + (rest > 0 ? [.text("\(rest) more threads wait for a lock.")] : []))
   }
 
-  /// The most threads that the section lists.
+  /// The maximum number of threads in the section.
   private static let waitCount = 64
 }
 

@@ -3,10 +3,10 @@ internal import ProcessSnapshot
 /// The call of futex(2) that a thread is blocked in.
 struct FutexCall: Sendable, Equatable {
   let word: Address
-  /// FUTEX_LOCK_PI or FUTEX_LOCK_PI2: the word holds its owner, by a rule of the kernel's.
+  /// FUTEX_LOCK_PI or FUTEX_LOCK_PI2, for which the kernel's rules say that the word contains its owner.
   let isOwnedWord: Bool
 
-  /// Nil for a thread that is not in such a call, and if its arguments are not known.
+  /// Creates the call; nil for a thread that is not in such a call, and if its arguments are not known.
   init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
     let arguments: (word: UInt64, operation: UInt64)?
     if let text = thread.systemCall {
@@ -25,7 +25,8 @@ struct FutexCall: Sendable, Equatable {
     isOwnedWord = [6, 13].contains(arguments.operation & 0x7F)
   }
 
-  /// The first two of proc_pid_syscall(5), which gives them in hexadecimal; nil for the number alone.
+  /// The first two arguments in a text of proc_pid_syscall(5), which has them in hexadecimal; nil if the text has
+  /// only the number.
   private static func arguments(_ text: String) -> (word: UInt64, operation: UInt64)? {
     let words = text.split(separator: " ").dropFirst().prefix(2).map { word in
       UInt64(word.drop { $0 == "0" || $0 == "x" }, radix: 16) ?? 0
@@ -55,8 +56,7 @@ extension CPUContext {
     }
   }
 
-  /// True for a thread that is about to make the call again, as the kernel leaves one that a signal has
-  /// interrupted.
+  /// True for a thread that is about to make the call again, which is the state after a signal has interrupted it.
   fileprivate func isAtFutexCall(_ snapshot: ProcessSnapshot) -> Bool {
     let number = UInt64(snapshot.architecture.futexNumber)
     switch self {

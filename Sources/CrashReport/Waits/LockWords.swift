@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The words of a lock, as the dump or the core file has them.
+/// The memory of a lock in the dump or the core file.
 ///
 /// Source: glibc 2.36 sysdeps/nptl/bits/struct_mutex.h, nptl/pthread_mutex_lock.c,
 /// nptl/pthread_rwlock_common.c; the layouts have not changed since 2.25 and are part of the ABI.
@@ -26,7 +26,7 @@ struct LockWords {
   /// The address at an offset from the word.
   func place(_ offset: Int64) -> Address { Address(word.value &+ UInt64(bitPattern: offset)) }
 
-  /// The rule of the kernel's for FUTEX_LOCK_PI, which libdispatch follows too: the thread's ID, and
+  /// The owner by the kernel's rule for FUTEX_LOCK_PI, which libdispatch also follows: the thread's ID, and
   /// FUTEX_WAITERS.
   var ownedWord: Owner? {
     guard let value = value(0) else { return nil }
@@ -39,19 +39,20 @@ struct LockWords {
       // Type, robust, priority inheritance and protection, shared, elision.
       kind & ~0x3F3 == 0
     else { return nil }
-    // Robust ones and those of priority inheritance have the owner in the word.
+    // Robust mutexes and those with priority inheritance have the owner in the word.
     if kind & 0x30 != 0 {
       let inWord = lock & 0x3FFF_FFFF
       return Owner(id: inWord.nonzero, hasWaiter: lock >> 31 == 1 && inWord == owner)
     }
-    // 1 is locked, 2 locked with a waiter; a ceiling stands above them.
+    // 1 means locked, 2 locked with a waiter; a priority ceiling is in the bits above.
     guard lock & 3 != 0, kind & 0x40 != 0 || lock <= 2 else { return Owner(hasWaiter: false) }
     return Owner(id: owner.nonzero, hasWaiter: lock & 3 == 2)
   }
 
   /// A `pthread_rwlock_t` around the word; nil if the bytes are not such a lock.
   ///
-  /// Readers are counted, not named. The word is that of the phases, of the writers, or of the readers.
+  /// Its memory has the number of readers but not their IDs. The word is the one of the phases, of the writers, or of
+  /// the readers.
   func readWriteLock(reads: Bool) -> (start: Address, owner: Owner, readers: Int)? {
     /// The words of the lock, by their offset.
     func lock(_ offset: Int64) -> (start: Address, owner: Owner, readers: Int)? {
@@ -63,10 +64,10 @@ struct LockWords {
       )
     }
     switch value(0) {
-    // The bit of waiters, and that of a phase of writing or of a writer.
+    // The bit of waiters, and the bit of a write phase or of a writer.
     case 3: return lock(reads ? 8 : 12)
     case 2: return reads ? nil : lock(8)
-    // Readers hold it, a writer waits, and is preferred.
+    // Readers hold the lock, and a writer waits and is preferred.
     case let value? where reads && value & 6 == 6 && value >> 3 > 0: return lock(0)
     default: return nil
     }

@@ -30,11 +30,11 @@ struct RecursiveMutex {
     let found = (registers + words(of: thread, to: frames[call...])).compactMap { place in
       owner(at: place).flatMap { holders.contains($0) ? (place: place, owner: $0) : nil }
     }
-    // A word that is only like one makes it unknown.
+    // If a word only looks like a lock, the result is unknown.
     guard let first = found.first, found.allSatisfy({ $0.owner == first.owner }) else { return nil }
     var wait = Wait(threadID: thread.id, .swiftMutex, at: first.place)
     wait.owner = first.owner
-    // The kernel has found the circle; the word alone tells the lock.
+    // The kernel has found the circle; only the word identifies the lock.
     wait.isCertain = found.allSatisfy { $0.place == first.place }
     return wait
   }

@@ -1,10 +1,10 @@
 package import ProcessSnapshot
 
-/// What a thread in futex(2) waits for, found from frames and memory.
+/// The object that a thread in futex(2) waits for, found from frames and memory.
 package struct Wait: Sendable, Equatable {
   /// The kind of object that the thread waits for.
   package enum Subject: String, Sendable {
-    /// A `pthread_mutex_t`, which most locks of Swift packages are.
+    /// A `pthread_mutex_t`, like most locks of Swift packages.
     case mutex
     /// `Mutex` of Swift's module Synchronization.
     case swiftMutex = "swift-mutex"
@@ -37,7 +37,7 @@ package struct Wait: Sendable, Equatable {
   package var label: String?
   /// The thread that holds the lock, or that must end; nil if it is not known.
   package var owner: UInt32?
-  /// Readers that hold it, which it does not name.
+  /// The number of readers that hold the lock, whose IDs are not known.
   package var readers = 0
   /// True if the word, its mark of a waiter and the function that waits agree on it.
   package var isCertain = false

@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Decides what a thread waits for, from the waiting functions and the words that they wait on.
+/// Decides for which object a thread waits, from the waiting functions and the memory that they wait on.
 ///
-/// A rule that does not match exactly names no owner: a wrong owner costs the reader more than none.
+/// A rule that does not match exactly gives no owner, because a wrong owner costs the reader more than no owner.
 struct WaitDecoder {
   let snapshot: ProcessSnapshot
   let ownCode: OwnCode
@@ -19,15 +19,15 @@ struct WaitDecoder {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// The most frames that are examined; the first one that matches a rule counts.
+  /// The maximum number of examined frames; the first one that matches a rule decides.
   private static let frameCount = 16
 
-  /// - Parameter frames: the thread's, innermost first.
+  /// - Parameter frames: the frames of the thread, innermost first.
   /// - Returns: nil for a thread that is not blocked in futex(2).
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard let call = FutexCall(of: thread, in: snapshot) else { return nil }
     let words = LockWords(memory: snapshot.memory, word: call.word)
-    // What calls the program's own code is no lock of the wait.
+    // Functions that call the program's own code do not belong to the wait.
     let inner = frames.prefix(Self.frameCount).prefix { !ownCode.contains($0) }
     var wait = wait(
       of: thread.id, words, call, Self.subject(of: inner.compactMap(\.linkageName)),
@@ -77,7 +77,7 @@ struct WaitDecoder {
       hold(LockWords.Owner(id: queue.owner, hasWaiter: true))
     case .thread:
       guard let ended = words.value(0), ended != 0 else { break }
-      // The word is in the control block of the thread, which only a thread that was stopped tells.
+      // The word is in the control block of the thread, whose address is only known for a stopped thread.
       let pointer = snapshot.threads.first { $0.id == ended }?.threadPointer
       let above = pointer.map { call.word.wrappedDistance(above: $0) }
       let isNear = above.map { min($0, 0 &- $0) < 8192 } ?? threads.contains(ended)
@@ -89,7 +89,7 @@ struct WaitDecoder {
       wait.subject = .ownedLock
       hold(words.ownedWord, isCertain: false)
     case .unknown where isNameless:
-      // The bytes alone: only a mutex whose owner is one of the threads.
+      // Without a matching function, only a mutex whose owner is one of the threads is recognized.
       guard let owner = words.mutex, owner.hasWaiter, let holder = owner.id,
         threads.contains(holder)
       else { break }

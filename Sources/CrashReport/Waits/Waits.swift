@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Who waits for whom.
+/// Which threads wait for which.
 package struct Waits: Sendable, Equatable {
-  /// At most one for each thread, in the order of the threads.
+  /// The waits, at most one for each thread, in the order of the threads.
   package private(set) var all: [Wait] = []
   /// The deadlocks, each in the order of its owners; every dump of the same deadlock gives the same result.
   package private(set) var deadlocks: [Deadlock] = []
@@ -11,7 +11,7 @@ package struct Waits: Sendable, Equatable {
 
   package init() {}
 
-  /// A circle of one wait, as libdispatch refuses it.
+  /// A circle of a single wait, which libdispatch refuses.
   static func circle(of wait: Wait) -> Deadlock { Deadlock([wait]) }
 
   init(_ waits: [Wait]) {
@@ -22,7 +22,7 @@ package struct Waits: Sendable, Equatable {
     findCircles()
   }
 
-  /// - Parameter threads: each with its frames, innermost first.
+  /// - Parameter threads: the threads, each with its frames, innermost first.
   init(
     in snapshot: ProcessSnapshot, _ threads: [(thread: ThreadSnapshot, frames: [StackFrame])],
     _ ownCode: OwnCode
@@ -30,7 +30,7 @@ package struct Waits: Sendable, Equatable {
     let decoder = WaitDecoder(snapshot, ownCode)
     let known = threads.compactMap { decoder.wait(of: $0.thread, $0.frames) }
     self.init(known)
-    // Of a crash the one that ended the process too.
+    // In a crash, this also includes the wait that ended the process.
     let recursion = RecursiveMutex(snapshot: snapshot, waits: self)
     let refused = threads.lazy.compactMap { thread, frames -> Wait? in
       var wait = recursion.wait(of: thread, frames)
@@ -62,9 +62,9 @@ package struct Waits: Sendable, Equatable {
     return chain
   }
 
-  /// Each thread waits for one owner at most, so that a walk from each finds every circle once.
+  /// Each thread waits for at most one owner, so a walk from each thread finds every circle once.
   private mutating func findCircles() {
-    /// The walk that came to a thread first.
+    /// The walk that reached a thread first.
     var walks: [UInt32: Int] = [:]
     for (walk, start) in all.enumerated() {
       var path: [Wait] = []
@@ -87,7 +87,7 @@ package struct Waits: Sendable, Equatable {
 package struct Deadlock: Sendable, Equatable {
   package let waits: [Wait]
 
-  /// It begins at the same place whichever thread was examined first.
+  /// Creates a deadlock that begins at the same place whichever thread was examined first.
   fileprivate init(_ waits: [Wait]) {
     let first = waits.indices.min { Self.order(of: waits[$0]) < Self.order(of: waits[$1]) } ?? 0
     self.waits = Array(waits[first...] + waits[..<first])

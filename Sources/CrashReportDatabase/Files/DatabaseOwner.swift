@@ -4,18 +4,18 @@ internal import IntermediateDump
 
 /// The owner of a database, if this process is root and the owner is another user.
 ///
-/// Files of root in a user's database lock the user out, and files that a user's dump names (attachments, modules)
-/// must not be opened with root's permissions.
+/// Root's files in a user's database would lock the user out, and files that a user's dump names (attachments,
+/// modules) must not be opened with root's permissions.
 package struct DatabaseOwner: Sendable, Equatable {
   package let user: UInt32
   /// The primary group; the directory's group if the system does not know the user.
   package let group: UInt32
-  /// Supplementary ones.
+  /// The supplementary groups.
   package let groups: [UInt32]
 
-  /// More than the default limit for each user.
+  /// The maximum number of groups, which is more than the default limit for each user.
   private static let maximumGroups = 1024
-  /// Stands for users outside a user namespace.
+  /// The user ID that stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534
 
   /// The owner of a directory; nil if this process already has its permissions, is not root, or there is no
@@ -34,7 +34,7 @@ package struct DatabaseOwner: Sendable, Equatable {
     self.init(user: status.st_uid, group: status.st_gid)
   }
 
-  /// - Parameter group: for a user that the system does not know.
+  /// - Parameter group: used for a user that the system does not know.
   package init(user: UInt32, group: UInt32) {
     var primary = group
     var groups = [UInt32](repeating: 0, count: Self.maximumGroups)
@@ -46,11 +46,11 @@ package struct DatabaseOwner: Sendable, Equatable {
 
   /// Runs a closure on a separate thread with this user's file permissions, and waits for it.
   ///
-  /// A child process would not do: the child of a process with threads may call almost nothing. The thread blocks the
-  /// program's signals, whose handlers would run with the wrong permissions.
+  /// A child process is not possible, because the child of a process with threads may call almost no functions. The
+  /// thread blocks the program's signals, whose handlers would run with the wrong permissions.
   ///
-  /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without
-  ///   CAP_SETUID, or a thread cannot be made. Then nothing was run.
+  /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without CAP_SETUID, or
+  ///   if a thread cannot be created. The closure was then not run.
   package func run<Value>(_ body: () -> Value) throws(CrashReportDatabaseError) -> Value {
     try withoutActuallyEscaping(body) { (body) throws(CrashReportDatabaseError) in
       var result: Swift.Result<Value, CrashReportDatabaseError>?
@@ -77,7 +77,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   }
 }
 
-/// A closure for another thread; its maker waits for it.
+/// A closure for another thread; the thread that created it waits for the result.
 private final class Work {
   private let body: () -> Void
 
@@ -101,7 +101,7 @@ private final class Work {
     pthread_join(thread, nil)
   }
 
-  /// All signals except faults and those that a crash handler stops threads with.
+  /// Blocks all signals except faults and those with which a crash handler stops threads.
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

@@ -1,7 +1,7 @@
 internal import Glibc
 package import PendingDumps
 
-/// Finds and opens the directory of a database, by the rules that the handler has too.
+/// Finds and opens the directory of a database, by the same rules as the handler.
 enum DatabasePath {
   /// The database's own path, from the root.
   static func resolve(_ path: String) throws(CrashReportDatabaseError) -> String {

@@ -1,7 +1,7 @@
 internal import DumpInspection
 package import IntermediateDump
 
-/// The facts of a report that an export has and a list has not.
+/// The facts of a report that an export contains but a list does not.
 ///
 /// A record of the index keeps them after those of the list, as fields of key (1 byte), size (2) and
 /// contents, little-endian. A reader skips keys that it does not know; versions without details stop
@@ -12,12 +12,12 @@ package struct ReportDetails: Sendable, Equatable {
     case crash = 1
     /// A hang that lasted until the process ended.
     case hang = 2
-    /// A dump of a process that lived on.
+    /// A dump of a process that continued.
     case dump = 3
     /// The end of a run that left no dump: killed, out of memory, rebooted and others.
     case end = 4
 
-    /// The value as an export has it.
+    /// The word for the value in an export.
     package var word: String {
       switch self {
       case .crash: "crash"
@@ -30,7 +30,7 @@ package struct ReportDetails: Sendable, Equatable {
 
   /// Facts that are texts; the raw value is the field's key.
   ///
-  /// Those that stand in a dump as they are have their keys from the rows of the schema.
+  /// Facts that a dump contains directly have their keys in the rows of the schema.
   package struct Text: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
@@ -73,11 +73,11 @@ package struct ReportDetails: Sendable, Equatable {
     private init(_ rawValue: UInt8) { self.rawValue = rawValue }
 
     package static let kind = Number(1)
-    /// The signal's code as siginfo_t has it, its bits.
+    /// The bits of the signal's code in siginfo_t.
     package static let code = Number(2)
     /// Nanoseconds from the handler's start to the crash.
     package static let uptime = Number(4)
-    /// In bytes.
+    /// The resident memory in bytes.
     package static let residentMemory = Number(6)
     package static let peakMemory = Number(7)
     /// Nanoseconds from the process's start to the crash.
@@ -106,7 +106,7 @@ package struct ReportDetails: Sendable, Equatable {
 
   private var texts = [String?](repeating: nil, count: Text.keys.count)
   private var numbers = [UInt64?](repeating: nil, count: Number.keys.count)
-  /// False for a dump that was cut off.
+  /// False for a truncated dump.
   package var isComplete = true
   /// True if a text was cut, or fields left out, for lack of room.
   package var isCut = false
@@ -114,7 +114,7 @@ package struct ReportDetails: Sendable, Equatable {
   package var ownFrames: [String] = []
   /// The innermost calls of the crashing thread.
   package var stack: [String] = []
-  /// The annotations that count.
+  /// The annotations by which reports can be counted.
   package var tags: [Tag] = []
 
   package init() {}
@@ -139,7 +139,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The same of a number.
+  /// The number under a key of a dump; nil for a key that an index does not keep, or not as a number.
   package subscript(number key: IntermediateDumpKey) -> UInt64? {
     get { ListedFact.of(key).flatMap { Number(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
@@ -196,7 +196,7 @@ extension ReportDetails {
       let utf8 = Array(text.utf8.prefix(size + 1))
       guard utf8.count > size else { return utf8 }
       isCut = true
-      // Not within a character.
+      // A character must not be cut.
       var end = size
       while end > 0, utf8[end] & 0xC0 == 0x80 { end -= 1 }
       return Array(utf8[..<end])

@@ -12,7 +12,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var cause: String?
   /// The message of the runtime or the C library that ended the process.
   package var message: String?
-  /// Nil if a torn dump lacks the signal.
+  /// The signature; nil if a truncated dump lacks the signal.
   package var signature: String?
   /// The innermost call of the program's own code.
   package var place: String?
@@ -20,7 +20,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var end: String?
   /// The time of the crash; nil if the dump lacks it.
   package var time: Timestamp?
-  /// True if names were looked for without a bound on time: then signature and place are final.
+  /// True if names were searched without a time limit, so that signature and place are final.
   package var isNamed = false
   /// The bytes of `ReportDetails`, which lists need not read; nil in records of versions that had none.
   package private(set) var detailBytes: [UInt8]?
@@ -40,7 +40,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
     ]
   }
 
-  /// A text that is longer is cut: a list shows one line.
+  /// The maximum number of bytes of a text; a longer one is cut, because a list shows one line.
   private static let maximumTextSize = 1 << 10
   private static let noText = UInt16.max
   private static let noTime = Int64.min

@@ -1,10 +1,10 @@
 package import IntermediateDump
 
-/// A report in a walk through a database, without its metadata.
+/// A report without its metadata, for a walk through a database.
 package struct ReportFile: Sendable {
   package let id: ReportID
   package let state: StoredReport.State
-  /// Of the minidump.
+  /// The status of the minidump.
   package let status: FileStatus
   /// The minidump's path.
   package let path: String
@@ -13,16 +13,16 @@ package struct ReportFile: Sendable {
 extension CrashReportDatabase {
   /// Visits the pending and completed reports, in no order, with one of them in memory at a time.
   ///
-  /// A report that changes its state meanwhile may be visited twice.
+  /// A report that changes its state during the walk may be visited twice.
   ///
   /// - Parameters:
   ///   - passedOver: receives the error of each minidump that cannot be read.
-  ///   - visit: returns false to end it.
+  ///   - visit: returns false to end the walk.
   package func forEachReport(
     passedOver: (CrashReportDatabaseError) -> Void = { _ in }, _ visit: (ReportFile) -> Bool
   ) throws(CrashReportDatabaseError) {
     let database = try open()
-    // In the order in which reports move, so that none is missed.
+    // The states are visited in the order in which reports move, so that none is missed.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       var goesOn = true

@@ -1,10 +1,10 @@
 package import IntermediateDump
 
-/// The facts of a database's reports, kept in its file `reports.index`.
+/// The facts of a database's reports, stored in its file `reports.index`.
 ///
-/// It is only a cache: each record can be made again from its minidump. A record is used only if the minidump's size
-/// and time of last change are those that it was made from. Errors of the file are never reported to a caller. Each
-/// record is appended by one write, so that converters need no lock. A record that does not match its digest is
+/// It is only a cache: each record can be created again from its minidump. A record is used only if the minidump's
+/// size and time of last change are the same as in the record. Errors of the file are never reported to a caller.
+/// Each record is appended by one write, so that converters need no lock. A record that does not match its digest is
 /// ignored. Reading ends where no record begins, and `isWorn` then says that the file must be written again.
 ///
 /// Layout of a record, little-endian: magic (4 bytes), size (4) and digest (8) of the rest: the report's ID (16), the
@@ -21,7 +21,7 @@ package final class ReportIndex: Sendable {
   /// A longer file is written again, because most of its records are of reports that no longer exist.
   private static let maximumFileSize = 1 << 34
 
-  /// The place of a record, after its head.
+  /// The position of a record in the file, after its head.
   private struct Place: Comparable {
     let id: ReportID
     /// The offset in the file, and in the lowest 16 bits the size.
@@ -35,9 +35,9 @@ package final class ReportIndex: Sendable {
     }
   }
 
-  /// Nil if there is none that can be read.
+  /// The file; nil if there is none that can be read.
   private let file: OpenFile?
-  /// Sorted; of one report the last record is the last.
+  /// The positions, sorted; the last one for a report is its newest record.
   private let places: [Place]
   private let isDamaged: Bool
 
@@ -51,11 +51,11 @@ package final class ReportIndex: Sendable {
     else {
       self.file = nil
       self.places = places
-      // One that cannot be looked at is one that is not what it should be, too.
+      // A file whose status cannot be read also counts as damaged.
       isDamaged = (try? database.status(of: Self.fileName) == nil) != true
       return
     }
-    // Records that are appended meanwhile may not be whole.
+    // Records that are being appended may be incomplete.
     var offset: Int64 = 0
     var piece = FilePiece()
     while offset < size, let place = Self.place(at: offset, of: file, &piece) {
@@ -70,7 +70,7 @@ package final class ReportIndex: Sendable {
 
   /// The facts of a report; nil if they must be read from its minidump.
   ///
-  /// - Parameter withDetails: false leaves `details` out, which are most of a record.
+  /// - Parameter withDetails: false to leave out `details`, which are most of a record.
   package func facts(of report: StoredReport, withDetails: Bool = true) -> ReportFacts? {
     facts(of: Key(of: report), withDetails: withDetails)
   }
@@ -84,7 +84,7 @@ package final class ReportIndex: Sendable {
     return ReportFacts(reading: bytes.dropFirst(Self.keySize), withDetails: withDetails)
   }
 
-  /// The part of the file that was read last, so that not each record takes a system call.
+  /// The part of the file that was read last, so that not every record needs a system call.
   private struct FilePiece {
     private var start: Int64 = 0
     private var bytes: [UInt8] = []
@@ -104,7 +104,7 @@ package final class ReportIndex: Sendable {
     }
   }
 
-  /// The place of the record that begins at an offset, by its head and ID; nil if it has none.
+  /// The position of the record that begins at an offset, by its head and ID; nil if no record begins there.
   private static func place(
     at offset: Int64, of file: borrowing OpenFile, _ piece: inout FilePiece
   ) -> Place? {
@@ -128,7 +128,7 @@ package final class ReportIndex: Sendable {
     return places[low - 1]
   }
 
-  /// The record after its head; nil if it does not fit its digest.
+  /// The record after its head; nil if it does not match its digest.
   private func bytes(at place: Place) -> ArraySlice<UInt8>? {
     let head = Self.headSize
     guard place.offset >= head,
@@ -143,14 +143,14 @@ package final class ReportIndex: Sendable {
 
   /// True if the file is damaged, or has more records of reports that no longer exist than of others.
   ///
-  /// - Parameter count: of the database's reports.
+  /// - Parameter count: the number of the database's reports.
   package func isWorn(reports count: Int) -> Bool {
     isDamaged || places.count > 1000 + 2 * count
   }
 }
 
 extension ReportIndex {
-  /// The minidump that a record is made of.
+  /// The minidump from which a record was made.
   package struct Key: Sendable {
     let id: ReportID
     let size: Int64
@@ -162,7 +162,7 @@ extension ReportIndex {
       modificationTime = report.modificationTime
     }
 
-    /// - Parameter status: the minidump's, after the last write to it.
+    /// - Parameter status: the status of the minidump, after the last write to it.
     package init(_ id: ReportID, status: FileStatus) {
       self.id = id
       size = status.size

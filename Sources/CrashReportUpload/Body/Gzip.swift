@@ -17,7 +17,7 @@ internal import CrashReportDatabase
 
   deinit { unsafe pm_gzip_free(stream) }
 
-  /// Takes bytes, and gives those that are ready.
+  /// Compresses bytes, and returns the output that is ready.
   ///
   /// - Parameter isLast: ends the stream; nothing may follow.
   /// - Throws: `CrashReportDatabaseError` if zlib failed.
@@ -37,7 +37,7 @@ internal import CrashReportDatabase
       offset &+= taken
       result += piece.prefix(made)
       if state == 1 { return result }
-      // Less output than there was room for: zlib waits for more input.
+      // If there is less output than room, zlib waits for more input.
       if offset == bytes.count, made < piece.count {
         if isLast { break }
         return result

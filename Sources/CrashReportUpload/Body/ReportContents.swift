@@ -4,7 +4,7 @@ internal import Minidump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The contents of a stored report that are sent, with secrets left out as the options say.
+/// The contents of a stored report that are sent, without secrets that the options remove.
 struct ReportContents: Sendable {
   /// The largest minidump, in bytes, that is written again with parts left out.
   static let largestRewritten = 4 << 30

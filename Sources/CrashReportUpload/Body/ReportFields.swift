@@ -5,11 +5,11 @@ internal import Minidump
 internal import ProcessSnapshot
 
 extension ReportContents {
-  /// Fields by which a server of forms can sort reports, and which otherwise only the minidump has: cause, place and
-  /// signature of the crash, and its contexts.
+  /// Fields by which a server of forms can sort reports, and which are otherwise only in the minidump: cause, place
+  /// and signature of the crash, and its contexts.
   ///
-  /// The fields are read from the minidump that is sent, so they contain nothing that was left out of it; empty if it
-  /// cannot be read.
+  /// The fields are read from the minidump that is sent, so they contain nothing that was removed from it. They are
+  /// empty if it cannot be read.
   var factFields: [String: String] {
     let bytes = DumpBytes(
       descriptor: minidump.file.descriptor, count: Int(clamping: minidump.size))

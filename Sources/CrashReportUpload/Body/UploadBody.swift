@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// The next uploader removes the file of a killed one, otherwise the first `prune` after three days.
 struct UploadBody: ~Copyable, Sendable {
   let path: String
-  /// The size in bytes, as sent.
+  /// The size of the sent body in bytes.
   let size: Int64
   /// The headers that describe the body, by name.
   let headers: [String: String]
@@ -70,7 +70,7 @@ struct UploadBody: ~Copyable, Sendable {
     try? directory.remove(name)
   }
 
-  /// Removes files of killed uploaders; for the holder of the claim only.
+  /// Removes files of killed uploaders; only the holder of the claim may call it.
   static func removeLeftovers(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) {

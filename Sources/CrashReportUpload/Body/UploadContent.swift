@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A report in the form that a server asks for.
+/// A report in the form that a server expects.
 protocol UploadContent: Sendable {
   var fields: [String: String] { get set }
 
@@ -12,17 +12,17 @@ protocol UploadContent: Sendable {
   /// The headers that belong to this form, by name.
   var headers: [String: String] { get }
   var isCompressed: Bool { get }
-  /// The most bytes of a request; a larger one is made again with parts left out.
+  /// The maximum number of bytes of a request; a larger one is created again without some parts.
   var largestRequest: Int64? { get }
   /// The content without its largest file; nil if nothing more can be left out.
   var smaller: Self? { get }
 
-  /// Gives the body's bytes in order.
+  /// Passes the body's bytes to `write` in order.
   ///
   /// - Parameters:
   ///   - now: seconds since 1970.
   ///   - write: receives a piece of at most 256 KiB, one field, or one event.
-  ///   - contents: gives a text in place of a file; nil for the file's bytes.
+  ///   - contents: returns a text that replaces a file; nil for the file's bytes.
   /// - Throws: errors of `write`, and an error if a file became shorter.
   func write(
     at now: Int64, to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,

@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A file that is a part of a body, held open.
+/// An open file that is part of a body.
 final class UploadFile: Sendable {
   let file: OpenFile
   /// The size when it was opened; later bytes are not sent.
@@ -12,7 +12,7 @@ final class UploadFile: Sendable {
     self.file = file
   }
 
-  /// Gives the file's bytes in order.
+  /// Passes the file's bytes to `write` in order.
   ///
   /// - Parameter write: receives a piece of at most 256 KiB.
   /// - Throws: errors of `write`, and an error if the file became shorter.

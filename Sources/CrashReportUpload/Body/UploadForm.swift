@@ -8,7 +8,7 @@ internal import IntermediateDump
 /// `handler/minidump_to_upload_parameters.cc`, `handler/crash_report_upload_thread.cc`; Breakpad
 /// `client/linux/sender/google_crash_report_sender.cc`.
 struct UploadForm: UploadContent {
-  /// The minidump's part, by the name that every server looks for.
+  /// The name of the minidump's part, which every server expects.
   private static let minidumpPart = "upload_file_minidump"
 
   private enum Content: Sendable {
@@ -16,7 +16,7 @@ struct UploadForm: UploadContent {
     case file(UploadFile)
   }
 
-  /// 122 random bits: no content holds it.
+  /// The boundary has 122 random bits, so no content contains it.
   private let boundary = "---postmortem-\(ReportID())"
   private var parts: [(header: String, content: Content)] = []
   private let reportID: ReportID
@@ -38,12 +38,12 @@ struct UploadForm: UploadContent {
     } + parts
   }
 
-  /// Makes the form of a report, and opens its files.
+  /// Creates the form of a report, and opens its files.
   ///
-  /// Fields are the annotations, with `prod`, `ver` and `guid` among them, and those of the crash, by name;
-  /// attachments follow, and last the minidump.
+  /// The fields are the annotations, including `prod`, `ver` and `guid`, and the facts of the crash, by name.
+  /// Attachments follow, and the minidump is last.
   init(_ contents: ReportContents) {
-    // An annotation counts where it has the name of one of ours.
+    // An annotation replaces a field of the same name.
     fields = contents.fields.merging(contents.factFields) { told, _ in told }
     reportID = contents.reportID
     for (name, file) in contents.attachments {
@@ -66,7 +66,7 @@ struct UploadForm: UploadContent {
       ))
   }
 
-  /// By scalars: CR LF is one character to Swift, and would be neither.
+  /// Compares scalars, because CR LF is one character in Swift and would match neither.
   private static func escaped(_ name: String) -> String {
     name.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {

@@ -3,17 +3,17 @@
 /// They are chosen, and recorded with each report, before the upload begins. So an upload that is repeated after a
 /// lost answer has the same ID and count, and a killed uploader loses no report.
 struct UploadGroup: Sendable, Equatable {
-  /// More wait for the next upload of the signature.
+  /// The maximum number of reports; more wait for the next upload of the signature.
   static let maximumCount = 10_000
 
-  /// Nil if the index has lost it.
+  /// The signature; nil if the index no longer has it.
   let signature: String?
-  /// At least 1.
+  /// The number of reports, at least 1.
   let count: Int
-  /// The reason why the minidump is not sent; nil for a whole report.
+  /// The reason why the minidump is not sent; nil for a complete report.
   let omission: String?
 
-  /// Form fields, which no review and no annotation changes.
+  /// Form fields, which reviews and annotations cannot change.
   var fields: [String: String] {
     var fields = ["report_count": "\(count)"]
     fields["report_signature"] = signature

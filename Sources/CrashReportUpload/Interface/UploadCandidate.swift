@@ -1,10 +1,12 @@
 public import CrashReportDatabase
 public import IntermediateDump
 
-/// Asked before each attempt to send a report: may change its fields, or hold it back.
+/// A function that runs before each attempt to send a report.
 ///
-/// Called on no particular thread, one report at a time; others wait until it returns. It does not
-/// change the files: see `UploadOptions.privacy`.
+/// It may change the report's fields, or hold the report.
+///
+/// It may run on any thread, for one report at a time; other reports wait until it returns. It does not change the
+/// files: see `UploadOptions.privacy`.
 public typealias UploadReview = @Sendable (UploadCandidate) async -> UploadDecision
 
 /// A report that is about to be sent.
@@ -34,7 +36,7 @@ public struct UploadDecision: Sendable, Equatable {
 
   /// Sends the report.
   ///
-  /// - Parameter fields: in place of the candidate's; the minidump keeps its own annotations.
+  /// - Parameter fields: replace the candidate's fields; the minidump keeps its own annotations.
   public static func send(fields: [String: String]) -> UploadDecision {
     UploadDecision(kind: .send(fields))
   }

@@ -1,6 +1,6 @@
 internal import CrashReportDatabase
 
-/// The reason why uploads could not be started, or not be made at all.
+/// The reason why uploads could not be started or made.
 ///
 /// A failed upload is not an error: an `UploadEvent` reports it, and the upload is tried again.
 public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -16,13 +16,13 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let invalidHeader = Code(description: "invalid header")
     /// The database cannot be used.
     public static let databaseUnusable = Code(description: "the database cannot be used")
-    /// The database has no such report, or the server has it already.
+    /// The database has no such report, or the server already has it.
     public static let noSuchReport = Code(description: "no such report to upload")
-    /// Another process, or another uploader of this one, is at work.
+    /// Another process, or another uploader of this one, is uploading.
     public static let uploaderBusy = Code(description: "another uploader is at work")
     /// This uploader was started before.
     public static let alreadyStarted = Code(description: "the uploader was started already")
-    /// The server did not answer; the context has the reason alone.
+    /// The server did not answer; the context has only the reason.
     package static let noAnswer = Code(description: "no answer")
     /// The task of the upload was cancelled.
     static let cancelled = Code(description: "cancelled")

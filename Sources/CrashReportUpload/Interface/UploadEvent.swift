@@ -9,7 +9,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
 
     /// An upload begins: `reportID`, `attempt` and `size`.
     public static let began = Kind(rawValue: "began")
-    /// `sent` of `size` bytes have gone out; about once a MiB.
+    /// `sent` of `size` bytes were sent; reported about once per MiB.
     public static let progressed = Kind(rawValue: "progressed")
     /// The server has the report, as `serverID`.
     public static let uploaded = Kind(rawValue: "uploaded")
@@ -31,10 +31,10 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   public private(set) var sent: Int64?
   /// The number of bytes of the whole request body.
   public private(set) var size: Int64?
-  /// The server's name for the report; empty if the server gave none.
+  /// The server's ID for the report; empty if the server returned none.
   public private(set) var serverID: String?
   public private(set) var nextAttemptTime: Timestamp?
-  /// For people.
+  /// The reason, for people.
   public private(set) var reason: String?
 
   package static func began(_ id: ReportID, attempt: Int, bytes: Int64) -> UploadEvent {

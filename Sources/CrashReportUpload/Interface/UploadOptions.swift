@@ -2,13 +2,13 @@ public import IntermediateDump
 
 /// The additional contents of each upload, and the pace of uploads.
 public struct UploadOptions: Sendable, Equatable {
-  /// Form fields that are sent with each report, in place of annotations of the same name.
+  /// Form fields that are sent with each report; they replace annotations of the same name.
   public var fields: [String: String] = [:]
   /// The secrets that uploads may contain; the reports in the database do not change.
   ///
   /// Attachments are sent with `full` only.
   public var privacy = ReportPrivacy.full
-  /// HTTP headers that are sent with each report, an authorization for one.
+  /// HTTP headers that are sent with each report, for example for authorization.
   public var headers: [String: String] = [:]
   /// The time between the beginnings of two uploads from the database, by any process; in whole
   /// seconds.
@@ -20,9 +20,10 @@ public struct UploadOptions: Sendable, Equatable {
   /// A report waits for a part of this time that depends on its ID. So the hosts of a fleet that fail at the same
   /// moment do not send at the same moment, and a restart does not start the wait again.
   public var spread = Duration.zero
-  /// The reports of one signature that are sent whole, others being counted; nil to send all whole.
+  /// The number of complete reports of one signature that are sent, while others are only counted; nil to send all
+  /// reports complete.
   ///
-  /// For servers that accept a form without a minidump.
+  /// It is for servers that accept a form without a minidump.
   public var sampling: UploadSampling?
   /// The time without progress after which an upload has failed; in whole seconds, at least one.
   public var timeout = Duration.seconds(60)
@@ -33,25 +34,25 @@ public struct UploadOptions: Sendable, Equatable {
   /// Whether Sentry makes the event from the minidump, with debug files that were uploaded there, and ignores the
   /// message, the stacks and the names that are sent.
   ///
-  /// For `toSentry:` only. Without it the minidump is a plain attachment.
+  /// It only applies to `toSentry:`. Without it the minidump is a plain attachment.
   public var sentryReadsMinidump = false
 
-  /// The defaults: no fields, nothing left out, no headers, one upload a minute, at most 15 minutes for each, all
-  /// reports complete and without delay.
+  /// Creates options with the defaults: no fields, nothing left out, no headers, one upload per minute, at most 15
+  /// minutes for each, all reports complete and without delay.
   public init() {}
 }
 
-/// The reports of one signature that are sent whole; others are sent as a count.
+/// Limits the complete reports of one signature that are sent; others are sent as a count.
 ///
 /// Beyond the limit, all pending reports of a signature become one upload without minidumps and attachments: a form
 /// with `report_count`, the number of reports, and `minidump_left_out`, the reason. The minidumps stay in the
-/// database, and `requestUpload` sends one. A report without a signature is sent whole.
+/// database, and `requestUpload` sends one. A report without a signature is sent complete.
 public struct UploadSampling: Sendable, Equatable {
   /// The number of complete reports of one signature that are sent within a window; 5 by default.
   public var wholeReports = 5
-  /// The time in which whole reports are counted; in whole seconds, an hour by default.
+  /// The window of that limit, in whole seconds; an hour by default.
   public var window = Duration.seconds(3600)
 
-  /// The defaults: 5 whole reports of a signature an hour.
+  /// Creates a limit with the defaults: 5 complete reports of a signature per hour.
   public init() {}
 }

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 
-/// Calls back when a file is made in a directory or renamed into it, or the directory is removed.
+/// Calls a closure when a file is created in a directory or renamed into it, or the directory is removed.
 ///
 /// Source: inotify(7).
 package final class DirectoryWatcher {
@@ -15,7 +15,7 @@ package final class DirectoryWatcher {
     self.events = events
     source = DispatchSource.makeReadSource(fileDescriptor: events)
     source.setEventHandler {
-      // The events do not matter: the caller looks at the directory.
+      // The contents of the events do not matter, because the caller reads the directory.
       var buffer = [UInt8](repeating: 0, count: 4096)
       while unsafe read(events, &buffer, buffer.count) > 0 {}
       changed()

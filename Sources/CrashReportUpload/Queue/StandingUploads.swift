@@ -4,23 +4,23 @@ internal import IntermediateDump
 /// The uploads of a running process: each report when it is due.
 package struct StandingUploads: Sendable {
   let engine: UploadEngine
-  /// Uploads that have failed in a row.
+  /// The number of uploads that have failed in a row.
   private var failures = 0
-  /// The time before which the server takes nothing, in seconds since 1970.
+  /// The time before which the server accepts nothing, in seconds since 1970.
   private var heldUntil: Int64 = 0
   /// Reports whose files could not be read, for which an event was sent.
   private var passedOver: Set<ReportID> = []
 
-  /// Failures in a row after which the cause is taken to be the server.
+  /// The number of failures in a row after which the server is assumed to be the cause.
   private static let failuresThatHold = 3
   /// The seconds between two checks without an event: some changes cause none.
   static let patience: Int64 = 60
-  /// Until the next look while another process uploads, in seconds.
+  /// The time between two checks while another process uploads, in seconds.
   private static let turn: Int64 = 5
 
   init(engine: UploadEngine) { self.engine = engine }
 
-  /// Begins with another network and clock, for the proofs.
+  /// Creates uploads with another network and clock, for the proofs.
   package init(
     _ database: CrashReportDatabase, to target: UploadTarget, transport: any UploadTransport,
     clock: UploadClock
@@ -32,7 +32,7 @@ package struct StandingUploads: Sendable {
 
   /// Sends the reports that are due.
   ///
-  /// - Returns: seconds until the next look.
+  /// - Returns: the seconds until the next check.
   package mutating func pass() async -> Int64 {
     do throws(CrashReportDatabaseError) {
       return min(try await sendDueReports(), Self.patience)
@@ -47,7 +47,7 @@ package struct StandingUploads: Sendable {
     guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
     try UploadBody.removeLeftovers(in: engine.database)
     try engine.target.grouping.settleCountedReports(in: engine.database)
-    // Looked up again: another uploader may have sent it before the claim was free.
+    // The report is read again, because another uploader may have sent it before the claim was free.
     while !Task.isCancelled, case .report(let report) = try next() {
       let goesOn = try await send(report, &claim)
       try engine.target.grouping.settleCountedReports(in: engine.database)
@@ -59,7 +59,7 @@ package struct StandingUploads: Sendable {
 
   /// Sends one report.
   ///
-  /// - Returns: false if this is enough for now.
+  /// - Returns: false if no other report should be sent now.
   private mutating func send(
     _ report: StoredReport, _ claim: inout UploaderClaim
   ) async throws(CrashReportDatabaseError) -> Bool {
@@ -110,7 +110,7 @@ package struct StandingUploads: Sendable {
     // A later time comes from a wrong clock or a damaged file.
     let last = min(try engine.database.lastUploadAttemptTime()?.seconds ?? 0, now)
     let free = last.clampedAdding(engine.target.options.interval.wholeSeconds)
-    // Finishing the upload of a dead process sends nothing.
+    // To finish the upload of a process that ended, nothing is sent.
     guard free <= now || first.upload.isUploaded else { return .wait(free.clampedSubtracting(now)) }
     return .report(first)
   }
@@ -135,7 +135,7 @@ package struct StandingUploads: Sendable {
     let all = listing.knownReports.filter { $0.state == .pending }
     let ids = Set(all.map(\.id))
     return all.filter { report in
-      // Goes with the other, or is settled when that no longer exists.
+      // It is counted with the other report's upload, or settled if that report no longer exists.
       if report.isCountedWithAnother, let id = report.upload.countedWith, ids.contains(id) {
         return false
       }
@@ -153,7 +153,7 @@ extension UploadEngine {
     let creation = report.creationTime.seconds
     guard spread > 0, report.upload.attempts == 0, !report.upload.isRequested, creation <= now
     else { return 0 }
-    // Random bits of the ID; its first bytes.
+    // The first bytes of the ID are random.
     let share = report.id.bytes.prefix(4).reduce(0) { $0 << 8 | Int64($1) }
     return creation.clampedAdding(Int64(clamping: (Int128(spread) * Int128(share)) >> 32))
   }

@@ -10,7 +10,7 @@ struct UploadEngine: Sendable {
   let target: UploadTarget
   var transport: any UploadTransport = LibcurlTransport()
   var clock = UploadClock.system
-  /// Asked before each upload; nil to send all.
+  /// The function that runs before each upload; nil to send all reports.
   var review: UploadReview?
   let emit: @Sendable (UploadEvent) -> Void
 
@@ -36,7 +36,7 @@ struct UploadEngine: Sendable {
   func upload(
     _ report: StoredReport, _ claim: inout UploaderClaim, failures: Int
   ) async throws(CrashReportDatabaseError) -> Outcome {
-    // Sent by a process that died before it could record all of it.
+    // A process sent it and ended before it could record everything.
     if report.upload.isUploaded {
       try database.finishUpload(report.id)
       return .uploaded
@@ -70,7 +70,7 @@ struct UploadEngine: Sendable {
   /// The attempts to send a report, each with more parts left out.
   private struct Attempt {
     let report: StoredReport
-    /// The number of the next one, from 1.
+    /// The number of the next attempt, from 1.
     var number: Int
     var reduction: UploadReduction
     /// The size that the server refused, and its message; nil if it refused none.
@@ -126,7 +126,7 @@ struct UploadEngine: Sendable {
       }
       body = try UploadBody(content, of: report.id, in: database, at: clock.now())
     } catch {
-      // A report that cannot be read must not stop the others.
+      // A report that cannot be read must not block the others.
       attempt.number += 1
       return .answered(.retry(after: nil, reason: error.description, holdsAll: false))
     }
@@ -189,12 +189,12 @@ struct UploadEngine: Sendable {
       deadline: Self.seconds(target.options.deadline))
   }
 
-  /// Whole seconds, from one to a year.
+  /// A duration in whole seconds, from one to a year.
   private static func seconds(_ duration: Duration) -> Int {
     Int(clamping: min(max(1, duration.wholeSeconds), 365 * 86400))
   }
 
-  /// The options' headers, and those that describe the body.
+  /// The headers of the options, and those that describe the body.
   func headers(_ own: [String: String]) -> [String: String] {
     target.options.headers.merging(own) { _, own in own }
   }
@@ -208,13 +208,13 @@ struct UploadEngine: Sendable {
   }
 }
 
-/// Time and chance, replaced in tests.
+/// The clock and random numbers, which tests replace.
 package struct UploadClock: Sendable {
   /// Seconds since 1970.
   var now: @Sendable () -> Int64
   /// Returns after a number of seconds, or earlier if the task is canceled.
   var sleep: @Sendable (Int64) async -> Void
-  /// From 0 to 1.
+  /// Returns a random number from 0 to 1.
   var random: @Sendable () -> Double
 
   package init(
@@ -225,14 +225,14 @@ package struct UploadClock: Sendable {
   }
 
   static let system = UploadClock(
-    // The database's clock: `time` counts the kernel's ticks, and is a tick behind `Date` at the
-    // beginning of a second, when an attempt of now would be one in the future (seen in CI).
+    // The same clock as the database's. `time` counts the kernel's ticks, and is up to a tick later than `Date` at
+    // the beginning of a second. With `Date`, an attempt of now could be in the future (this happened in CI).
     now: { Int64(time(nil)) },
     sleep: { seconds in try? await Task.sleep(for: .seconds(seconds)) },
     random: { Double.random(in: 0...1) })
 }
 
-/// Lets the first of the calls in each MiB through.
+/// Recognizes the first call in each MiB.
 private final class ProgressStep: Sendable {
   private let last = Atomic<Int64>(0)
 

@@ -16,6 +16,6 @@ protocol UploadGrouping: Sendable {
 }
 
 extension StoredReport {
-  /// True if it is not sent itself.
+  /// True if the report is not sent itself.
   var isCountedWithAnother: Bool { upload.countedWith.map { $0 != id } ?? false }
 }

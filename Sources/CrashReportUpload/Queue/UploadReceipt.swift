@@ -1,23 +1,23 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The server's word, in an answer of status 2xx, that it has a report.
+/// The server's confirmation, in an answer with status 2xx, that it has a report.
 ///
 /// Not every answer with status 200 is a receipt: a captive portal, a proxy or a wrong address answers 200 with a web
 /// page, and some servers answer 200 with an error.
 enum UploadReceipt: Sendable, Equatable {
-  /// The server has the report; its name for the report is empty if it gave none.
+  /// The server has the report; its ID for the report is empty if it returned none.
   case given(serverID: String)
   /// The server says that it does not keep the report.
   case refused(reason: String)
   /// The answer is something else; the text describes it.
   case missing(String)
 
-  /// The statuses with which a server takes something, or a proxy passes its answer on.
+  /// The statuses with which a server accepts a report, or a proxy passes its answer on.
   private static let statuses = [200, 201, 202, 203, 204]
 
-  /// Reads the answer to a form: the report's ID as a text of one word, as Crashpad's and Breakpad's servers
-  /// give it, or JSON, as Backtrace's and others do; or nothing at all.
+  /// Reads the answer to a form: the report's ID as one word, which Crashpad's and Breakpad's servers return; JSON,
+  /// which Backtrace's and others return; or an empty body.
   ///
   /// Source: Crashpad `handler/crash_report_upload_thread.cc`, UploadReport; Socorro's Antenna,
   /// `breakpad_resource.py`.
@@ -27,7 +27,7 @@ enum UploadReceipt: Sendable, Equatable {
       self = .missing("no receipt" + Self.words(of: response.body))
       return
     }
-    // Socorro's, whatever follows.
+    // Socorro's answer, whatever follows.
     let line = String(body.prefix { !$0.isNewline })
     if line.hasPrefix("CrashID="), Self.isWord(line) {
       self = .given(serverID: String(line.dropFirst(8)))
@@ -81,17 +81,17 @@ enum UploadReceipt: Sendable, Equatable {
       }
   }
 
-  /// Words that servers send with status 200 and that are not an ID.
+  /// Words that servers send with status 200 instead of an ID.
   private static let refusals: Set = [
     "error", "fail", "failed", "failure", "false", "true", "null", "none", "nil", "undefined",
     "invalid",
     "denied", "forbidden", "unauthorized", "rejected", "refused", "discarded", "unavailable",
   ]
 
-  /// True for markup, with which no receipt and no server's error begins.
+  /// True for markup; no receipt and no error message of a server begins with it.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
-  /// The words of an answer, to be put after its status; empty if it has none.
+  /// The text of an answer, which is printed after its status; empty if it has none.
   static func words(of body: [UInt8]) -> String {
     let text = text(of: body)
     if text.isEmpty { return "" }
@@ -115,7 +115,7 @@ enum UploadReceipt: Sendable, Equatable {
     return printable(lines.joined(separator: " "), limit: 100)
   }
 
-  /// Removes control characters, since a server may send any text.
+  /// Removes control characters, because a server may send any text.
   static func printable(_ text: String, limit: Int) -> String {
     let scalars = text.unicodeScalars.filter {
       $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
@@ -169,7 +169,7 @@ private struct JSONAnswer {
 
   /// The members by name, in lower case and without separators between words; nil for JSON that is not an object.
   private let members: [String: Value]?
-  /// For JSON that is a single text or number.
+  /// The value of JSON that is a single text or number.
   private let scalar: String?
 
   /// Nil for a text that is not JSON.
@@ -179,7 +179,7 @@ private struct JSONAnswer {
       let named = members.map { name, value in
         (name.lowercased().filter { $0 != "_" && $0 != "-" }, value)
       }
-      // If two names differ only in their signs, either will do.
+      // If two names differ only in separators, either is used.
       self.members = Dictionary(named) { first, _ in first }
       scalar = nil
     } else if let value = try? JSONDecoder().decode(Value.self, from: bytes) {
@@ -220,7 +220,7 @@ private struct JSONAnswer {
   private static let good: Set = [
     "ok", "success", "succeeded", "successful", "accepted", "received", "created", "done", "queued",
   ]
-  /// Parts of words for the other outcome.
+  /// Parts of words that mean a failure.
   private static let bad = [
     "err", "fail", "reject", "refus", "denied", "invalid", "forbid", "unauth", "unavail", "exceed",
   ]

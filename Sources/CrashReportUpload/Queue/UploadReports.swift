@@ -1,16 +1,16 @@
 internal import CrashReportDatabase
 package import IntermediateDump
 
-/// Sends reports once, now, as `postmortem upload` does.
+/// Sends reports once, now, for `postmortem upload`.
 ///
 /// Ignores the interval and the times of next attempts.
 ///
 /// - Parameters:
-///   - ids: these, whether uploads are enabled or not; nil for all that are pending, if they are
+///   - ids: the reports to send, whether uploads are enabled or not; nil for all pending ones, if uploads are
 ///     enabled.
 ///   - emit: receives each event, including a failure for each report whose file could not be read and that is
 ///     skipped.
-/// - Returns: the number of the others that the server does not have.
+/// - Returns: the number of other reports that the server does not have.
 /// - Throws: `UploadError`, also if another uploader is running.
 package func uploadReports(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
@@ -67,7 +67,7 @@ extension UploadEngine {
     var left = reports.count
     for id in reports.map(\.id) {
       do throws(CrashReportDatabaseError) {
-        // Looked up again: the previous holder of the claim may have sent it.
+        // The report is read again, because the previous holder of the claim may have sent it.
         guard let report = try database.report(id), report.state == .pending,
           !report.isCountedWithAnother
         else {
@@ -97,11 +97,11 @@ extension UploadEngine {
   }
 }
 
-/// Prints the requests of `uploadReports`, and sends and changes nothing.
+/// Prints the requests of `uploadReports`, without sending or changing anything.
 ///
 /// - Parameters:
-///   - ids: these; nil for all that are pending.
-///   - write: takes each request.
+///   - ids: the reports; nil for all pending ones.
+///   - write: receives each request.
 package func describeUploads(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   write: (UploadDescription) -> Void
@@ -146,10 +146,10 @@ package struct UploadDescription: Codable {
   package let headers: [String: String]
   /// The number of bytes of the body that would be sent, before an envelope is compressed.
   package let size: Int64
-  /// The body, with path and size of each file in place of its bytes.
+  /// The body, with the path and size of each file instead of its bytes.
   package let body: String
 
-  /// The request as HTTP has it.
+  /// The request as HTTP text.
   package var text: String {
     let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\n" }.joined()
     return "POST \(url)\n\(lines)Content-Length: \(size)\n\n\(body)\n"

@@ -5,10 +5,10 @@ internal import IntermediateDump
 package struct UploadTarget: Sendable {
   let url: String
   let server: any UploadServer
-  /// Decides which reports an upload stands for.
+  /// Decides which reports an upload counts for.
   let grouping: any UploadGrouping
   let options: UploadOptions
-  /// Scheme, host and port, for messages: a query may hold a key.
+  /// Scheme, host and port, for messages, because a query may contain a key.
   let place: String
 
   init(

@@ -9,24 +9,24 @@ package struct UploadRequest: Sendable {
   let headers: [String: String]
   /// The file with the body.
   let bodyPath: String
-  /// In bytes.
+  /// The size of the body in bytes.
   let bodySize: Int64
-  /// Seconds without progress after which it has failed.
+  /// The request fails after this many seconds without progress.
   let timeout: Int
-  /// Seconds after which it has failed, whatever its progress.
+  /// The request fails after this many seconds, whatever its progress.
   let deadline: Int
 }
 
 /// A server's answer.
 package struct UploadResponse: Sendable, Equatable {
   package var status: Int
-  /// The header Retry-After, as it came.
+  /// The unchanged header Retry-After.
   package var retryAfter: String?
-  /// The header X-Sentry-Rate-Limits, as it came.
+  /// The unchanged header X-Sentry-Rate-Limits.
   var rateLimits: String?
-  /// The header Location, as it came.
+  /// The unchanged header Location.
   var location: String?
-  /// The first 64 KiB.
+  /// The first 64 KiB of the body.
   var body: [UInt8] = []
 
   package init(
@@ -38,9 +38,9 @@ package struct UploadResponse: Sendable, Equatable {
   }
 }
 
-/// Sends requests; tests have one without a network.
+/// Sends requests; tests use an implementation without a network.
 package protocol UploadTransport: Sendable {
-  /// Sends a request, its body from disk, without following redirects.
+  /// Sends a request with its body from disk, without following redirects.
   ///
   /// Returns soon after the task is cancelled, whatever the server does.
   ///
@@ -50,7 +50,7 @@ package protocol UploadTransport: Sendable {
   ) async throws(UploadError) -> UploadResponse
 }
 
-/// Sends by libcurl, which is found when the first request is made.
+/// Sends with libcurl, which is loaded when the first request is made.
 ///
 /// Uses libcurl's easy interface through its multi interface: one thread sleeps until there is work, a time limit is
 /// reached, or the transfer is canceled. libcurl checks certificates against the system's, and takes `http_proxy`,
@@ -79,7 +79,7 @@ package struct LibcurlTransport: UploadTransport {
     let headers: [UInt8]
     let body: [UInt8]
     let reason: String
-    /// Times that the thread woke up.
+    /// The number of times that the thread woke up.
     let wakes: UInt64
   }
 
@@ -115,7 +115,7 @@ package struct LibcurlTransport: UploadTransport {
     for (name, value) in request.headers {
       unsafe pm_transfer_add_header(transfer, "\(name): \(value)")
     }
-    // A server need not say that it wants the body.
+    // The server need not ask for the body first.
     unsafe pm_transfer_add_header(transfer, "Expect:")
     let body = unsafe open(request.bodyPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     defer { if body >= 0 { close(body) } }
@@ -136,7 +136,7 @@ package struct LibcurlTransport: UploadTransport {
 }
 
 extension UploadError {
-  /// The error of a transfer that brought no answer.
+  /// The error of a transfer without an answer.
   ///
   /// - Parameters:
   ///   - timeout: in seconds.

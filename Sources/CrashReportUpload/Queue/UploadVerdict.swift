@@ -4,11 +4,11 @@ internal import IntermediateDump
 /// The meaning of an answer for a report.
 enum UploadVerdict: Sendable, Equatable {
   case uploaded(serverID: String)
-  /// Try later; `after` is in seconds, if the server gives a time.
+  /// Try later; `after` is in seconds, if the server names a time.
   ///
   /// `holdsAll` is true if the reason is the sender, not the report.
   case retry(after: Int64?, reason: String, holdsAll: Bool)
-  /// Try again with parts left out, after a number of seconds, or immediately if the server gives no time.
+  /// Try again without some parts, after a number of seconds, or immediately if the server names no time.
   case tooLarge(after: Int64?, reason: String)
   case skip(reason: String)
 
@@ -31,7 +31,7 @@ enum UploadVerdict: Sendable, Equatable {
     judge(response, UploadReceipt(form: response), size, now)
   }
 
-  /// Judges an answer, of which the receipt has been read.
+  /// Judges an answer whose receipt has been read.
   static func judge(
     _ response: UploadResponse, _ receipt: UploadReceipt, _ size: Int64, _ now: Int64
   ) -> UploadVerdict {
@@ -47,7 +47,7 @@ enum UploadVerdict: Sendable, Equatable {
         return .retry(after: after, reason: "\(status), \(words)", holdsAll: false)
       }
     case 300..<400:
-      // A captive portal answers so too: the report is not refused.
+      // A captive portal also answers in this way, so the report is not refused.
       let target = response.location.map { " to \(UploadReceipt.printable($0, limit: 200))" } ?? ""
       return .retry(
         after: after,
@@ -58,7 +58,7 @@ enum UploadVerdict: Sendable, Equatable {
         after: after,
         reason: "\(status) for \(size) bytes" + UploadReceipt.words(of: response.body))
     case 429: return .retry(after: after, reason: reason, holdsAll: true)
-    // About a proxy, the time, and a replay that TLS allowed: not about the report.
+    // These statuses concern a proxy, the time or a replay that TLS allowed, but not the report.
     case 407, 408, 425: return .retry(after: after, reason: reason, holdsAll: false)
     case 400..<500 where after == nil && !UploadReceipt.isWebPage(response.body):
       return .skip(reason: reason)
@@ -89,7 +89,7 @@ enum UploadVerdict: Sendable, Equatable {
 
 /// The delay after failures: doubled each time, and spread by chance.
 enum UploadBackoff {
-  /// After the first failure, in seconds.
+  /// The delay after the first failure in seconds.
   static let shortest: Int64 = 60
   static let longest: Int64 = 8 * 3600
 

@@ -1,9 +1,11 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// Sends some reports of a signature whole, and counts the others with one upload.
+/// Sends some reports of a signature complete, and counts the others with one upload.
 struct SampledUploads: UploadGrouping {
-  /// Nil to send all whole; what was counted with another before stays so.
+  /// The limit; nil to send all reports complete.
+  ///
+  /// Reports that were counted with another one before are not sent again.
   let sampling: UploadSampling?
 
   private var omission: String {
@@ -15,13 +17,13 @@ struct SampledUploads: UploadGrouping {
   func group(
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup? {
-    // A request clears what a report was counted with, not what is counted with it.
+    // A requested upload clears the report that it was counted with, but not the reports that are counted with it.
     guard sampling != nil || report.upload.countedWith != nil || report.upload.isRequested
     else { return nil }
     let index = ReportIndex(in: try database.open())
     let signature = index.facts(of: report)?.signature
     let reports = try database.listing().knownReports
-    // Decided by an earlier attempt, which need not have had these options.
+    // An earlier attempt decided this, possibly with other options.
     let decided = reports.filter {
       $0.state == .pending && $0.id != report.id && $0.upload.countedWith == report.id
     }
@@ -35,7 +37,7 @@ struct SampledUploads: UploadGrouping {
     }
     let same = reports.filter { $0.id != report.id && index.facts(of: $0)?.signature == signature }
     let start = now.clampedSubtracting(sampling.window.wholeSeconds)
-    // Those that were begun count too: a server that refuses for a while gets no more of them after it.
+    // Started uploads count too, so that a server that refuses for a while does not get more of them afterward.
     let whole = same.filter { other in
       guard other.upload.countedWith == nil, let last = other.upload.lastAttemptTime else {
         return false
@@ -45,7 +47,7 @@ struct SampledUploads: UploadGrouping {
           // A later time comes from a wrong clock.
           && last.seconds <= now.clampedAdding(UploadVerdict.longestDelay))
     }
-    // A report whose upload was begun whole, or asked for, stays so.
+    // A report whose complete upload was started or requested is sent complete.
     if report.upload.isRequested || report.upload.attempts > 0
       || whole.count < sampling.wholeReports
     {
@@ -55,7 +57,8 @@ struct SampledUploads: UploadGrouping {
       $0.state == .pending && $0.upload.countedWith == nil && $0.upload.attempts == 0
         && !$0.upload.isRequested
     }.prefix(UploadGroup.maximumCount - 1)
-    // First the one that is sent: without it the others would be counted with none.
+    // The report that is sent is recorded first, because otherwise the others could be counted with a report that is
+    // not sent.
     try database.countUpload(report.id, with: report.id)
     for member in members { try database.countUpload(member.id, with: report.id) }
     return UploadGroup(
@@ -72,7 +75,7 @@ struct SampledUploads: UploadGrouping {
       // If a report cannot be read, it is unknown whether it was sent.
       guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
-      // Deleted before it was sent.
+      // The report was deleted before it was sent.
       case nil: try database.countUpload(report.id, with: nil)
       case let other? where other.upload.isUploaded:
         try database.skipUpload(report.id, because: "counted with the upload of \(id)")

@@ -61,7 +61,7 @@ struct SentryContexts {
     ]
   }
 
-  /// Our words for it.
+  /// This package's description of the crash.
   private var crash: SentryValue {
     let snapshot = report.snapshot
     let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])
@@ -97,12 +97,12 @@ struct SentryContexts {
       })
   }
 
-  /// Nil for what is not known or empty.
+  /// A text; nil if it is not known or empty.
   private func text(_ text: String?) -> SentryValue? {
     text.flatMap { $0.isEmpty ? nil : .text(SentryLimits.cut($0, SentryLimits.text)) }
   }
 
-  /// Past 2^53 as text, which readers of JSON would round.
+  /// A number, as text if it is above 2^53, because readers of JSON would round it.
   private func number(_ value: UInt64) -> SentryValue {
     value < 1 << 53 ? .unsigned(value) : .text("\(value)")
   }

@@ -5,7 +5,9 @@ internal import Foundation
 /// Source: develop.sentry.dev, "SDK Overview", Parsing the DSN.
 package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
   package let scheme: String
-  /// Names the sender to the server; no secret, but in no message either.
+  /// Identifies the sender to the server.
+  ///
+  /// It is not secret, but is not printed in messages.
   package let publicKey: String
   /// The secret key, used by old servers; nil otherwise.
   package let secretKey: String?
@@ -59,7 +61,7 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
       }
   }
 
-  /// Host and port as a URL has them.
+  /// Host and port in the form of a URL.
   private var authority: String {
     (host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)
       + (port.map { ":\($0)" } ?? "")

@@ -19,9 +19,9 @@ struct SentryEnvelope: UploadContent {
   var event: SentryEvent
   private var attachments: [Attachment]
 
-  /// Makes the event of a report.
+  /// Creates the event of a report.
   ///
-  /// - Parameter withoutAttachments: true while the server accepts none.
+  /// - Parameter withoutAttachments: true while the server accepts no attachments.
   init(
     _ contents: ReportContents, to dsn: SentryDSN, _ options: UploadOptions,
     withoutAttachments: Bool

@@ -13,7 +13,7 @@ struct SentryEvent: Sendable {
   static let version = PackageVersion.version
 
   let report: CrashReport
-  /// The stored report's ID: that of the file counts, as in forms.
+  /// The stored report's ID, which is that of the file, as in forms.
   let reportID: ReportID
   /// The fields of a form, which are tags here.
   var fields: [String: String]
@@ -33,7 +33,7 @@ struct SentryEvent: Sendable {
     return value(SentryCuts.last).json
   }
 
-  /// The event with so much left out.
+  /// The event without the parts that are left out.
   func value(_ cuts: SentryCuts) -> SentryValue {
     let snapshot = report.snapshot
     let process = snapshot.process
@@ -65,7 +65,7 @@ struct SentryEvent: Sendable {
     ]
   }
 
-  /// The time to the microsecond, which is as much as servers store.
+  /// The time with microseconds, the precision that servers store.
   static func time(_ nanoseconds: Int64) -> String {
     TimeText.utc(nanoseconds: nanoseconds).dropLast(4) + "Z"
   }

@@ -67,7 +67,8 @@ struct SentryFrames {
   ) -> SentryValue? {
     guard !calls.isEmpty else { return nil }
     let limit = max(1, limit ?? cuts.ownFrames)
-    // The innermost tell of the crash, the outermost of the task: a fifth is kept of them.
+    // The innermost calls describe the crash, the outermost the task: a fifth of the limit is kept for the outermost
+    // ones.
     let tail = calls.count > limit ? limit / 5 : 0
     let head = min(calls.count, limit) - tail
     var frames = calls.prefix(head).map(frame)
@@ -123,7 +124,7 @@ struct SentryFrames {
     ]
   }
 
-  /// One of the words of minidump processors.
+  /// The word for a frame's trust that minidump processors use.
   private static func trust(_ frame: StackFrame) -> String {
     switch frame.trust {
     case .context: "context"
@@ -168,7 +169,7 @@ struct SentryFrames {
     guard !buildID.isEmpty else { return nil }
     let bytes = (buildID + [UInt8](repeating: 0, count: 16)).prefix(16)
     let order = [3, 2, 1, 0, 5, 4, 7, 6] + Array(8..<16)
-    // A report ID is written as a GUID is.
+    // A report ID is printed in the same form as a GUID.
     return ReportID(bytes: order.map { bytes[$0] })?.description
   }
 }

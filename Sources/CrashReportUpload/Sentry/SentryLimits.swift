@@ -5,14 +5,14 @@ internal import IntermediateDump
 /// Source: develop.sentry.dev, "Envelopes", Size Limits; Relay `relay-event-schema`, whose fields have
 /// `max_chars`.
 enum SentryLimits {
-  // Bytes.
+  // The maximum size of an event in bytes.
   static let eventSize = 1_000_000
   /// The number of bytes of a request as it is sent, compressed or not.
   static let requestSize: Int64 = 20_000_000
   /// The number of bytes of all attachments together, before compression.
   static let attachmentSize: Int64 = 100_000_000
 
-  // Characters.
+  // The maximum number of characters of a message.
   static let message = 8192
   static let exceptionType = 128
   static let function = 512
@@ -24,7 +24,7 @@ enum SentryLimits {
   static let environment = 64
   static let dist = 64
   static let tag = 200
-  /// The number of bytes of other texts; small enough to keep a whole context within its bound.
+  /// The maximum number of bytes of other texts, small enough to keep a whole context within its limit.
   static let text = 1024
 
   static let contextCount = 32
@@ -32,7 +32,7 @@ enum SentryLimits {
   /// The first scalars of a text, with an ellipsis if it was cut, and without NUL, which databases refuse.
   static func cut(_ text: String, _ limit: Int) -> String {
     let scalars = text.unicodeScalars
-    // No further than the limit: a text may have megabytes.
+    // Only counts up to the limit, because a text may have megabytes.
     let isLong = text.utf8.count > limit && !scalars.dropFirst(limit).isEmpty
     guard isLong || text.utf8.contains(0) else { return text }
     var result = String.UnicodeScalarView()
@@ -42,7 +42,7 @@ enum SentryLimits {
     return String(result)
   }
 
-  /// The name of a release or an environment, of the characters that these may have; nil for nothing left.
+  /// The name of a release or an environment with only the allowed characters; nil if none is left.
   ///
   /// Source: develop.sentry.dev, "Releases"; Relay `relay-event-schema`, validation of releases.
   static func word(_ text: String, _ limit: Int) -> String? {
@@ -54,7 +54,7 @@ enum SentryLimits {
     return word.isEmpty || [".", "..", "latest", "none"].contains(word.lowercased()) ? nil : word
   }
 
-  /// The name of a tag, of the characters that it may have.
+  /// The name of a tag with only the allowed characters.
   static func tagName(_ name: String) -> String {
     String(
       name.utf8.prefix(tag).map { byte -> Character in
@@ -66,13 +66,13 @@ enum SentryLimits {
       })
   }
 
-  /// The value of a tag: one line.
+  /// The value of a tag, on one line.
   static func tagValue(_ value: String) -> String {
     cut(value.split(whereSeparator: \.isNewline).joined(separator: " "), tag)
   }
 }
 
-/// The contents of an event that may be left out, so that it is small enough.
+/// The limits on an event's contents that make it small enough.
 struct SentryCuts: Sendable, Equatable {
   /// With the frame for left-out calls these are 250 frames: servers cut longer stacks in the middle.
   var ownFrames = 249

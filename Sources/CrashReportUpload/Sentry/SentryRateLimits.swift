@@ -14,10 +14,10 @@ final class SentryRateLimits: Sendable {
 
   private let ends = Mutex<[Category: Int64]>([:])
 
-  /// Remembers the limits of an answer; an earlier end never replaces a later one.
+  /// Stores the limits of an answer; an earlier end never replaces a later one.
   ///
   /// - Parameters:
-  ///   - header: `X-Sentry-Rate-Limits`, as it came.
+  ///   - header: the unchanged header `X-Sentry-Rate-Limits`.
   ///   - now: seconds since 1970.
   func take(_ header: String?, now: Int64) {
     guard let header else { return }
@@ -32,13 +32,13 @@ final class SentryRateLimits: Sendable {
   /// The seconds until a category may be sent again; nil if it may now.
   func wait(for category: Category, now: Int64) -> Int64? {
     let left = ends.withLock { $0[category] ?? 0 }.clampedSubtracting(now)
-    // A clock that was set back must not hold reports longer than any server may.
+    // A clock that was set back must not delay reports longer than a server may.
     return left > 0 && left <= UploadVerdict.longestDelay ? left : nil
   }
 
   /// The longest limit of each category in a header, in seconds.
   ///
-  /// Each is `SECONDS:CATEGORY;CATEGORY:SCOPE:...`; without a category it holds for all. Other kinds, and entries
+  /// Each is `SECONDS:CATEGORY;CATEGORY:SCOPE:...`; without a category it applies to all. Other kinds, and entries
   /// that cannot be read, are ignored.
   static func limits(in header: String) -> [Category: Int64] {
     var limits: [Category: Int64] = [:]

@@ -1,10 +1,10 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// Sentry, or a server that speaks its protocol.
+/// Sentry, or a server with the same protocol.
 struct SentryServer: UploadServer {
   let dsn: SentryDSN
-  /// Of the answers so far.
+  /// The limits in the answers so far.
   let rateLimits = SentryRateLimits()
 
   var leftOutOfSmallest: String { "attachments, minidump" }
@@ -18,7 +18,7 @@ struct SentryServer: UploadServer {
     try SentryEnvelope(
       try ReportContents(report, in: database, options, reduction, leavesOutMemory: false),
       to: dsn, options,
-      // While the server takes the event alone.
+      // True while the server accepts only the event.
       withoutAttachments: reduction == .smallest
         || rateLimits.wait(for: .attachment, now: now) != nil)
   }
@@ -32,7 +32,7 @@ struct SentryServer: UploadServer {
 extension UploadVerdict {
   /// Judges the answer to an envelope.
   ///
-  /// - Parameter limits: those of this answer, and of the ones before it.
+  /// - Parameter limits: the limits of this and earlier answers.
   ///
   /// Source: develop.sentry.dev, "Rate Limiting", "Envelopes", Ingestion.
   static func judge(
@@ -51,7 +51,7 @@ extension UploadVerdict {
 }
 
 extension UploadTarget {
-  /// The server that speaks Sentry's protocol.
+  /// Creates the server for Sentry's protocol.
   package init(dsn: String, options: UploadOptions) throws(UploadError) {
     let dsn = try SentryDSN(dsn)
     try self.init(
@@ -60,18 +60,20 @@ extension UploadTarget {
 }
 
 extension ReportUploader {
-  /// Makes an uploader to Sentry, or a server that speaks its protocol; it sends nothing yet.
+  /// Creates an uploader to Sentry, or to a server with the same protocol.
+  ///
+  /// It does not send yet.
   ///
   /// Each report is an envelope: an event with message, stacks, tags and breadcrumbs, and the minidump as
   /// an attachment.
   ///
   /// - Parameters:
   ///   - path: the database's directory.
-  ///   - dsn: of the project, `https://KEY@HOST/PROJECT`.
-  ///   - options: the contents beside each report, and the pace.
-  ///   - review: asked before each upload, with the tags as its fields; nil to send all.
-  /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened. A
-  ///   network that is down is no error.
+  ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.
+  ///   - options: additional contents of each upload, and the pace.
+  ///   - review: runs before each upload, with the tags as fields; nil to send all reports.
+  /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened. It is not an error
+  ///   if the network is down.
   ///
   /// Source: develop.sentry.dev, "Envelopes".
   public convenience init(

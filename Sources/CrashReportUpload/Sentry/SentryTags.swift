@@ -2,7 +2,7 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The tags of an event: the fields of a form, and this package's words for the crash.
+/// The tags of an event: the fields of a form, and this package's facts about the crash.
 struct SentryTags {
   let event: SentryEvent
 
@@ -24,7 +24,7 @@ struct SentryTags {
     tags += (event.group?.fields ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     let own = Set(tags.map(\.0))
     for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) {
-      // The protocol's own members hold these; its servers refuse tags of their names.
+      // The protocol has members for these, and its servers refuse tags with their names.
       guard !["release", "environment", "dist", "server_name"].contains(name) else { continue }
       tags.append((own.contains(name) ? "annotation.\(name)" : name, value))
     }
@@ -73,7 +73,7 @@ struct SentryBreadcrumbs {
     ]
   }
 
-  /// Sentry's word of a level.
+  /// Sentry's word for a level.
   private func level(_ level: BreadcrumbLevel?) -> String {
     switch level {
     case .trace, .debug: "debug"
@@ -84,7 +84,7 @@ struct SentryBreadcrumbs {
     }
   }
 
-  /// The thread and the metadata; of equal names the last one.
+  /// The thread and the metadata; for equal names, the last value is used.
   private func data(_ crumb: ClientInformation.Breadcrumb, _ cuts: SentryCuts) -> SentryValue? {
     var data: [String: SentryValue] = [:]
     data["thread"] = crumb.threadID.map { SentryValue($0) }

@@ -1,4 +1,4 @@
-/// How much a breadcrumb matters, as loggers have it; the values of the key `breadcrumbLevel`.
+/// The level of a breadcrumb, as in loggers; the values of the key `breadcrumbLevel`.
 public enum BreadcrumbLevel: UInt8, DumpCode {
   case trace = 1
   case debug = 2
@@ -8,7 +8,8 @@ public enum BreadcrumbLevel: UInt8, DumpCode {
   case error = 6
   case critical = 7
 
-  /// The level of a word such as "warning", which is also the raw value of swift-log's `Logger.Level`; nil for another.
+  /// Creates the level for a word such as "warning", which is also the raw value of swift-log's `Logger.Level`; nil
+  /// for another word.
   public init?(word: String) {
     guard let level = Self.allCases.first(where: { $0.word == word }) else { return nil }
     self = level

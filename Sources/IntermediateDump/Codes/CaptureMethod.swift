@@ -1,15 +1,15 @@
 /// The source of a thread's registers, best first; the values of the key `captureMethod`.
 public enum CaptureMethod: UInt8, DumpCode {
-  /// The thread that took the signal: from the signal's own context.
+  /// The thread that received the signal; its registers are from the signal's context.
   case crashed = 1
   /// The thread was stopped by a signal of the handler and read while it was stopped.
   case stopped = 2
-  /// Crashed too, at the same time, and was waiting in the handler: from its own signal's context.
+  /// The thread also crashed and was waiting in the handler; its registers are from its own signal's context.
   case alsoCrashed = 3
   /// The thread did not stop; its stack and instruction pointers are from `/proc/self/task/<tid>/syscall`, which are
   /// valid while it stays blocked.
   case kernel = 4
-  /// Did not stop and could not be read: name and state only.
+  /// The thread did not stop and could not be read; only its name and state are known.
   case none = 5
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

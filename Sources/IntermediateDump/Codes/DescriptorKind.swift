@@ -1,23 +1,23 @@
 /// The kind of an open file, by its link in `/proc/self/fd`; the values of the key `descriptorKind`.
 public enum DescriptorKind: UInt8, DumpCode {
-  /// A file or a named pipe: opened by a path, and none of the other kinds.
+  /// A file or a named pipe that was opened by a path and is of no other kind.
   case file = 1
   /// Opened as a directory.
   case directory = 2
-  /// Below `/dev`.
+  /// A file below `/dev`.
   case device = 3
   case socket = 4
-  /// Without a name.
+  /// A pipe without a name.
   case pipe = 5
-  /// For example `eventfd` and `eventpoll`.
+  /// A file that only the kernel names, such as `eventfd` and `eventpoll`.
   case anonymous = 6
-  /// Made by memfd_create(2).
+  /// A file made by memfd_create(2).
   case memory = 7
   case other = 8
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
 
-  /// True if the link is a path, which a deleted file has too.
+  /// True if the link is a path, which is also the case for a deleted file.
   package var isNamed: Bool {
     @_noLocks get {
       switch self {
@@ -27,7 +27,7 @@ public enum DescriptorKind: UInt8, DumpCode {
     }
   }
 
-  /// True if the link has nothing of the program's.
+  /// True if the link contains no text of the program.
   package var hasKernelsName: Bool {
     @_noLocks get {
       switch self {

@@ -1,7 +1,7 @@
 /// A part of a capture; bit n of the key `sectionsAbandoned` stands for raw value n.
 ///
-/// Never renumber a value, and never use a number that a version of this file has had. The handler's order of the
-/// parts is `Section`'s.
+/// Never renumber a value, and never use a number that a version of this file has had. `Section` has the order in
+/// which the handler writes the parts.
 package enum DumpSection: UInt8, CaseIterable, Sendable {
   case exception = 1
   case stopThreads = 2
@@ -12,7 +12,8 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
   case modules = 7
   case systemAndAnnotations = 8
   case threads = 9
-  /// The section that says which others failed. The handler never sets its bit; a reader does if the part is empty.
+  /// The section that lists other sections that failed. The handler never sets its bit; a reader sets it if the part
+  /// is empty.
   case capture = 10
   case resources = 11
   case linkMap = 12

@@ -6,8 +6,8 @@ public enum ModuleSource: UInt8, DumpCode {
   case linker = 2
   /// The kernel's auxiliary vector: it is the vDSO.
   case kernel = 3
-  /// Nothing but its ELF header, at the start of a mapping: of another namespace of the linker, or put there
-  /// by other means.
+  /// Only its ELF header at the start of a mapping: the image is in another namespace of the linker, or was loaded by
+  /// other means.
   case headers = 4
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

@@ -6,7 +6,7 @@ public enum RequestKind: UInt8, DumpCode {
   case hang = 2
   /// `postmortem capture`, which sent the process a signal.
   case tool = 3
-  /// A debugger, which wrote a core file of a process that lived on.
+  /// A debugger, which wrote a core file of a process that continued.
   case coreFile = 4
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

@@ -1,10 +1,10 @@
-/// The certainty of such a verdict; the values of the key `runEndCertainty`.
+/// The certainty of the verdict on how a run ended; the values of the key `runEndCertainty`.
 public enum RunEndCertainty: UInt8, DumpCode, Comparable {
   /// The evidence allows one explanation among others.
   case possible = 1
-  /// The evidence fits nothing else well.
+  /// No other explanation fits the evidence well.
   case likely = 2
-  /// The kernel says so.
+  /// The kernel reports it.
   case certain = 3
 
   public static func < (left: RunEndCertainty, right: RunEndCertainty) -> Bool {

@@ -4,7 +4,7 @@ public enum RunEndKind: UInt8, DumpCode {
   case outOfMemory = 1
   /// A signal had asked it to end, and it did not in time.
   case stopTimeout = 2
-  /// A signal ended it, and it is known which.
+  /// A known signal ended it.
   case killed = 3
   /// The machine was started again, or lost power.
   case rebooted = 4

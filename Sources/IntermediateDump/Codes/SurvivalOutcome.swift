@@ -13,6 +13,6 @@ public enum SurvivalOutcome: UInt8, DumpCode {
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
 
-  /// The byte of a process that ended after all, which readers treat as missing.
+  /// The byte for a process that ended after all, which readers treat as missing.
   package static var endedCode: UInt64 { @_noLocks get { 0 } }
 }

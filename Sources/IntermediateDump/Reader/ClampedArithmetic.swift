@@ -1,4 +1,4 @@
-// Sums of sizes and times that come from files, of which any can be as large as its type allows.
+// Arithmetic on sizes and times from files, which can be as large as their type allows.
 
 extension FixedWidthInteger {
   /// The sum, limited to the type's range.
@@ -21,7 +21,7 @@ extension FixedWidthInteger {
 }
 
 extension Duration {
-  /// Whole seconds, rounded towards zero.
+  /// Whole seconds, rounded toward zero.
   package var wholeSeconds: Int64 { components.seconds }
 
   /// Whole milliseconds, or the end of the type's range.

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The bytes of a dump: in memory, or in a file of which at most a megabyte is cached.
 ///
-/// Dumps can be larger than the memory that their reader may take.
+/// Dumps can be larger than the memory that their reader may use.
 package struct DumpBytes: Sendable {
   private enum Storage {
     case memory([UInt8])
@@ -12,17 +12,17 @@ package struct DumpBytes: Sendable {
 
   private let storage: Storage
 
-  /// A shorter file is read whole.
+  /// Files below this size are read completely.
   package static let smallSize = 1 << 20
 
   package init(_ bytes: [UInt8]) { storage = .memory(bytes) }
 
-  /// Reads from a regular file, which may shrink meanwhile: it is read and not mapped.
+  /// Reads from a regular file, which is not mapped because it may shrink while it is read.
   ///
   /// - Parameters:
   ///   - descriptor: open for reading; duplicated.
   ///   - count: the file's size in bytes.
-  /// - Returns: nil without another descriptor.
+  /// - Returns: nil if no descriptor is left.
   package init?(descriptor: Int32, count: Int) {
     guard let file = PagedFile(descriptor: descriptor, count: count) else { return nil }
     storage = .file(file)
@@ -45,7 +45,7 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// True if slices share memory that exists anyway.
+  /// True if slices share memory that is already allocated.
   package var isInMemory: Bool {
     if case .memory = storage { true } else { false }
   }
@@ -65,13 +65,13 @@ package struct DumpBytes: Sendable {
     return slice(offset..<offset + width)?.littleEndian(at: 0, width: width)
   }
 
-  /// Passes a range from front to back in slices that are not kept.
+  /// Passes a range from front to back in slices that are not stored.
   ///
   /// - Returns: false if a part of it cannot be read.
   package func forEachSlice<Failure: Error>(
     of range: Range<Int>, _ body: (ArraySlice<UInt8>) throws(Failure) -> Void
   ) throws(Failure) -> Bool {
-    // Below the size for which malloc asks the kernel each time.
+    // The size is below that for which malloc makes a system call each time.
     let step = isInMemory ? max(range.count, 1) : 1 << 16
     var start = range.lowerBound
     while start < range.upperBound {
@@ -91,7 +91,7 @@ private final class PagedFile: Sendable {
 
   private struct Pages {
     var contents: [Int: [UInt8]] = [:]
-    /// A ring of the numbers in `contents`.
+    /// The numbers in `contents`, used as a ring.
     var order: [Int] = []
     var oldest = 0
   }

@@ -1,4 +1,4 @@
-/// A parsed intermediate dump: all that was written before the first damage.
+/// A parsed intermediate dump: everything that was written before the first damage.
 public struct IntermediateDumpDocument: Sendable {
   /// The offset at which a dump stopped being readable, and the reason.
   public struct Damage: Sendable, Equatable, CustomStringConvertible {
@@ -14,8 +14,8 @@ public struct IntermediateDumpDocument: Sendable {
   /// The writer's identifier in the header, without trailing NULs and blanks.
   public let writer: String
   public let root: IntermediateDumpMap
-  /// Nil for a dump that ends in EndDocument with every map closed; a torn dump has damage and is
-  /// still worth reading.
+  /// Nil for a dump that ends in EndDocument with every map closed; a truncated dump has damage and can still be
+  /// read.
   public let damage: Damage?
 
   /// True for a dump that its writer finished.
@@ -64,18 +64,18 @@ public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringCon
   /// The kind of error; an open set.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
-    /// Fewer bytes than a header has.
+    /// The file has fewer bytes than a header.
     public static let tooShort = Code(text: "too short for an intermediate dump's header")
-    /// Another magic number.
+    /// The file has another magic number.
     public static let notAnIntermediateDump = Code(
       text: "not an intermediate dump (wrong magic number)")
-    /// Written by a later version of this package.
+    /// A later version of this package wrote the dump.
     public static let unknownVersion = Code(
       text: "an intermediate dump of a version this program does not read")
-    /// Not a 64-bit process.
+    /// The dump is not of a 64-bit process.
     public static let unknownWordSize = Code(
       text: "an intermediate dump of a word size other than 8")
-    /// A header that claims to be smaller than it is or larger than the file.
+    /// The header claims to be smaller than a header or larger than the file.
     public static let invalidHeaderSize = Code(
       text: "an intermediate dump with an invalid header size")
   }

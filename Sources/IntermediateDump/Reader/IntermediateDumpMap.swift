@@ -23,7 +23,7 @@ public struct IntermediateDumpMap: Sendable {
   package let bytes: DumpBytes
   /// In file order.
   ///
-  /// A key may occur twice in a hostile file; the first counts.
+  /// A key may occur twice in a malicious file; the first occurrence is used.
   public let entries: [Entry]
 
   private func value(_ key: IntermediateDumpKey) -> Value? {
@@ -35,7 +35,7 @@ public struct IntermediateDumpMap: Sendable {
     range(key).flatMap(bytes.slice)
   }
 
-  /// The place of a property's payload in the file.
+  /// The range of a property's payload in the file.
   package func range(_ key: IntermediateDumpKey) -> Range<Int>? {
     guard case .property(let range)? = value(key) else { return nil }
     return range

@@ -2,7 +2,7 @@
 struct IntermediateDumpCursor {
   let bytes: DumpBytes
   var offset = 0
-  /// The bytes from `windowStart` on; of a dump in memory all.
+  /// The bytes from `windowStart` on; for a dump in memory, all bytes.
   private var window: ArraySlice<UInt8> = []
   private var windowStart = 0
 
@@ -31,17 +31,16 @@ struct IntermediateDumpCursor {
   }
 }
 
-/// Turns tokens into a tree, and stops for good at the first one that makes no sense.
+/// Converts tokens to a tree, and stops at the first invalid one.
 ///
-/// Keeps an explicit stack instead of recursing, so that a file of nothing but StartMap tokens
-/// costs no call stack.
+/// It uses an explicit stack instead of recursion, so that a file with only StartMap tokens needs no call stack.
 struct IntermediateDumpParser {
   private struct OpenContainer {
     let key: UInt16
     let offset: Int
     let isArray: Bool
-    // Appended to in place: an enum's payload or a copy would make each entry cost as much as all
-    // before it.
+    // Entries are appended in place, because with an enum's payload or a copy, each entry would cost as much as all
+    // earlier ones.
     var entries: [IntermediateDumpMap.Entry] = []
   }
 
@@ -76,7 +75,7 @@ struct IntermediateDumpParser {
 
   private var isFinished = false
 
-  /// Reads one token; the reason why not, if it cannot.
+  /// Reads one token; returns the reason if it cannot.
   private mutating func parseToken(at start: Int) -> String? {
     guard let token = cursor.integer(1), let isArray = open.last?.isArray else {
       return "the file ends without an end mark"

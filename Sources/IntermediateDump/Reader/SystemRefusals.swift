@@ -6,10 +6,10 @@ internal import Synchronization
 /// Files that may be missing are read by functions that return nil for every failure. Code that makes a permanent
 /// decision from such reads checks here whether one of them was refused. Ordinary code.
 package enum SystemRefusals {
-  /// The count on all threads, with the last error number in the lower 32 bits.
+  /// The count over all threads, with the last error number in the lower 32 bits.
   private static let state = Atomic<UInt64>(0)
 
-  /// A point in the course of refusals.
+  /// A point in the count of refusals.
   package struct Point: Sendable {
     fileprivate let count: UInt64
 
@@ -22,16 +22,17 @@ package enum SystemRefusals {
     }
   }
 
-  /// The point reached now.
+  /// The current point.
   package static var now: Point { Point(count: state.load(ordering: .relaxed) >> 32) }
 
-  /// True for an error that says nothing of the file: one that is missing, or not for this user, stays
-  /// so.
+  /// True for a temporary error, which does not depend on the file.
+  ///
+  /// A missing file or a missing permission is permanent.
   package static func isPassing(_ errno: Int32) -> Bool {
     [EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, ESTALE, EINTR, EAGAIN, ETIMEDOUT].contains(errno)
   }
 
-  /// Counts an error, if it is one that passes.
+  /// Counts an error, if it is temporary.
   package static func note(_ errno: Int32) {
     guard isPassing(errno) else { return }
     var known = state.load(ordering: .relaxed)

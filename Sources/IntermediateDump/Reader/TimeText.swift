@@ -1,12 +1,12 @@
-/// Times as people read them, without Foundation.
+/// Formats times for people, without Foundation.
 public enum TimeText {
-  /// A time in UTC as ISO 8601 writes it, to the nanosecond; defined for every value.
+  /// A time in UTC in the form of ISO 8601, with nanoseconds; defined for every value.
   ///
   /// The calendar is the Gregorian one, also for days before it was introduced.
   ///
   /// - Parameter nanoseconds: since 1970.
   public static func utc(nanoseconds: Int64) -> String {
-    // So much smaller than what 64 bits hold, from here on, that nothing can overflow.
+    // From here on, the numbers are so much smaller than 64 bits that nothing can overflow.
     let (seconds, fraction) = floored(Int(nanoseconds), by: 1_000_000_000)
     let (days, second) = floored(seconds, by: 86_400)
     // Counted from 1 March of year 0, so that a leap day ends its year; an era has 400 years.
@@ -22,7 +22,7 @@ public enum TimeText {
       (year, 4, "-"), (month, 2, "-"), (day, 2, "T"), (second / 3600, 2, ":"),
       (second / 60 % 60, 2, ":"), (second % 60, 2, "."), (fraction, 9, "Z"),
     ]
-    // Lists have thousands of times: no text for each field. The years of 64 bits have four digits.
+    // Lists have thousands of times, so no text is created for each field. The years of 64 bits have four digits.
     return unsafe String(unsafeUninitializedCapacity: 30) { text in
       var end = 0
       for (value, digits, mark) in fields {

@@ -6,12 +6,12 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// Nanoseconds since 1970.
   public var nanoseconds: Int64
 
-  /// Makes a moment.
+  /// Creates a moment.
   ///
   /// - Parameter nanoseconds: since 1970.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// Makes a moment; the first or the last one for seconds beyond it.
+  /// Creates a moment; the first or the last possible one if the seconds are beyond it.
   ///
   /// - Parameter seconds: since 1970.
   package init(seconds: Int64) {
@@ -26,23 +26,24 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   /// The release of Swift 6.0, which this package needs: no program with this package can have run before.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
-  /// Nanoseconds that the clocks of machines may differ by, or that a clock may be set back by.
+  /// The difference in nanoseconds that is accepted between the clocks of machines, or when a clock is set back.
   private static let tolerance: Int64 = 86_400_000_000_000
 
   /// False for the date of a clock that was not set or set wrong, and for all dates while the clock is not set now:
   /// such dates have no age.
   ///
-  /// A machine whose clock has no battery begins in 1970 until the network tells it the time.
+  /// A machine whose clock has no battery starts in 1970, until it gets the time from the network.
   ///
-  /// - Parameter now: by the same clock.
+  /// - Parameter now: the current time by the same clock.
   package func isPossible(at now: Timestamp) -> Bool {
     now >= Self.earliest && self >= Self.earliest
       && nanoseconds <= now.nanoseconds.clampedAdding(Self.tolerance)
   }
 
-  /// Orders dates before they are compared: one that cannot be counts as newer than one that can.
+  /// A rank that orders dates before they are compared: an impossible date counts as newer than a possible one.
   ///
-  /// The newest is one that the clock has passed. While that is not set, these are the dates since it began.
+  /// The highest rank is for impossible dates before the current time. While the clock is not set, these are the
+  /// dates since the machine started.
   package func newness(at now: Timestamp) -> Int {
     isPossible(at: now) ? 0 : self > now ? 1 : 2
   }
@@ -69,7 +70,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
       let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
       guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
     }
-    // So few digits that only the last step below can overflow.
+    // The number of digits is so small that only the last step below can overflow.
     func number(_ range: Range<Int>) -> Int {
       bytes[range].reduce(0) { $0 * 10 + Int($1 & 0x0F) }
     }
@@ -77,7 +78,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     guard (1...12).contains(month) else { return nil }
     let days = Self.days(year: number(0..<4), month: month, day: number(8..<10))
     let seconds = days * 86_400 + number(11..<13) * 3_600 + number(14..<16) * 60 + number(17..<19)
-    // The earliest moments lie in a second that begins before what 64 bits hold.
+    // The earliest moments are in a second that begins before the range of 64 bits.
     let isEarly = seconds < 0
     let (whole, overflow) = (seconds + (isEarly ? 1 : 0))
       .multipliedReportingOverflow(by: 1_000_000_000)
@@ -91,7 +92,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   public var description: String { TimeText.utc(nanoseconds: nanoseconds) }
 
-  /// For people: "2026-11-21 14:49:05.123 UTC".
+  /// The form for people: "2026-11-21 14:49:05.123 UTC".
   package var readable: String {
     let text = description
     return text.prefix(10) + " " + text.dropFirst(11).prefix(12) + " UTC"

@@ -3,7 +3,7 @@
 /// The lower half is a number by which the sender finds the dump: the last four bytes of its report
 /// ID. Source: sigqueue(3), si_value.
 package struct CaptureRequest: Sendable, Equatable {
-  /// The upper half except for its last bit: "PMc" and 0.
+  /// The upper half of the value except its last bit: "PMc" and 0.
   private static var magic: UInt64 { @_noLocks get { 0x504D_6300 &>> 1 } }
 
   package let value: UInt64
@@ -20,7 +20,7 @@ package struct CaptureRequest: Sendable, Equatable {
   }
 
   package var number: UInt32 { @_noLocks get { UInt32(truncatingIfNeeded: value) } }
-  /// True to stop other threads meanwhile.
+  /// True to stop other threads during the dump.
   package var stopsThreads: Bool { @_noLocks get { value &>> 32 & 1 == 1 } }
 
   /// The end of the text of the report ID.

@@ -1,11 +1,11 @@
-/// Where the run record has the notes of a process about its own end.
+/// The position in the run record of a process's notes about its own end.
 ///
 /// RUNS-DURING-CRASH. `RunNotes` reads them.
 package enum RunNotePlace {
-  /// Bytes of the notes.
+  /// The number of bytes of the notes.
   package static var size: Int { @_noLocks get { 32 } }
-  /// After header, owner token and the notes' property header.
+  /// The offset after the header, the owner token and the property header of the notes.
   package static var offset: Int64 { @_noLocks get { 32 &+ 3 &+ 7 } }
-  /// The signal, from the first byte of the notes on.
+  /// The offset of the signal within the notes.
   package static var terminationOffset: Int64 { @_noLocks get { 8 } }
 }

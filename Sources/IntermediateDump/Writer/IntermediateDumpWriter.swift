@@ -2,14 +2,14 @@ internal import CSignalSafe
 
 /// Streams tokens into a buffer, and the buffer into a file, in the middle of a crash.
 ///
-/// Allocates nothing, takes no lock and cannot trap. A property is put into the buffer whole or not
-/// at all, so a fault between two calls never leaves half a token. The first failed write is
-/// remembered and nothing is written after it: a dump has no hole in its middle.
+/// Allocates nothing, takes no lock and cannot trap. A property is written to the buffer completely or not at all, so
+/// a fault between two calls never leaves an incomplete token. After the first failed write, nothing more is written,
+/// so a dump has no gap in its middle.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
 @safe
 public struct IntermediateDumpWriter: ~Copyable {
-  /// The number of bytes of a property that is written past the limit too: the general registers of arm64 have 272.
+  /// Properties up to this size are written even beyond the limit: the general registers of arm64 have 272 bytes.
   private static var smallSize: Int { 272 }
 
   private let buffer: UnsafeMutableRawPointer
@@ -21,8 +21,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// Bit n - 1 says whether the container at depth n is an array.
   private var arrays: UInt64 = 0
 
-  /// The three as they were after the last whole token: a section may be broken off in the middle of
-  /// one.
+  /// The values of the three after the last complete token, because a section may be interrupted inside a token.
   private var wholeUsed = 0
   private var wholeArrays: UInt64 = 0
   private var wholeDepth = 0
@@ -31,7 +30,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// True if the file's offset may be read; without that, the dump ends after an interrupted write.
   public var asksFile = true
 
-  /// Maps and arrays that are open.
+  /// The number of open maps and arrays.
   public private(set) var depth = 0
   /// The errno of the first failed write; 0 if none has failed.
   public private(set) var failure: Int32 = 0
@@ -55,7 +54,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     self.byteLimit = byteLimit
   }
 
-  /// Makes another writer on the same buffer, which one of the two may use at a time.
+  /// Creates another writer on the same buffer; only one of the two may be used at a time.
   @_noLocks
   package borrowing func sharingBuffer() -> IntermediateDumpWriter {
     var writer = unsafe IntermediateDumpWriter(
@@ -64,9 +63,9 @@ public struct IntermediateDumpWriter: ~Copyable {
     return writer
   }
 
-  /// The number of bytes of the dump so far, those still in the buffer included.
+  /// The number of bytes of the dump so far, including those in the buffer.
   public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
-  /// True if every byte so far was given to the kernel.
+  /// True if every byte so far was written to the file.
   public var isFlushed: Bool { @_noLocks get { used == 0 } }
 
   /// The bytes in the buffer; the whole dump if there is no file.
@@ -89,8 +88,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Writes bytes that are this program's own; memory that may not be readable is copied safely
-  /// first.
+  /// Writes bytes of the handler's own memory; other memory, which may not be readable, must be copied safely first.
   ///
   /// - Returns: false if the property was left out: the file is full, the limit is reached, or it
   ///   does not fit the buffer.
@@ -107,7 +105,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     return true
   }
 
-  /// Gives the place for a property's bytes, to be filled and then finished.
+  /// Returns memory for a property's bytes, which the caller fills and then finishes.
   ///
   /// The property is added to the dump by `finishProperty`; a fault before that leaves no trace in the dump.
   ///
@@ -122,7 +120,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     return unsafe place
   }
 
-  /// Adds the property begun last, with the `count` bytes of it that were filled.
+  /// Adds the property that was begun last, with the `count` bytes that were filled.
   @_noLocks
   public mutating func finishProperty(count: Int) {
     let start = used
@@ -152,7 +150,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     start(key, token: IntermediateDumpToken.startMap, isArray: 0)
   }
 
-  /// Opens an array; it may hold maps only.
+  /// Opens an array, which may only contain maps.
   @_noLocks
   public mutating func startArray(_ key: IntermediateDumpKey) {
     start(key, token: IntermediateDumpToken.startArray, isArray: 1)
@@ -170,10 +168,10 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Goes back to the last whole token after a section was broken off anywhere, a write included.
+  /// Returns to the last complete token after a section was interrupted anywhere, even in a write.
   ///
   /// Reads the file's offset, to find how much of the buffer an interrupted write had written. If it cannot be read,
-  /// the dump ends there, because repeated bytes would damage what follows.
+  /// the dump ends there, because repeated bytes would damage the rest.
   @_noLocks
   public mutating func recover() {
     used = wholeUsed
@@ -200,7 +198,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Continues in another file, for a dump of which nothing has been written yet.
+  /// Continues in another file, for a dump that has not been written to a file yet.
   @_noLocks
   public mutating func redirect(to descriptor: Int32) {
     self.descriptor = descriptor
@@ -225,7 +223,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     while self.depth > depth { end() }
   }
 
-  /// Copies tokens that were encoded at install.
+  /// Copies tokens that were encoded when the handler was installed.
   @_noLocks
   public mutating func encoded(_ bytes: UnsafeRawPointer, count: Int) {
     guard count > 0, count <= capacity, reserve(count) else { return }
@@ -257,15 +255,14 @@ public struct IntermediateDumpWriter: ~Copyable {
     isWriting = true
     while failure == 0, offset < used {
       let result = unsafe pm_write(descriptor, buffer + offset, used &- offset)
-      // A slow file system may answer EINTR to each tick of the handler's timer, which is what
-      // bounds it.
+      // On a slow file system, each tick of the handler's timer may end the call with EINTR. The timer limits these
+      // attempts.
       attempts &+= result == -Int(EINTR) ? 1 : 64
       if result > 0 {
         offset &+= result
         attempts = 0
       } else if attempts >= 1024 {
-        // Whatever the error was, one that passes has passed by now. A write of 0 bytes has no
-        // errno; EIO stands for it.
+        // A temporary error would be over by now. A write of 0 bytes has no errno, so EIO is used.
         failure = result == 0 ? EIO : Int32(truncatingIfNeeded: 0 &- result)
       }
     }
@@ -288,7 +285,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Remembers the end of a whole token.
+  /// Stores the end of a complete token.
   private mutating func commit() {
     wholeUsed = used
     wholeDepth = depth

@@ -9,7 +9,7 @@ package struct OwnerProperties {
   private let stackStart: UInt64
   private let processNamespace: UInt64
   private let timeNamespace: UInt64
-  /// Left out if it is nil.
+  /// The time of the launch; left out if nil.
   package var launchTime: Int64?
   package var toldStacks: UInt64?
   package var signals: OwnerSignals?
@@ -17,7 +17,7 @@ package struct OwnerProperties {
   private let takesRequests: Bool
 
   /// - Parameters:
-  ///   - startTime: 0 if it is not known, like the next three.
+  ///   - startTime: 0 if it is not known, as for the next three.
   ///   - isMapped: as in `RunRecord`.
   @_noLocks
   package init(
@@ -33,7 +33,7 @@ package struct OwnerProperties {
     self.takesRequests = takesRequests
   }
 
-  /// Writes them into the owner's map.
+  /// Writes the properties into the owner's map.
   ///
   /// - Parameter bootID: the text; empty if it is not known.
   @_noLocks

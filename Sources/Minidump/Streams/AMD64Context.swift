@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// The parts of CONTEXT_AMD64 that a whole set of registers fills.
+  /// The parts of CONTEXT_AMD64 that a complete set of registers fills.
   static func flags(of context: X86_64Context) -> UInt32 {
     let all =
       MinidumpFormat.amd64Control | MinidumpFormat.amd64Integer | MinidumpFormat.amd64Segments
@@ -14,7 +14,7 @@ extension MinidumpEncoder {
   /// Source: Microsoft winnt.h, Breakpad `minidump_cpu_amd64.h`.
   mutating func appendAMD64Context(_ context: X86_64Context, flags: UInt32) {
     let area = context.floatingPointState.count >= 512 ? context.floatingPointState : []
-    // P1Home to P6Home: for Windows' calling convention.
+    // P1Home to P6Home, for the calling convention of Windows.
     buffer.appendZeros(48)
     buffer.append(MinidumpFormat.amd64Context | flags)
     buffer.append(UInt32(truncatingIfNeeded: area[...].littleEndian(at: 24, width: 4) ?? 0))
@@ -29,14 +29,13 @@ extension MinidumpEncoder {
       context.r14, context.r15, context.rip,
     ] { buffer.append(register) }
     if area.isEmpty { buffer.appendZeros(512) } else { buffer.append(Array(area[..<512])) }
-    // Vector registers and control, debug control, last branches: nothing a signal frame has.
+    // Vector registers and control, debug control, last branches, which a signal frame does not have.
     buffer.appendZeros(416 + 6 * 8)
   }
 }
 
 extension MinidumpDecoder {
-  /// CONTEXT_AMD64; longer ones, with an XSTATE area after, and ones cut after the registers are
-  /// read too.
+  /// Reads CONTEXT_AMD64, also with an XSTATE area after it, or cut after the registers.
   static func decodeAMD64Context(_ bytes: ArraySlice<UInt8>) -> DecodedContext {
     func word(_ offset: Int, _ width: Int = 8) -> UInt64 {
       bytes.littleEndian(at: offset, width: width) ?? 0

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// The parts of the context that a whole set of registers fills.
+  /// The parts of the context that a complete set of registers fills.
   static func flags(of context: ARM64Context) -> UInt32 {
     let all = MinidumpFormat.arm64Control | MinidumpFormat.arm64Integer
     return context.vectorRegisters.count == 512 ? all | MinidumpFormat.arm64FloatingPoint : all
@@ -27,7 +27,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// MDRawContextARM64, with or without its debug registers, or Breakpad's older layout.
+  /// Reads MDRawContextARM64, with or without its debug registers, or Breakpad's older layout.
   static func decodeARM64Context(_ bytes: ArraySlice<UInt8>) -> DecodedContext {
     func word(_ offset: Int, _ width: Int = 8) -> UInt64 {
       bytes.littleEndian(at: offset, width: width) ?? 0

@@ -2,12 +2,12 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Crashpad's own stream: report ID, client ID and the simple annotations.
+  /// Encodes Crashpad's own stream: report ID, client ID and the simple annotations.
   ///
   /// Source: Crashpad `minidump/minidump_extensions.h`.
   mutating func encodeCrashpadInfo() -> MinidumpLocation {
     var annotations = snapshot.annotations
-    // Servers that take Crashpad's dumps look for these two names.
+    // Servers that accept Crashpad's dumps use these two names.
     for (name, value) in [
       (MinidumpFormat.productAnnotation, snapshot.process.product),
       (MinidumpFormat.versionAnnotation, snapshot.process.version),
@@ -26,7 +26,7 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// MinidumpSimpleStringDictionary, its strings in front of it.
+  /// Appends a MinidumpSimpleStringDictionary, preceded by its strings.
   mutating func appendDictionary(_ entries: [String: String]) -> MinidumpLocation {
     guard !entries.isEmpty else { return .none }
     var places: [(key: UInt32, value: UInt32)] = []
@@ -41,7 +41,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Crashpad's stream: its 64 bytes, or the shorter forms of earlier versions.
+  /// Reads Crashpad's stream: its 64 bytes, or the shorter forms of earlier versions.
   ///
   /// Call it after the modules are read, because it adds some of their annotations.
   mutating func decodeCrashpadInfo() {
@@ -69,8 +69,7 @@ extension MinidumpDecoder {
     }
   }
 
-  /// Finds the entries of a list that a location descriptor leads to: a 32-bit count, then
-  /// entries of one size.
+  /// Finds the entries of a list to which a location descriptor refers: a 32-bit count, then entries of one size.
   func list(at location: Int, size: Int) -> [Int] {
     guard let list = file.location(at: location), list.count >= 4,
       let count = file.integer(at: list.lowerBound, width: 4)
@@ -101,7 +100,7 @@ extension ReportID {
     self.init(bytes: Self.swapped(Array(guidBytes)))
   }
 
-  /// Turns the order of a GUID structure into the order of print, and the other way round.
+  /// Converts the byte order of a GUID structure to the printed order, and back.
   private static func swapped(_ bytes: [UInt8]) -> [UInt8] {
     [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map { bytes[$0] }
   }

@@ -31,8 +31,8 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// The parts of siginfo_t besides the address: number and architecture of a system call, or
-  /// process, user and value of a sender.
+  /// The parts of siginfo_t other than the address: number and architecture of a system call, or process, user and
+  /// value of a sender.
   private static func parameters(of exception: ExceptionSnapshot) -> [UInt64] {
     if let call = exception.systemCall {
       return [UInt64(UInt32(bitPattern: call.number)), UInt64(call.architecture)]
@@ -59,7 +59,7 @@ extension MinidumpDecoder {
       return
     }
     var exception = ExceptionSnapshot(threadID: UInt32(truncatingIfNeeded: id))
-    // Our own stream says of which kind.
+    // This package's own stream has the kind.
     if isLinux, number == UInt64(UInt32.max) { snapshot.request = DumpRequest() }
     if isLinux {
       takeSignal(number, code: UInt32(truncatingIfNeeded: code), address: address, to: &exception)
@@ -73,7 +73,7 @@ extension MinidumpDecoder {
     let decoded = context(at: stream.lowerBound + 160)
     exception.context = decoded.context
     if let index = snapshot.threads.firstIndex(where: { $0.id == exception.threadID }) {
-      // The thread's own context may be one of the handler; the exception's is that of the crash.
+      // The thread's own context may be inside the handler; the exception's context is that of the crash.
       if let context = decoded.context {
         snapshot.threads[index].context = context
         snapshot.threads[index].stackPointer = decoded.stackPointer
@@ -86,8 +86,8 @@ extension MinidumpDecoder {
 
   /// Reads number, code and address of a signal; leaves out a number that is not a signal.
   ///
-  /// Breakpad's older writers record 0 instead of `si_code`, which would mean kill(2). So 0 counts only in Crashpad's
-  /// dumps; in others the address is the kernel's if the signal has one.
+  /// Breakpad's older writers record 0 instead of `si_code`, which would mean kill(2). So 0 is used only in
+  /// Crashpad's dumps; in others, the address counts as the kernel's if the signal has one.
   private func takeSignal(
     _ number: UInt64, code: UInt32, address: UInt64, to exception: inout ExceptionSnapshot
   ) {

@@ -2,8 +2,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MDRawDebug64, the bytes of the dynamic section after it; names and MDRawLinkMap64 entries in
-  /// front of it.
+  /// Encodes MDRawDebug64, preceded by names and MDRawLinkMap64 entries, and followed by the bytes of the dynamic
+  /// section.
   ///
   /// Source: Breakpad `minidump_format.h`; `client/linux/minidump_writer/minidump_writer.cc`,
   /// WriteDSODebugStream.
@@ -12,7 +12,7 @@ extension MinidumpEncoder {
       (entry: entry, name: buffer.appendString(entry.name))
     }
     buffer.align(to: 8)
-    // Breakpad's value for nowhere.
+    // Breakpad's value for a missing location.
     let entriesRVA = entries.isEmpty ? UInt32.max : buffer.rva
     for (entry, name) in entries {
       buffer.append(entry.address)
@@ -34,7 +34,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// MDRawDebug64 in either of its two layouts.
+  /// Reads MDRawDebug64 in either of its two layouts.
   ///
   /// Breakpad's C++ pads it to 40 bytes, writers in Rust pack it into 36. The dynamic section after it has a multiple
   /// of 16 bytes, so the stream's size shows which layout it has.

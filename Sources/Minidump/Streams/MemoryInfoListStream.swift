@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_MEMORY_INFO_LIST, an entry for each mapping.
+  /// Encodes MINIDUMP_MEMORY_INFO_LIST, with an entry for each mapping.
   ///
-  /// Says what LinuxMaps says, for readers that know Windows' streams only. Source: Microsoft
+  /// It has the same contents as LinuxMaps, for readers that know only the streams of Windows. Source: Microsoft
   /// minidumpapiset.h, winnt.h.
   mutating func encodeMemoryInfoList() -> MinidumpLocation {
     buffer.align(to: 8)
@@ -58,7 +58,7 @@ extension MinidumpDecoder {
         let type = file.integer(at: entry + 40, width: 4)
       else { break }
       let range = AddressRange(start: Address(start), byteCount: size)
-      // MEM_COMMIT; the others describe address space without memory.
+      // MEM_COMMIT; other states describe address space without memory.
       guard state == 0x1000, size > 0, range.byteCount == size else { continue }
       mappings.append(
         MemoryMapping(

@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_MEMORY_LIST: all captured memory, stacks included.
+  /// Encodes MINIDUMP_MEMORY_LIST: all captured memory, including stacks.
   ///
   /// Source: Microsoft minidumpapiset.h.
   mutating func encodeMemoryList() -> MinidumpLocation {
@@ -49,8 +49,7 @@ extension MinidumpDecoder {
     return regions
   }
 
-  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil for an empty one, and for one that leads outside the
-  /// file.
+  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil for an empty region, and for one outside the file.
   mutating func region(at entry: Int, in list: String) -> MemoryRegion? {
     guard let address = file.integer(at: entry, width: 8), let range = file.location(at: entry + 8),
       Self.fits(range.count, at: Address(address))

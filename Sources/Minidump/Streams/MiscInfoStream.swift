@@ -1,14 +1,14 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_MISC_INFO_4; form 5 would add only an XSTATE layout that no context here has.
+  /// Encodes MINIDUMP_MISC_INFO_4; form 5 would only add an XSTATE layout, which no context here has.
   ///
   /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_misc_info_writer.cc`.
   mutating func encodeMiscInfo() -> MinidumpLocation {
     let process = snapshot.process
     var flags: UInt32 = 0x100  // MINIDUMP_MISC4_BUILDSTRING
     if process.processID != nil { flags |= 0x1 }
-    // The process's own, else the handler's.
+    // The start of the process, otherwise that of the handler.
     let startTime = process.startTime ?? process.launchTime
     if startTime != nil { flags |= 0x2 }
     buffer.align(to: 4)
@@ -19,8 +19,8 @@ extension MinidumpEncoder {
     buffer.append(UInt32(exactly: (startTime ?? 0) / 1_000_000_000) ?? 0)
     buffer.append(Self.seconds(process.userTime))
     buffer.append(Self.seconds(process.systemTime))
-    // Clock rates and idle states (5), integrity level, execute flags, protection, time zone: not
-    // captured, their flags clear.
+    // Clock rates and idle states (5), integrity level, execute flags, protection and time zone are not captured, and
+    // their flags are clear.
     buffer.appendZeros(5 * 4 + 3 * 4 + 4 + 172)
     let system = snapshot.system
     let build = [

@@ -1,8 +1,7 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MinidumpModuleCrashpadInfoList: the modules that have annotations, by their place in the
-  /// module list.
+  /// Encodes MinidumpModuleCrashpadInfoList: the modules with annotations, by their index in the module list.
   ///
   /// Source: Crashpad `minidump/minidump_extensions.h`.
   mutating func encodeModuleAnnotations() -> MinidumpLocation {
@@ -17,7 +16,7 @@ extension MinidumpEncoder {
     }
   }
 
-  /// MinidumpModuleCrashpadInfo, its lists in front of it.
+  /// Encodes MinidumpModuleCrashpadInfo, preceded by its lists.
   private mutating func encode(_ annotations: ModuleAnnotations) -> MinidumpLocation {
     let texts = annotations.list.map { buffer.appendUTF8String($0) }
     let list = texts.isEmpty ? .none : buffer.appendList(texts) { $0.append($1) }
@@ -50,7 +49,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// MinidumpModuleCrashpadInfoList; a Crashpad client keeps nearly all it says of itself there.
+  /// Reads MinidumpModuleCrashpadInfoList, in which a Crashpad client stores nearly all its own data.
   ///
   /// A module's entry may be shorter than its 28 bytes: earlier versions had no annotation objects.
   mutating func decodeModuleAnnotations(at location: Int) {

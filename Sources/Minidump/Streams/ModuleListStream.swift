@@ -2,8 +2,9 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_MODULE_LIST with CodeView records `BpEL`, the executable first, which readers take
-  /// for the main module.
+  /// Encodes MINIDUMP_MODULE_LIST with CodeView records `BpEL`.
+  ///
+  /// The executable is first, because readers treat the first module as the main module.
   ///
   /// Source: Microsoft minidumpapiset.h; Breakpad `minidump_format.h`, MDCVInfoELF.
   mutating func encodeModuleList() -> MinidumpLocation {
@@ -17,7 +18,7 @@ extension MinidumpEncoder {
       // Checksum and time stamp.
       buffer.appendZeros(8)
       buffer.append(entry.name)
-      // VS_FIXEDFILEINFO: an ELF image has no such version.
+      // VS_FIXEDFILEINFO is empty, because an ELF image has no such version.
       buffer.appendZeros(52)
       buffer.append(entry.record)
       // Miscellaneous record and reserved fields.
@@ -40,7 +41,7 @@ extension MinidumpEncoder {
     var modules: [ModuleSnapshot] = []
     for module in snapshot.modules.sorted(by: { $0.address < $1.address })
     where module.size > 0 && module.range.end != nil {
-      // Breakpad drops the whole list for one overlap.
+      // Breakpad drops the whole list if two modules overlap.
       guard let last = modules.last, !last.range.ends(atOrBelow: module.address) else {
         modules.append(module)
         continue
@@ -56,7 +57,7 @@ extension MinidumpEncoder {
         .sorted()
       func rank(_ module: ModuleSnapshot) -> Int {
         if module.address == main { return 0 }
-        // The lowest pointer that is not below it: in it or after it.
+        // The lowest pointer that is inside or after the module.
         let index = pointers.partitioningIndex { $0 >= module.address }
         return index < pointers.count && module.contains(pointers[index]) ? 1 : 2
       }
@@ -72,7 +73,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// MINIDUMP_MODULE_LIST, of which writers put the executable first.
+  /// Reads MINIDUMP_MODULE_LIST, in which writers put the executable first.
   mutating func decodeModuleList() {
     var modules: [ModuleSnapshot] = []
     for entry in file.entries(of: .moduleList, size: MinidumpFormat.moduleSize) {

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-// Breakpad's streams that are copies of files of /proc and /etc.
+// Streams of Breakpad with copies of files of /proc and /etc.
 
 extension MinidumpEncoder {
   /// The streams that exist, with their contents.

@@ -6,7 +6,7 @@ extension MinidumpEncoder {
   /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_system_info_writer.cc`.
   mutating func encodeSystemInfo() -> MinidumpLocation {
     let system = snapshot.system
-    // As `uname -srvm`, the form Breakpad writes.
+    // The text in the form of `uname -srvm`, as Breakpad writes it.
     let text = [system.kernelName, system.kernelRelease, system.kernelVersion, system.machine]
       .compactMap { $0 }.joined(separator: " ")
     let textRVA = buffer.appendString(text)
@@ -57,7 +57,7 @@ extension MinidumpDecoder {
     }
   }
 
-  /// The processor in MINIDUMP_SYSTEM_INFO; if that is missing, the one that fits the contexts' size.
+  /// The processor in MINIDUMP_SYSTEM_INFO; if that is missing, the processor that matches the size of the contexts.
   func architecture() throws(MinidumpError) -> ProcessSnapshot.Architecture {
     guard let stream = file.streams[.systemInfo], stream.count >= 2,
       let number = file.integer(at: stream.lowerBound, width: 2)
@@ -91,8 +91,8 @@ extension MinidumpDecoder {
     guard isLinux else { return }
     snapshot.system.kernelName = "Linux"
     let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
-    // Breakpad and we write `uname -srvm`; Crashpad writes the numbers and, as text, the rest of
-    // the release and more.
+    // Breakpad and this package write `uname -srvm`; Crashpad writes the numbers and, as text, the rest of the
+    // release and more.
     let words = text.split(separator: " ")
     if words.count >= 2, words[0] == "Linux" {
       snapshot.system.kernelRelease = String(words[1])
@@ -109,8 +109,7 @@ extension MinidumpDecoder {
     }
   }
 
-  /// Distribution and processor of the copies of os-release(5) or lsb-release, and of
-  /// `/proc/cpuinfo`.
+  /// Reads distribution and processor from the copies of os-release(5) or lsb-release, and of `/proc/cpuinfo`.
   mutating func decodeReleaseText() {
     let release = LabelledText(snapshot.system.releaseText, separator: "=")
     snapshot.system.distribution = release["PRETTY_NAME"] ?? release["DISTRIB_DESCRIPTION"]
@@ -120,12 +119,11 @@ extension MinidumpDecoder {
   }
 }
 
-/// A text of lines that are each a label, a separator and a value, such as `/proc/cpuinfo` and
-/// os-release(5).
+/// A text whose lines have a label, a separator and a value, such as `/proc/cpuinfo` and os-release(5).
 struct LabelledText {
   private var values: [String: String] = [:]
 
-  /// Blanks and quotes around labels and values are taken away; the first line of a label counts.
+  /// Removes blanks and quotes around labels and values; the first line with a label is used.
   init(_ text: [UInt8]?, separator: Character) {
     for line in String(decoding: text ?? [], as: UTF8.self).split(separator: "\n") {
       let parts = line.split(separator: separator, maxSplits: 1)

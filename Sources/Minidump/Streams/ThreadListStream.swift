@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_THREAD_LIST, the contexts in front of it.
+  /// Encodes MINIDUMP_THREAD_LIST, preceded by the contexts.
   ///
   /// Source: Microsoft minidumpapiset.h.
   mutating func encodeThreadList() -> MinidumpLocation {
@@ -25,7 +25,7 @@ extension MinidumpEncoder {
       buffer.append(ThreadPriority(thread).field)
       // The thread environment block: Crashpad puts the thread pointer there.
       buffer.append(thread.threadPointer ?? 0 as Address)
-      // The part of the stack that the stack pointer is in; its bytes are the memory list's.
+      // The part of the stack that contains the stack pointer; its bytes are those of the memory list.
       if let stack = thread.stackAtPointer,
         let place = plan.location(of: stack.address, count: stack.count)
       {
@@ -48,7 +48,7 @@ extension MinidumpEncoder {
     _ context: CPUContext?, stackPointer: Address?, instructionPointer: Address?
   ) -> MinidumpLocation {
     if context == nil, stackPointer == nil, instructionPointer == nil { return .none }
-    // The FXSAVE area inside wants this alignment where a reader maps the file.
+    // The FXSAVE area in the context needs this alignment if a reader maps the file.
     buffer.align(to: 16)
     let start = buffer.rva
     switch context {
@@ -76,7 +76,7 @@ extension MinidumpEncoder {
 
 /// The registers of a thread in a context of a minidump.
 struct DecodedContext {
-  /// Nil where only the pointers, or nothing, is marked as there.
+  /// The registers; nil if the flags mark only the pointers, or nothing, as present.
   var context: CPUContext?
   var stackPointer: Address?
   var instructionPointer: Address?
@@ -91,7 +91,7 @@ struct DecodedContext {
 }
 
 extension MinidumpDecoder {
-  /// MINIDUMP_THREAD_LIST; a stack that is a whole region of the memory list shares its bytes.
+  /// Reads MINIDUMP_THREAD_LIST; a stack that is a complete region of the memory list shares its bytes.
   mutating func decodeThreadList(listed: [MemoryRegion]) {
     var regions: [Address: MemoryRegion] = [:]
     for region in listed { regions[region.address] = region }
@@ -136,11 +136,11 @@ extension MinidumpDecoder {
 /// The bytes from the lowest up are 20 minus the nice value, the rank of the scheduling policy, the static priority
 /// of a real-time thread (not captured: 0), and 0. Source: Crashpad `snapshot/linux/thread_snapshot_linux.cc`.
 struct ThreadPriority {
-  /// As sched_getscheduler(2).
+  /// The policy, as in sched_getscheduler(2).
   let policy: UInt8?
   let niceValue: Int32?
 
-  /// Policies by rank, the most modest first: idle, batch, other, round robin, FIFO.
+  /// Policies by rank, the lowest first: idle, batch, other, round robin, FIFO.
   private static let ranked: [UInt8] = [5, 3, 0, 2, 1]
 
   init(_ thread: ThreadSnapshot) {
@@ -148,7 +148,7 @@ struct ThreadPriority {
     niceValue = thread.niceValue
   }
 
-  /// Reads the field; 0 says nothing, and so does the priority of another system.
+  /// Reads the field; 0 and the priority of another system give no values.
   init(field: UInt32) {
     let rank = Int(field >> 8 & 0xFF)
     guard (1...Self.ranked.count).contains(rank), field >> 16 <= 99 else {

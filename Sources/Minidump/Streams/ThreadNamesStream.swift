@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_THREAD_NAME_LIST: every thread that has a name.
+  /// Encodes MINIDUMP_THREAD_NAME_LIST, with every thread that has a name.
   ///
   /// Source: Microsoft minidumpapiset.h.
   mutating func encodeThreadNames() -> MinidumpLocation {
@@ -11,14 +11,14 @@ extension MinidumpEncoder {
     }
     return buffer.appendList(names) { buffer, name in
       buffer.append(name.id)
-      // 64 bits wide, and packed: an entry has 12 bytes.
+      // The field has 64 bits and is packed, so an entry has 12 bytes.
       buffer.append(UInt64(name.rva))
     }
   }
 }
 
 extension MinidumpDecoder {
-  /// MINIDUMP_THREAD_NAME_LIST; an empty name counts as no name.
+  /// Reads MINIDUMP_THREAD_NAME_LIST; an empty name counts as no name.
   mutating func decodeThreadNames() {
     var names: [UInt32: String] = [:]
     for entry in file.entries(of: .threadNames, size: MinidumpFormat.threadNameSize) {

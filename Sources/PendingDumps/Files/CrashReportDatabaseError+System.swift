@@ -7,7 +7,7 @@ extension CrashReportDatabaseError {
     self.init(.fileSystemError, context + Self.advice(errno), errno: errno)
   }
 
-  /// False for an error that any other file would give as well: memory, descriptors or disk space used up.
+  /// False for an error that any other file would also cause: memory, descriptors or disk space used up.
   package var concernsOneFile: Bool {
     ![EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN, ENOSPC, EDQUOT].contains(errno)
   }

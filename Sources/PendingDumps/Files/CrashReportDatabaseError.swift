@@ -6,28 +6,28 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
 
     /// The path is empty or has a NUL character.
     public static let invalidPath = Code(description: "invalid path")
-    /// Something else is in the place of a directory.
+    /// There is another kind of file instead of a directory.
     public static let notADirectory = Code(description: "not a directory")
-    /// The directory, or a symbolic link to it, belongs to another user, who could exchange it.
+    /// The directory, or a symbolic link to it, belongs to another user, who could replace it.
     public static let foreignOwner = Code(description: "belongs to another user")
     /// All users, or a group that is not named, may write to the directory.
     public static let writableByOthers = Code(description: "others may write to it")
     /// There is no group of that name.
     public static let invalidGroup = Code(description: "no such group")
-    /// Something else is in the place of a regular file.
+    /// There is another kind of file instead of a regular file.
     public static let notARegularFile = Code(description: "not a regular file")
-    /// A file is larger than any of its kind can be.
+    /// A file is larger than files of its kind can be.
     public static let tooLarge = Code(description: "too large")
-    /// The report is in the database already, pending or completed.
+    /// The report is already in the database, pending or completed.
     public static let reportExists = Code(description: "the report exists already")
     /// A new report's file was removed before the report was finished.
     public static let newReportLost = Code(description: "the new report's file is gone")
-    /// The database has no report of this ID in the state that the operation needs.
+    /// The database has no report with this ID in the state that the operation needs.
     public static let noSuchReport = Code(description: "there is no such report")
     /// The program was built for a system other than Linux with glibc.
     public static let unsupportedPlatform = Code(
       description: "crash reports are not supported here")
-    /// The system refused; `errno` says why.
+    /// The system refused the operation; `errno` has the reason.
     public static let fileSystemError = Code(description: "file system error")
   }
 

@@ -15,7 +15,7 @@ package enum DatabaseDirectory {
 
   // MARK: - Paths
 
-  /// The absolute path, without slashes at its end.
+  /// The absolute path, without trailing slashes.
   package static func absolute(_ path: String) throws(CrashReportDatabaseError) -> String {
     guard !path.isEmpty else {
       throw CrashReportDatabaseError(.invalidPath, "the database's path is empty")
@@ -32,7 +32,7 @@ package enum DatabaseDirectory {
       let current = buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
       result = String(decoding: current, as: UTF8.self) + "/" + path
     }
-    // With a slash at the end the system would follow a link before it is checked.
+    // With a trailing slash, the system would follow a link before it is checked.
     while result.utf8.count > 1, result.hasSuffix("/") { result.removeLast() }
     return result
   }
@@ -103,7 +103,7 @@ package enum DatabaseDirectory {
   ///
   /// - Parameters:
   ///   - parent: the descriptor of the database's directory, or of one below it.
-  ///   - path: for messages.
+  ///   - path: the path in messages.
   package static func open(
     _ name: String, in parent: Int32, path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -135,7 +135,7 @@ package enum DatabaseDirectory {
 
   /// Opens a directory.
   ///
-  /// Follows a link only after checking its owner, and never a link that replaced it meanwhile.
+  /// It follows a link only after checking its owner, and never a link that replaced the checked one.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
     let descriptor = unsafe path.withCString { unsafe Glibc.open($0, flags | O_NOFOLLOW) }
     if descriptor >= 0 { return descriptor }
@@ -192,8 +192,8 @@ package enum DatabaseDirectory {
 
   /// Creates a directory that only this user can access, whatever the umask is; an existing one stays unchanged.
   ///
-  /// Mode and owner are set through a descriptor of the new directory, not by its name: the owner of the parent may
-  /// replace it by a link or another directory meanwhile.
+  /// Mode and owner are set through a descriptor of the new directory, not by its name: the owner of the parent could
+  /// replace it by a link or another directory in between.
   ///
   /// - Parameter owner: the user that gets a directory created by root.
   private static func make(
@@ -209,13 +209,13 @@ package enum DatabaseDirectory {
     defer { close(made) }
     var status = stat()
     guard unsafe fstat(made, &status) == 0, status.st_uid == pm_file_user() else { return }
-    // fchmod(2) does not take such a descriptor.
+    // fchmod(2) does not accept such a descriptor.
     if status.st_mode & 0o7777 != 0o700 { _ = unsafe chmod("/proc/thread-self/fd/\(made)", 0o700) }
     guard let owner else { return }
     let descriptor = unsafe openat(made, ".", flags)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    // If it has files, it may be another directory of root's that was moved here.
+    // If it has files, it may be another directory of root that was moved here.
     if DirectoryNames.of(descriptor)?.isEmpty != false { owner.give(descriptor) }
   }
 
@@ -276,7 +276,7 @@ package enum DatabaseDirectory {
     return "its file system (\(type)) keeps no modes: mount it with \(option)"
   }
 
-  /// - Parameter option: the mount option that gives the object to this user; nil if chown(1) can.
+  /// - Parameter option: the mount option that makes this user the owner; nil if chown(1) can do that.
   private static func foreign(
     _ status: stat, _ object: String, option: String? = nil
   ) -> CrashReportDatabaseError {
@@ -330,7 +330,8 @@ package enum DatabaseDirectory {
     guard let shared = lastGroup, !isShared(status), status.st_uid == pm_file_user(),
       status.st_mode & others == 0
     else { return }
-    // The group first: with the old mode, no other user may write. Changing the group clears setgid.
+    // The group is changed first, because with the old mode, no other user may write. Changing the group clears
+    // setgid.
     guard fchown(descriptor, .max, shared) == 0 else { return }
     _ = fchmod(descriptor, 0o2770)
     _ = unsafe fstat(descriptor, &status)

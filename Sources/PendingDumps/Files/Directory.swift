@@ -98,10 +98,10 @@ package struct Directory: ~Copyable, Sendable {
     }
   }
 
-  /// The status of a file; for a link, of the link and not its target.
+  /// The status of a file; for a link, the status of the link itself.
   ///
   /// - Returns: nil only if there is no such name.
-  /// - Throws: if the system does not say whether the file exists.
+  /// - Throws: if it is not known whether the file exists.
   package func status(of name: String) throws(CrashReportDatabaseError) -> FileStatus? {
     var status = stat()
     while unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 {
@@ -124,7 +124,7 @@ package struct Directory: ~Copyable, Sendable {
 
   private func open(_ name: String, flags: Int32) throws(CrashReportDatabaseError) -> OpenFile {
     let path = "\(path)/\(name)"
-    // O_NONBLOCK: opening a FIFO must not wait for its writer.
+    // O_NONBLOCK is set because the call must not wait for the writer of a FIFO.
     let result = unsafe openat(
       descriptor, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard result >= 0 else {
@@ -164,7 +164,7 @@ package struct Directory: ~Copyable, Sendable {
       throw CrashReportDatabaseError(systemCall: "opening \(path)/\(name)", errno: errno)
     }
     defer { _ = Glibc.close(file) }
-    // If a read fills the buffer, the file may have more bytes.
+    // If a read fills the buffer, the file may be longer.
     for size in [512, limit + 1] {
       var result = -1
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -261,7 +261,7 @@ extension Directory {
     case targetExists
   }
 
-  /// Renames a file, into another directory of the same file system if wanted.
+  /// Renames a file, optionally into another directory of the same file system.
   ///
   /// - Parameter replacing: true if an existing file with the new name may be replaced; then the rename is atomic. If
   ///   false, the file has both names for a moment. On a file system without hard links, a file that is created in
@@ -270,12 +270,12 @@ extension Directory {
     _ name: String, to directory: borrowing Directory, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {
     if !replacing {
-      // rename(2) replaces the target; link(2) fails where it exists.
+      // rename(2) replaces the target; link(2) fails if it exists.
       if unsafe linkat(descriptor, name, directory.descriptor, newName, 0) == 0 {
         try? remove(name)
         return .done
       }
-      // File systems without links say EPERM, ENOTSUP, ENOSYS or, between directories, EXDEV.
+      // File systems without links return EPERM, ENOTSUP, ENOSYS or, between directories, EXDEV.
       guard errno != ENOENT, errno != EEXIST else {
         return try result(errno, name, directory, newName)
       }

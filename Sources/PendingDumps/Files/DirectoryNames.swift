@@ -4,12 +4,12 @@ internal import IntermediateDump
 
 /// Lists an open directory.
 package enum DirectoryNames {
-  /// The bytes of names that one system call returns: about a hundred names.
+  /// The maximum number of bytes that one system call returns: about a hundred names.
   package static let window = 8 << 10
 
   /// The names in a directory that can be read, in no order, without `.` and `..`.
   ///
-  /// - Parameter limit: the most bytes of names.
+  /// - Parameter limit: the maximum number of bytes of names.
   /// - Returns: nil if they take more than the limit, or the directory cannot be opened.
   package static func of(_ descriptor: Int32, limit: Int = .max) -> [String]? {
     // Opened again, because threads would share the position of one descriptor.
@@ -42,7 +42,7 @@ package enum DirectoryNames {
         if name != ".", name != ".." { names.append(name) }
         start += Int(size)
       }
-      // The kernel leaves the end of a full window empty where the next name does not fit.
+      // The kernel leaves the end of a full window empty if the next name does not fit.
       if total >= limit - 512 { return nil }
       if isShort, buffer.count < window / 2 { return names }
     }

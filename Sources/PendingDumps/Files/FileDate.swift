@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// Ages of files by the wall clock, which may not have been set when a file was created, or may not be set now.
 ///
-/// No file is removed and no process is judged dead by a date from a clock that was not set. A file without a
-/// possible date gets the current one, and its age counts from then on.
+/// No file is removed, and no process is treated as dead, because of a date from a clock that was not set. A file
+/// without a possible date gets the current one, and its age counts from then on.
 package enum FileDate {
   /// The latest of some dates that is possible, in nanoseconds since 1970; nil if none is.
   package static func latest(of dates: [Int64], now: Int64 = SystemClock.now) -> Int64? {
@@ -13,7 +13,7 @@ package enum FileDate {
 
   /// Sets the time of a file's last change to now, and keeps the modification time of its contents.
   ///
-  /// Does nothing while the clock is not set. A file that cannot be changed keeps its dates.
+  /// It does nothing while the clock is not set. A file that cannot be changed keeps its dates.
   ///
   /// - Parameter directory: the descriptor of its directory.
   ///

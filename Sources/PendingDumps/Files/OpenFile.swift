@@ -4,7 +4,7 @@ package import IntermediateDump
 /// A file descriptor that is closed when this value ends.
 package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
-  /// For messages.
+  /// The path in messages.
   package let path: String
   /// The first status of a file that a `Directory` created or opened.
   package internal(set) var firstStatus: FileStatus?
@@ -98,9 +98,10 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// Reads bytes at an offset, fewer where the file ends.
+  /// Reads bytes at an offset, fewer at the end of the file.
   ///
-  /// - Parameter size: the most bytes that one call requests, because `count` can come from a damaged file.
+  /// - Parameter size: the maximum number of bytes that one call requests, because `count` can come from a damaged
+  ///   file.
   package func read(
     at offset: Int64, count: Int, piece size: Int = 256 << 10
   ) throws(CrashReportDatabaseError) -> [UInt8] {
@@ -151,7 +152,7 @@ package struct FileStatus: Sendable, Equatable {
   }
 
   package let kind: Kind
-  /// In bytes.
+  /// The size in bytes.
   package let size: Int64
   /// Nanoseconds since 1970.
   package let modificationTime: Int64
@@ -160,7 +161,7 @@ package struct FileStatus: Sendable, Equatable {
   package let owner: UInt32
   package let device: UInt64
   package let inode: UInt64
-  /// The permissions.
+  /// The mode, with the permissions.
   package let mode: UInt32
 
   package init(_ status: stat) {
@@ -180,7 +181,7 @@ package struct FileStatus: Sendable, Equatable {
     mode = UInt32(status.st_mode) & 0o7777
   }
 
-  // A file system can hold any number of seconds, beyond the range of nanoseconds in 64 bits.
+  // A file system can store any number of seconds, beyond the range of nanoseconds in 64 bits.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     let seconds = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     guard !seconds.overflow else { return time.tv_sec < 0 ? .min : .max }

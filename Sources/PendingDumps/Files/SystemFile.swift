@@ -20,7 +20,7 @@ package enum SystemFile {
   ///
   /// - Parameters:
   ///   - path: the path of the file.
-  ///   - limit: the most bytes that are returned.
+  ///   - limit: the maximum number of bytes that are returned.
   ///   - isOneRecord: true if the first read returns everything that is needed, as for files of `/proc` that the
   ///     kernel writes in one piece.
   /// - Returns: the bytes of the file; nil if it cannot be read.
@@ -181,8 +181,8 @@ package enum SystemFile {
 
   /// The path of an open file, without links; nil if `/proc` does not show it.
   package static func path(of descriptor: Int32) -> String? {
-    // Formatted by hand: the standard library's string interpolation of a number touches three more pages in a
-    // launch.
+    // The number is formatted by hand, because the standard library's string interpolation touches three more pages
+    // at launch.
     var digits: [UInt8] = []
     var rest = UInt32(bitPattern: descriptor)
     repeat {
@@ -195,11 +195,11 @@ package enum SystemFile {
 
 /// Reads the system's clocks, in nanoseconds.
 package enum SystemClock {
-  /// Since 1970.
+  /// The time since 1970.
   package static var now: Int64 { time(CLOCK_REALTIME) }
-  /// Since boot, time asleep included.
+  /// The time since boot, including suspended time.
   package static var sinceBoot: Int64 { time(CLOCK_BOOTTIME) }
-  /// Since boot, time asleep left out.
+  /// The time since boot, without suspended time.
   package static var awakeSinceBoot: Int64 { time(CLOCK_MONOTONIC) }
 
   private static func time(_ clock: clockid_t) -> Int64 {

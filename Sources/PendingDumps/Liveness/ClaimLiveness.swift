@@ -1,12 +1,12 @@
-/// Decides whether the converter that a claim names may still work on the dump.
+/// Decides whether the converter that a claim names may still be working on the dump.
 package enum ClaimLiveness {
   /// The time in nanoseconds for which a claim is valid if its converter cannot be examined.
   package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
   /// Gathers the evidence on a claim's converter, in the order of `LivenessEvidence`.
   ///
-  /// If a living converter is judged dead, no data is lost: the database keeps one report of the dump that two
-  /// converters then process. So one witness, the FIFO, is enough.
+  /// If a running converter is treated as dead, no data is lost: two converters then process the dump, and the
+  /// database keeps one report of it. So one witness, the FIFO, is enough.
   ///
   /// - Parameters:
   ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
@@ -38,7 +38,7 @@ package enum ClaimLiveness {
     }
     let verdict = evidence.verdict
     // This is an exception to the order: an earlier conversion of this process made the claim and ended without
-    // giving the dump back. The process lives, but that conversion has closed its FIFO.
+    // returning the dump. The process is alive, but that conversion has closed its FIFO.
     if !verdict.isDead, evidence.place == .here, processID == host.processID,
       evidence.fifo == .noReader
     {

@@ -2,12 +2,12 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// A FIFO whose read end a converter holds open while it has claims.
+/// A FIFO whose read end a converter keeps open while it has claims.
 ///
-/// If the FIFO has no reader or is removed, processes of any PID namespace know that the claims are void.
+/// If the FIFO has no reader or is removed, processes of any PID namespace know that the claims are no longer valid.
 ///
-/// A program may close the FIFO while it converts, for example by close_range. Then another converter takes the dump
-/// too, and the database keeps one report of the two. So the FIFO is enough evidence for a claim, but not for the
+/// A program may close the FIFO while it converts, for example by close_range. Then another converter also takes the
+/// dump, and the database keeps one of the two reports. So the FIFO is enough evidence for a claim, but not for the
 /// owner of a locked file.
 package final class ClaimWitness {
   /// The part of its name before the `@`.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Asks whether a process holds the read end of a FIFO, by opening it for writing.
+/// Finds out whether a process has the read end of a FIFO open, by opening it for writing.
 ///
 /// Source: fifo(7), ENXIO of a non-blocking open.
 package enum FIFOProbe: Sendable, Equatable {
@@ -10,7 +10,7 @@ package enum FIFOProbe: Sendable, Equatable {
   /// The file is not a FIFO, or cannot be opened.
   case unreadable
 
-  /// Looks at a FIFO.
+  /// Examines a FIFO.
   ///
   /// - Parameter directory: the descriptor of its directory.
   package static func look(at name: String, in directory: Int32) -> FIFOProbe {

@@ -9,12 +9,12 @@ package struct HostIdentity: Sendable, Equatable {
   /// The inode of `/proc/self/ns/time`, which shifts the start times that this process reads; nil in
   /// kernels before 5.6.
   package var timeNamespace: UInt64?
-  /// True if `/proc` shows the processes of this PID namespace.
+  /// True if `/proc` shows the processes of this process's PID namespace.
   ///
   /// A process can enter a namespace without mounting that namespace's `/proc`.
   package var isProcOurs: Bool
   package var processID: UInt32
-  /// Nil if `/proc` does not show it.
+  /// The start time of this process; nil if `/proc` does not show it.
   package var startTime: UInt64?
 
   package init(
@@ -33,7 +33,7 @@ package struct HostIdentity: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - statistics: the statistics of the calling process.
-  ///   - processID: its ID in its own PID namespace; nil to ask the kernel.
+  ///   - processID: its ID in its own PID namespace; nil to read it from the kernel.
   package static func current(
     _ statistics: ProcessStatistics? = ProcessStatistics.current(), processID: UInt32? = nil
   ) -> HostIdentity {
@@ -67,7 +67,7 @@ package struct HostIdentity: Sendable, Equatable {
   /// claims; 0 if these are not known.
   ///
   /// 32-bit FNV-1a. If two places have the same digest, which is one case in 4 billion, the process of a claim can
-  /// seem dead; the database still keeps one report of the dump.
+  /// look dead; the database still keeps one report of the dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")

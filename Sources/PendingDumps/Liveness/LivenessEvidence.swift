@@ -1,4 +1,4 @@
-/// The evidence on whether a process lives: the owner of a locked file, or the converter that a claim names.
+/// The evidence on whether a process is alive: the owner of a locked file, or the converter that a claim names.
 ///
 /// `verdict` applies these rules in this order, for the converter, `PendingDumpBound` and the `postmortem` command:
 ///
@@ -7,11 +7,11 @@
 /// 2. The FIFO has a reader, or a process maps the run record: alive. This comes before the start time, because a
 ///    process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
 /// 3. The asking process has the same boot and PID namespace: dead if the start time or the start of the stack
-///    differs, alive if both are equal, or the one that can be read is.
+///    differs, alive if both are equal, or if the one that can be read is equal.
 /// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner did:
 ///    dead. Both are needed, because a program may close the FIFO, and overlayfs hides the mapping.
-/// 5. Another boot: dead on a file system that no other machine writes to.
-/// 6. Age.
+/// 5. The boot is another one: dead on a file system that no other machine writes to.
+/// 6. Otherwise the age decides.
 ///
 /// A rule whose evidence cannot be read is skipped. If two rules conflict, the earlier one decides.
 package struct LivenessEvidence: Sendable {
@@ -34,18 +34,18 @@ package struct LivenessEvidence: Sendable {
   package var place: Place
   /// The process that has the ID now; only used in the same PID namespace and boot.
   package var process: ProcessProbe
-  /// Nil if it is not known, or belongs to another time namespace.
+  /// The start time; nil if it is not known, or belongs to another time namespace.
   package var startTime: UInt64?
-  /// Nil if it is not known.
+  /// The start of the stack; nil if it is not known.
   package var stackStart: UInt64?
   package var fifo: FIFOProbe
   /// The lease on the owner's run record; `.unknown` if the owner does not map the record.
   package var lease: RecordLease
   /// True if only this machine writes to the file system.
   package var isLocalFileSystem: Bool
-  /// Nanoseconds since the file was last written.
+  /// The time since the file was last written in nanoseconds.
   package var age: Int64
-  /// Nanoseconds after which the process is judged dead by age.
+  /// The age in nanoseconds after which the process counts as dead.
   package var ageLimit: Int64
 
   package init(
@@ -67,7 +67,7 @@ package struct LivenessEvidence: Sendable {
     self.ageLimit = ageLimit
   }
 
-  /// Whether the process lives, and why.
+  /// Whether the process is alive, and why.
   package var verdict: OwnerVerdict {
     absence ?? witness ?? identity ?? absentWitnesses ?? boot ?? ageAlone
   }
@@ -79,7 +79,7 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// No process has the ID, or the process has ended.
+  /// The verdict if no process has the ID, or the process has ended.
   private var absence: OwnerVerdict? {
     guard place == .here else { return nil }
     switch process {
@@ -89,7 +89,7 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// A process of this kernel holds the FIFO or maps the record.
+  /// The verdict if a process of this kernel holds the FIFO or maps the record.
   ///
   /// This counts on any file system and whatever the boot ID says.
   private var witness: OwnerVerdict? {
@@ -101,7 +101,7 @@ package struct LivenessEvidence: Sendable {
   private var identity: OwnerVerdict? {
     guard place == .here, case .found(let found) = process else { return nil }
     if let startTime, found.startTime != startTime { return .dead("\(title) is another one") }
-    // Other users' processes show no stack.
+    // The kernel does not show the stack of other users' processes.
     let stack = found.stackStart == 0 ? nil : stackStart
     if let stack, found.stackStart != stack { return .dead("\(title) runs another program") }
     guard startTime != nil || stack != nil else { return nil }
@@ -133,7 +133,7 @@ package struct LivenessEvidence: Sendable {
 
 /// The state of a file's owner, and the evidence.
 package enum OwnerVerdict: Sendable, Equatable {
-  /// With the nanoseconds after which the process is judged dead; nil for never.
+  /// The process is alive; `still` has the nanoseconds after which it counts as dead, or nil for never.
   case alive(String, still: Int64? = nil)
   case dead(String)
 

@@ -1,6 +1,6 @@
 /// Distinguishes file systems that only this machine writes to from those that other machines may write to.
 package enum LocalFileSystem {
-  /// The local ones.
+  /// The types of local file systems.
   ///
   /// An unknown file system counts as shared, which only delays the conversion of some dumps.
   private static let types: Set<String> = [
@@ -13,7 +13,7 @@ package enum LocalFileSystem {
     type(of: descriptor).map(types.contains) ?? false
   }
 
-  /// The type of an open file's file system, as mount(8) takes it; nil if `/proc` does not show it.
+  /// The type of an open file's file system, as in mount(8); nil if `/proc` does not show it.
   static func type(of descriptor: Int32) -> String? {
     guard let information = SystemFile.bytes("/proc/thread-self/fdinfo/\(descriptor)"),
       let mounts = SystemFile.bytes("/proc/thread-self/mountinfo", limit: 4 << 20)

@@ -7,23 +7,23 @@ internal import IntermediateDump
 package struct ProcessStatistics: Sendable, Equatable {
   package var state: UInt8
   package var threadCount: Int64
-  /// Clock ticks after boot.
+  /// The start time in clock ticks after boot.
   package var startTime: UInt64
   /// The start of the main stack, which changes at exec; 0 if the kernel does not show it.
   package var stackStart: UInt64
-  /// The wait status of a process that its parent has not waited for yet; 0 also if the kernel hides it from this
-  /// user.
+  /// The wait status of a process that its parent has not waited for yet; 0 also if the kernel does not show it to
+  /// this user.
   package var waitStatus: Int32?
   /// Facts that are only used for the calling process.
   package var own = Own()
 
   /// More fields, which are only used for the calling process; 0 for those that the kernel does not show.
   package struct Own: Sendable, Equatable {
-    /// In the PID namespace of `/proc`.
+    /// The process ID in the PID namespace of `/proc`.
     package var processID: UInt32 = 0
     /// The device of the controlling terminal.
     package var terminal: Int32 = 0
-    /// Pages in memory.
+    /// The number of pages in memory.
     package var residentPages: UInt64 = 0
     /// The arguments, each ended by NUL, on the main thread's stack.
     package var argumentsStart: UInt64 = 0
@@ -41,7 +41,7 @@ package struct ProcessStatistics: Sendable, Equatable {
 
   /// Parses the file's text; nil if it has another format.
   package init?(statText text: [UInt8]) {
-    // Field 2, the name, may hold blanks and parentheses; no later field does.
+    // Field 2, the name, may contain blanks and parentheses; no later field does.
     guard let nameEnd = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     var (state, threadCount, startTime, stackStart) = (
       UInt8?.none, Int64?.none, UInt64?.none, UInt64?.none
@@ -100,8 +100,8 @@ package struct ProcessStatistics: Sendable, Equatable {
 
   /// True for a process that has ended and only waits for its parent.
   ///
-  /// A main thread that ended by `pthread_exit`, as libdispatch's `dispatchMain` does, shows the
-  /// same letter while the other threads live on.
+  /// A main thread that ended by `pthread_exit`, as libdispatch's `dispatchMain` does, shows the same letter while
+  /// the other threads continue.
   package var hasEnded: Bool {
     switch state {
     case UInt8(ascii: "Z"): threadCount <= 1
@@ -111,7 +111,7 @@ package struct ProcessStatistics: Sendable, Equatable {
   }
 }
 
-/// The process that has an ID, as far as `/proc` shows it.
+/// The process with an ID, if `/proc` shows it.
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
@@ -133,8 +133,8 @@ package enum ProcessProbe: Sendable, Equatable {
     return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 
-  /// The directory in `/proc` that shows a process's descriptors, memory and namespaces: the process's, or a living
-  /// thread's if the first thread has ended.
+  /// The directory in `/proc` that shows a process's descriptors, memory and namespaces: that of the process, or of a
+  /// running thread if the first thread has ended.
   package static func directory(of processID: Int32) -> String {
     livingThread(of: processID, ProcessStatistics.read("/proc/\(processID)"))
   }

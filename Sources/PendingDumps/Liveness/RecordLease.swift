@@ -3,15 +3,15 @@ internal import Glibc
 
 /// Asks the kernel whether any process has a run record open for writing, or mapped for writing.
 ///
-/// A mapping counts after its descriptor is closed too. It requests a read lease, which the kernel refuses while the
-/// file has a writer, and releases it at once. This cannot disturb a live owner, for whose record a lease is never
-/// granted.
+/// A mapping counts even after its descriptor was closed. The probe requests a read lease, which the kernel refuses
+/// while the file has a writer, and immediately releases it. This cannot disturb a running owner, because a lease on
+/// its record is never granted.
 ///
 /// Ordinary code. Source: fcntl(2), F_SETLEASE.
 package enum RecordLease: Sendable, Equatable {
   /// A process writes to it or maps it.
   case refused
-  /// No process does.
+  /// No process writes to it or maps it.
   case granted
   /// Not known: the file does not exist or belongs to another user, the file system has no leases, or a server grants
   /// them.
@@ -32,10 +32,10 @@ package enum RecordLease: Sendable, Equatable {
     guard descriptor >= 0 else { return .unknown }
     // Closing the descriptor releases the lease too.
     defer { close(descriptor) }
-    // The kernel refuses a lease on anything but a regular file with EINVAL.
+    // The kernel refuses a lease on any file except a regular one with EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }
-    // If a process opens the file for writing meanwhile, the kernel sends this signal: SIGURG is ignored by default,
-    // but SIGIO, which it would send otherwise, ends a process.
+    // If a process opens the file for writing during this time, the kernel sends this signal. SIGURG is ignored by
+    // default, while SIGIO, which it would send otherwise, ends a process.
     guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
     if fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 {
       _ = fcntl(descriptor, setLease, Int32(F_UNLCK))

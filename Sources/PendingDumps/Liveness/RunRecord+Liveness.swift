@@ -13,10 +13,10 @@ extension RunRecord {
     timeNamespace == host.timeNamespace
   }
 
-  /// Gathers the evidence on whether the owner lives.
+  /// Gathers the evidence on whether the owner is alive.
   ///
   /// - Parameters:
-  ///   - record: nil if there is none or it is damaged.
+  ///   - record: the run record; nil if there is none or it is damaged.
   ///   - name: the name of the locked file, or of any other file of the same owner.
   ///   - directory: the descriptor of their directory.
   ///   - isLocalFileSystem: true if only this machine writes there.
@@ -36,7 +36,7 @@ extension RunRecord {
       if record.startTime != 0, record.isOfSameTime(host) { evidence.startTime = record.startTime }
       if record.stackStart != 0 { evidence.stackStart = record.stackStart }
     }
-    // This decides alone, so further system calls are saved: a start may examine many files.
+    // This alone decides, so further system calls are not made, because a start may examine many files.
     if evidence.process == .missing { return evidence }
     evidence.fifo = FIFOProbe.look(at: name.with(role: .fifo).description, in: directory)
     if record?.isMapped == true {

@@ -4,13 +4,14 @@ internal import IntermediateDump
 ///
 /// Source: proc_pid_status(5), SigIgn, SigCgt, SigBlk and NStgid.
 package struct SignalDispositions: Sendable, Equatable {
-  /// Bit n - 1 is signal n.
+  /// The ignored signals; bit n - 1 stands for signal n.
   package let ignored: UInt64
   /// The signals with a handler.
   package let caught: UInt64
-  /// Those that the calling thread blocks; nil if `/proc` does not show it.
+  /// The signals that the calling thread blocks; nil if `/proc` does not show them.
   package let blocked: UInt64?
-  /// The process's ID in its own PID namespace, whichever one `/proc` is of; nil where that does not tell.
+  /// The process's ID in its own PID namespace, even if `/proc` belongs to another one; nil if it does not show the
+  /// ID.
   package let processID: UInt32?
 
   /// The dispositions of the calling process; nil if `/proc` does not show them.
@@ -25,7 +26,7 @@ package struct SignalDispositions: Sendable, Equatable {
     else { return nil }
     (self.ignored, self.caught) = (ignored, caught)
     blocked = Self.last("SigBlk:", in: text)
-    // The last one is that of the innermost namespace.
+    // The last number belongs to the innermost namespace.
     processID = Self.last("NStgid:", in: text, radix: 10).flatMap { UInt32(exactly: $0) }
   }
 

@@ -6,12 +6,13 @@ internal import Glibc
 /// A report on a killed run shows these files, because a process that waited for one of the locks may have killed
 /// this one.
 ///
-/// Reads `fdinfo` of each descriptor. `/proc/locks` has all locks in one file, but while the kernel writes that text
-/// no process on the machine can lock or unlock a file, and the kernel first waits milliseconds for those that do.
+/// It reads `fdinfo` of each descriptor. `/proc/locks` has all locks in one file, but while the kernel writes that
+/// text no process on the machine can lock or unlock a file, and the kernel first waits milliseconds for those that
+/// do.
 ///
 /// Ordinary code. Source: proc_pid_fdinfo(5); Linux fs/locks.c, `locks_start`.
 package enum LockedFiles {
-  /// The most descriptors that are examined, and the most paths that are returned.
+  /// The maximum number of examined descriptors, and of returned paths.
   static let descriptorLimit = 256
   static let pathLimit = 8
 

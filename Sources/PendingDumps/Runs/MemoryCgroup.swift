@@ -7,7 +7,7 @@ internal import Glibc
 package enum CgroupText {
   package static let root = "/sys/fs/cgroup"
 
-  /// A process's paths in the cgroup hierarchies that are used here; nil for a hierarchy that it is not in.
+  /// A process's paths in the used cgroup hierarchies; nil for a hierarchy to which it does not belong.
   package struct Paths {
     /// The path in version 2.
     package var unified: String?
@@ -81,12 +81,12 @@ package struct MemoryCgroup {
   var kills: UInt64?
   var processCount: UInt64?
   var used: UInt64?
-  /// Nil for none.
+  /// The limit; nil for none.
   var limit: UInt64?
 
   /// Reads the numbers for the calling process.
   ///
-  /// - Parameter isNew: true right after the files were opened.
+  /// - Parameter isNew: true if the files were just opened.
   init(_ files: MemoryCgroupFiles, isNew: Bool) {
     path = files.path
     guard let directory = files.directory else { return }
@@ -122,9 +122,9 @@ package struct MemoryCgroup {
   }
 }
 
-/// The machine's own counters.
+/// Counters of the whole machine.
 package enum MachineCounts {
-  /// Processes killed because memory ran out since boot.
+  /// The number of processes that were killed since boot because memory ran out.
   package static var kills: UInt64? {
     SystemFile.number("oom_kill", inFile: "/proc/vmstat")
   }

@@ -23,7 +23,7 @@ package struct ProcessDescriptor: ~Copyable {
   ///
   /// The signal ends a process that has no handler for it.
   ///
-  /// Queued for a thread because the kernel may deliver a signal for the process to a thread that waits in
+  /// It is queued for one thread, because the kernel may deliver a signal for the process to a thread that waits in
   /// sigwait(3).
   ///
   /// - Throws: `SystemError`: EPERM for another user's process, ESRCH once it or the thread has ended.

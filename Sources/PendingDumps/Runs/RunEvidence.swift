@@ -12,9 +12,9 @@ package struct RunEvidence: Sendable {
   /// The offset of the heartbeat in a run record: after the notes and its own property header.
   package static let heartbeatOffset = RunNotePlace.offset &+ Int64(RunNotePlace.size + 7)
 
-  /// Nanoseconds since 1970.
+  /// The time in nanoseconds since 1970.
   package var time: Int64
-  /// Nanoseconds since boot, time asleep included.
+  /// The time since boot in nanoseconds, including suspended time.
   package var uptime: UInt64?
   /// The number of processes on the machine that the kernel has killed since boot because memory ran out.
   package var machineKills: UInt64?
@@ -25,20 +25,20 @@ package struct RunEvidence: Sendable {
   /// The memory of the cgroup in bytes; the limit is nil if there is none.
   package var memoryUsed: UInt64?
   package var memoryLimit: UInt64?
-  /// The memory in bytes of the process, of the machine, and what is available on the machine.
+  /// The memory of the process, of the machine, and the available memory of the machine, in bytes.
   package var residentMemory: UInt64?
   package var machineMemory: UInt64?
   package var availableMemory: UInt64?
   /// Paths of the program's files on which the process held kernel locks.
   package var lockedFiles: [String] = []
-  /// The dump of a hang that had not ended at that moment.
+  /// The report ID of a hang that was in progress.
   package var hangReport: ReportID?
   /// The last breadcrumbs, oldest first; in heartbeats only.
   package var breadcrumbs: [Breadcrumb] = []
 
   /// A breadcrumb: a note that the program left.
   package struct Breadcrumb: Sendable, Equatable {
-    /// CLOCK_BOOTTIME in nanoseconds.
+    /// The time by CLOCK_BOOTTIME in nanoseconds.
     package var uptime: UInt64
     package var threadID: UInt32
     package var text: String
@@ -82,7 +82,7 @@ package struct RunEvidence: Sendable {
 
   /// Adds the state of the machine's memory.
   ///
-  /// Only heartbeats have it, because it is more useful the later it is read.
+  /// Only heartbeats have it, because a later value is more useful.
   package mutating func readMachineMemory() {
     let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
     machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }

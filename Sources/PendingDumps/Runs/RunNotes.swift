@@ -13,7 +13,7 @@ package struct RunNotes: Sendable {
   package struct Termination: Sendable, Equatable {
     package var signal: UInt32
     package var reaction: Reaction
-    /// Nanoseconds since 1970.
+    /// The time in nanoseconds since 1970.
     package var time: Int64
 
     package init(signal: UInt32, reaction: Reaction, time: Int64) {
@@ -31,7 +31,7 @@ package struct RunNotes: Sendable {
     self.termination = termination
   }
 
-  /// Reads the notes; nil if they are of another size.
+  /// Reads the notes; nil if they have another size.
   package init?(bytes: ArraySlice<UInt8>) {
     guard bytes.count == RunNotePlace.size else { return nil }
     end = bytes.littleEndian(at: 0, as: UInt32.self).flatMap(End.init(rawValue:))

@@ -5,17 +5,17 @@ package import IntermediateDump
 ///
 /// The next start compares the record with the processes that exist then.
 package struct RunRecord: Sendable {
-  /// The most bytes that are read.
+  /// The maximum number of bytes that are read.
   ///
   /// A run record has a few thousand bytes at most; a longer file is something else.
   package static let maximumSize = 64 << 10
 
   package var processID: UInt32
-  /// Clock ticks after boot; 0 if it was not known.
+  /// The start time in clock ticks after boot; 0 if it was not known.
   package var startTime: UInt64
   /// The start of the initial stack, which changes at exec; 0 if it was not known.
   package var stackStart: UInt64
-  /// Empty if it was not known.
+  /// The ID of the boot; empty if it was not known.
   package var bootID: String
   /// The inode of the PID namespace: process IDs of different namespaces cannot be compared.
   ///
@@ -25,17 +25,17 @@ package struct RunRecord: Sendable {
   ///
   /// Nil if it was not known, and in records of versions that did not write it.
   package var timeNamespace: UInt64?
-  /// True if the owner maps the record as long as it lives, and has checked at launch that the kernel then refuses a
+  /// True if the owner maps the record as long as it runs, and has checked at launch that the kernel then refuses a
   /// lease.
   ///
   /// If the kernel grants a lease later, no process maps the record any more.
   package var isMapped = false
-  /// True if the owner takes a dump when its stop signal comes with a `CaptureRequest`.
+  /// True if the owner takes a dump when it receives its stop signal with a `CaptureRequest`.
   package var takesRequests = false
-  /// The address in the owner of its table of the threads' alternate stacks, which `postmortem capture` reads; nil
-  /// where it was not known, and in records of versions that did not write it.
+  /// The address in the owner of its table of the threads' alternate stacks, which `postmortem capture` reads; nil if
+  /// it was not known, and in records of versions that did not write it.
   package var toldStacks: UInt64?
-  /// Nanoseconds since 1970; nil if it was not known.
+  /// The time of the launch in nanoseconds since 1970; nil if it was not known.
   package var launchTime: Int64?
   /// The handler's signals; nil if they were not known.
   package var signals: OwnerSignals?
@@ -88,9 +88,9 @@ package struct RunRecord: Sendable {
 
   /// Normalizes values that were read, so that records can be compared.
   ///
-  /// - Returns: false if the record has too little evidence to judge whether the owner lives.
+  /// - Returns: false if the record has too little evidence to decide whether the owner is alive.
   package mutating func normalize() -> Bool {
-    // An owner without /proc knows neither its start time nor its boot. Its mapping is enough to judge it by.
+    // An owner without /proc knows neither its start time nor its boot. Its mapping is enough evidence.
     guard processID > 0, isMapped || startTime > 0 && !bootID.isEmpty else { return false }
     bootID = HostIdentity.bootID(of: Array(bootID.utf8))
     // Crash code writes 0 for an unknown namespace.
@@ -107,7 +107,7 @@ package struct RunRecord: Sendable {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()
       writer.startMap(.owner)
-      // First, because notes and heartbeat are written over in place.
+      // Written first, because notes and heartbeat are overwritten in place.
       course?.encode(to: &writer)
       // With a NUL at the end, so that an empty text has an address too.
       unsafe (Array(bootID.utf8) + [0]).withUnsafeBytes { text in
@@ -132,7 +132,7 @@ package struct RunRecord: Sendable {
   }
 }
 
-/// The part of a run record that describes the course of the run: what a report needs if the process ends without a
+/// The part of a run record that describes the course of the run: the data for a report if the process ends without a
 /// dump.
 package struct RunCourse: Sendable {
   package var notes = RunNotes()

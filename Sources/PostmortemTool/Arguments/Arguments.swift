@@ -9,7 +9,7 @@ struct Arguments {
   private(set) var operands: [String] = []
   private var flags: Set<String> = []
   private var options: [String: [String]] = [:]
-  /// The help that errors quote the usage of.
+  /// The help whose usage errors quote.
   let help: String
   private let known: [CommandOption]
 
@@ -26,7 +26,7 @@ struct Arguments {
     }
   }
 
-  /// Sorts words by the names of flags and options alone, for subcommands that no person calls.
+  /// Sorts words only by the names of flags and options, for subcommands that are not called by people.
   init(
     _ words: [String], flags: Set<String> = [], options: Set<String> = [],
     operands: ClosedRange<Int>, help: String
@@ -48,7 +48,7 @@ struct Arguments {
         self.operands += rest
         break
       }
-      // A single dash is an operand by convention.
+      // By convention, a single dash is an operand.
       guard word.hasPrefix("-"), word != "-" else {
         self.operands.append(word)
         guard operands.isCommand else { continue }
@@ -89,7 +89,7 @@ struct Arguments {
     }
   }
 
-  /// Takes several flags of one letter after one dash, the last perhaps an option with its value.
+  /// Reads several flags of one letter after one dash; the last may be an option with its value.
   ///
   /// - Returns: false if the first letter is not a known option.
   private mutating func takeCluster(
@@ -147,7 +147,7 @@ struct Arguments {
   /// Every value of an option that may be given more than once, in order.
   func values(of option: String) -> [String] { options[option] ?? [] }
 
-  /// A word that is a process ID.
+  /// Reads a process ID from a word.
   func processID(_ word: String) throws(ToolError) -> Int32 {
     guard let processID = Int32(word), processID > 0 else {
       throw usage("'\(word.escapedForMessage)' is not a process ID")

@@ -17,10 +17,10 @@ struct CommandOption: Sendable {
   /// The placeholder for the value in help; nil for a flag.
   let value: String?
   let completion: Completion
-  /// A description in one or more sentences, without an end mark.
+  /// A description in one or more sentences, without a final period.
   let text: String
 
-  /// - Parameter names: with a comma between them.
+  /// - Parameter names: the names, separated by commas.
   init(
     _ names: String, value: String? = nil, completing completion: Completion = .nothing,
     _ text: String
@@ -106,7 +106,7 @@ extension CommandOption {
 
   static func json(_ text: String) -> CommandOption { CommandOption("--json", text) }
 
-  /// The options of every subcommand, which help names once.
+  /// The options of every subcommand, which help lists once.
   static let shared = [
     CommandOption("-h, --help", "print the help of a subcommand"),
     CommandOption(

@@ -1,6 +1,6 @@
 internal import CrashReport
 
-/// Help as a terminal of 80 columns shows it.
+/// Formats help for a terminal of 80 columns.
 enum HelpText {
   static let width = 80
   /// The column of the texts of options.
@@ -23,7 +23,7 @@ enum HelpText {
     return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
   }
 
-  /// The lines of usage, broken between their parts.
+  /// Formats the lines of usage, broken between their parts.
   static func usage(_ lines: [String]) -> String {
     var text = ""
     for (number, line) in lines.enumerated() {
@@ -35,7 +35,7 @@ enum HelpText {
     return text
   }
 
-  /// Options with their texts in one column.
+  /// Formats options with their texts in one column.
   static func table(_ options: [CommandOption]) -> String {
     options.map { option in
       let term = "  " + option.term

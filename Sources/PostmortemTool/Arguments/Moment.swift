@@ -19,7 +19,7 @@ extension Arguments {
   }
 }
 
-/// A period, whose beginning and end may be open.
+/// A period of time whose beginning and end may be open.
 struct Period {
   var since: Timestamp?
   var until: Timestamp?
@@ -30,12 +30,13 @@ struct Period {
 }
 
 extension Timestamp {
-  /// The system's clock, in whole seconds.
+  /// The current time in whole seconds.
   static var now: Timestamp { Timestamp(seconds: Int64(time(nil))) }
 
-  /// Reads a moment as an option gives it, in the forms of journalctl, docker and this tool's own JSON: an age, a word for a day, seconds since 1970 after an @, or a date in UTC with or without a time of day.
+  /// Reads a moment from an option, in the forms of journalctl, docker and this tool's own JSON: an age, a word for a
+  /// day, seconds since 1970 after an @, or a date in UTC with or without a time of day.
   ///
-  /// - Parameter now: what ages and days are counted from.
+  /// - Parameter now: the time from which ages and days are counted.
   ///
   /// Source: systemd.time(7), "Parsing timestamps".
   init?(option text: String, now: Timestamp) {
@@ -58,7 +59,7 @@ extension Timestamp {
     self = date
   }
 
-  /// Words for the beginning of a day, from today; nil for this moment.
+  /// Words for the beginning of a day, as days from today; nil for the current moment.
   private static let days: [String: Int64?] = [
     "now": nil, "today": 0, "yesterday": -1, "tomorrow": 1,
   ]
@@ -68,7 +69,7 @@ extension Timestamp {
     "friday", "saturday", "sunday",
   ]
 
-  /// Reads a date with a day of the week before it, and a zone after it.
+  /// Removes a day of the week before a date, and a zone after it.
   private static func withoutDecoration(_ text: inout String, now: Timestamp) -> Timestamp? {
     if let end = text.firstIndex(of: " "), weekdays.contains(text[..<end].lowercased()) {
       text = String(text[text.index(after: end)...])
@@ -85,7 +86,7 @@ extension Timestamp {
       offset = (zone.2 == "-" ? -1 : 1) &* (hours &* 3600 &+ minutes &* 60)
       text = String(zone.1)
     }
-    // A time of day alone is today's.
+    // A time of day without a date is today's.
     if text.wholeMatch(of: /[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?/) != nil {
       text = now.description.prefix(10) + "T" + text
     }
@@ -102,7 +103,7 @@ extension Timestamp {
   }
 }
 
-/// A span of time as options give it: "90m", "7d", "2weeks", "1d12h", "1 hour 30 min".
+/// A duration in the form that options accept: "90m", "7d", "2weeks", "1d12h", "1 hour 30 min".
 ///
 /// Source: systemd.time(7), "Parsing time spans".
 struct Age {
@@ -123,7 +124,7 @@ struct Age {
 
   /// Nil for a text that is not a duration, or one over a million of its unit.
   ///
-  /// - Parameter allowsSign: takes a minus in front, as journalctl writes ages.
+  /// - Parameter allowsSign: true to accept a leading minus, as in journalctl.
   init?(_ text: String, allowsSign: Bool = false) {
     var rest = text[...]
     if allowsSign, rest.hasPrefix("-") { rest = rest.dropFirst() }
@@ -140,7 +141,7 @@ struct Age {
   }
 }
 
-/// A count of bytes as options give it: "500M", "1G", "10GiB".
+/// A number of bytes in the form that options accept: "500M", "1G", "10GiB".
 enum ByteCount {
   /// Nil for a text that is not a size or has no unit.
   static func bytes(_ text: String) -> Int64? {

@@ -4,7 +4,7 @@ internal import PendingDumps
 // The rules by which a command line names its database. Docs/Decisions/28-command-line.md has the reasons.
 
 extension String {
-  /// True for a word that is a path and nothing else: it has a slash, or is `.` or `..`.
+  /// True for a word that can only be a path: it has a slash, or is `.` or `..`.
   var isPath: Bool { contains("/") || self == "." || self == ".." }
 
   /// The text quoted so that a shell reads it as one word.
@@ -50,7 +50,7 @@ extension Arguments {
   /// The database and the report IDs of a command that changes or sends reports.
   ///
   /// - Parameter needsIDs: true for a command that does nothing without an ID.
-  /// - Throws: `ToolError` for a word that may be a directory, as version 1.0.0 had it, or an ID: nothing is
+  /// - Throws: `ToolError` for a word that may be a directory, as in version 1.0.0, or an ID, because nothing may be
   ///   changed by a guess.
   func databaseAndIDs(needsIDs: Bool) throws(ToolError) -> (path: String, ids: ArraySlice<String>) {
     guard let first = operands.first else {
@@ -66,7 +66,7 @@ extension Arguments {
       warnOfWord(first)
       return (first, operands.dropFirst())
     }
-    // Only an ID has no directory's place: the command needs one.
+    // A single operand must be an ID, because the command needs one.
     if needsIDs, operands.count == 1 { return (path, operands[...]) }
     guard ReportDatabase.isBeginningOfID(first) else {
       warnOfWord(first)
@@ -80,7 +80,7 @@ extension Arguments {
     return (path, operands[...])
   }
 
-  /// Says that a word was taken as a directory.
+  /// Warns that a word was treated as a directory.
   func warnOfWord(_ word: String) {
     let quoted = ("./" + word).quotedForShell
     warn(

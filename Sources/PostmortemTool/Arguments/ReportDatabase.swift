@@ -6,7 +6,7 @@ internal import Minidump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// A database that must exist: a mistyped path must not make directories.
+/// A database that must exist, because a mistyped path must not create directories.
 enum ReportDatabase {
   /// The environment variable that replaces DIR.
   static let variable = "POSTMORTEM_DATABASE"
@@ -18,7 +18,7 @@ enum ReportDatabase {
 
   /// Finds a report by its ID or the beginning of its ID.
   ///
-  /// - Parameter help: shown for a word that cannot be one.
+  /// - Parameter help: shown for a word that cannot be an ID.
   /// - Throws: `ToolError` if there is none, or more than one.
   static func report(
     _ text: String, in database: CrashReportDatabase, at path: String, help: String
@@ -66,7 +66,8 @@ enum ReportDatabase {
 
   /// The same check for a command that creates missing directories: a mistyped path must not become a database.
   ///
-  /// - Parameter creating: true if that is meant; makes the last directory of the path, for this user alone.
+  /// - Parameter creating: true if the user asked for that; creates the last directory of the path, accessible only
+  ///   by this user.
   /// - Throws: `ToolError` if it has neither dumps nor reports.
   static func place(_ path: String, creating: Bool) throws(ToolError) -> String {
     if creating, unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -85,7 +86,7 @@ enum ReportDatabase {
     return place
   }
 
-  /// The error for a directory without a database.
+  /// The error text for a directory without a database.
   static let notOne =
     "not a crash database: it has neither dumps nor reports; give the directory that was given to "
     + "startHandler(database:)"
@@ -100,7 +101,7 @@ enum ReportDatabase {
   /// Opens a database to change its settings, even before its first program starts, when its directory is empty or
   /// has only dumps.
   static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
-    // A new ext4 volume has that one.
+    // A new ext4 volume has that directory.
     let isEmpty =
       InputFile.isDirectory(path) && InputFile.names(in: path).allSatisfy { $0 == "lost+found" }
     return try CrashReportDatabase(path: try place(path, creating: creating || isEmpty))
@@ -109,7 +110,7 @@ enum ReportDatabase {
   static func open(_ path: String) throws -> CrashReportDatabase {
     let path = try place(path)
     guard InputFile.isDirectory(path + "/pending") else {
-      // Made by a handler; nothing was ever processed.
+      // A handler has created the directory, and no dump was processed yet.
       if waiting(in: path) != nil {
         throw ToolError(
           path: path, (["no report"] + DatabaseRest(of: path).notes).joined(separator: "; "))
@@ -121,7 +122,8 @@ enum ReportDatabase {
 }
 
 extension StoredReport {
-  /// Reports on how runs ended have a few kilobytes; larger ones are not read for this.
+  /// The maximum size of a report on how a run ended, which has a few kilobytes; larger reports are not read for
+  /// this.
   private static var endSize: Int64 { 64 << 10 }
 
   /// How a run without a dump ended, in the word of the JSON schema; nil for the report of a dump.

@@ -1,16 +1,16 @@
 /// One subcommand of `postmortem`.
 protocol Subcommand: SendableMetatype {
   static var name: String { get }
-  /// Other words for it.
+  /// Other names for it.
   static var aliases: [String] { get }
   /// One line for the list of subcommands.
   static var summary: String { get }
   /// The lines of usage, each without "postmortem" and the name.
   static var usage: [String] { get }
-  /// Paragraphs of help before the options, separated by empty lines; one that is indented keeps its lines.
+  /// Paragraphs of help before the options, separated by empty lines; an indented paragraph keeps its lines.
   static var discussion: String { get }
   static var options: [CommandOption] { get }
-  /// The allowed number of operands, and what they are.
+  /// The allowed number of operands, and their meaning.
   static var operands: Operands { get }
   /// Paragraphs of help after the options, such as exit statuses.
   static var closing: String { get }
@@ -22,7 +22,7 @@ protocol Subcommand: SendableMetatype {
 /// The words of a command line that are not options.
 struct Operands: Sendable {
   let count: ClosedRange<Int>
-  /// The name in an error when too few are given.
+  /// The name in an error if there are too few operands.
   let name: String
   let completion: CommandOption.Completion
   /// True if the first operand and everything after it are another program's command line.
@@ -39,7 +39,7 @@ struct Operands: Sendable {
   }
 
   static let none = Operands(0...0, "")
-  /// A directory with a slash in its name; until 2.0 a word too.
+  /// A directory with a slash in its name; until 2.0 also a word.
   static let database = Operands(0...1, "DIR", completing: .directory)
 }
 

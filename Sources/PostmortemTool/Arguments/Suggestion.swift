@@ -1,6 +1,6 @@
-/// The word that was probably meant.
+/// Finds the word that the user probably meant.
 enum Suggestion {
-  /// Words of other tools, and the subcommand that does the same.
+  /// Words of other tools, and the corresponding subcommands.
   private static let subcommands: [String: String] = [
     "log": "list", "logs": "list", "ps": "list", "reports": "list", "crashes": "list",
     "view": "show", "cat": "show", "report": "show", "last": "show latest", "latest": "show latest",
@@ -28,7 +28,7 @@ enum Suggestion {
     subcommands[word].map { "; did you mean '\($0)'?" }
   }
 
-  /// Options of other tools for what another subcommand does.
+  /// Options of other tools whose function another subcommand has.
   private static let elsewhere = [
     "-f": "postmortem watch", "--follow": "postmortem watch",
     "--older-than": "postmortem prune --age",
@@ -47,14 +47,14 @@ enum Suggestion {
 
   /// A question to append to an error; empty if no known word is similar.
   static func text(for word: String, among known: [String]) -> String {
-    // Any two options of one letter are near.
+    // Any two options of one letter count as similar.
     let near = known.map { (distance(word, $0), $0) }.filter { distance, known in
       known.count > 2 && distance <= max(1, known.count / 3)
     }
     guard let best = near.min(by: { $0 < $1 }) else { return "" }
     return "; did you mean '\(best.1)'?"
   }
-  /// The count of insertions, removals, replacements and swaps of neighbors between two words.
+  /// The number of insertions, removals, replacements and swaps of neighbors between two words.
   ///
   /// Source: optimal string alignment (Damerau-Levenshtein, restricted).
   private static func distance(_ left: String, _ right: String) -> Int {

@@ -20,7 +20,7 @@ extension UploadTarget {
   /// The server that the arguments name, by a URL or a DSN, with the options that the subcommand has; nil if they
   /// name none.
   ///
-  /// - Parameter timeout: without the option `--timeout`, in seconds.
+  /// - Parameter timeout: the timeout in seconds without the option `--timeout`.
   init?(_ arguments: Arguments, urlOption: String, timeout: Int = 60) throws {
     let options = try UploadOptions(arguments, timeout)
     switch (arguments[urlOption], arguments["--dsn"]) {
@@ -33,7 +33,7 @@ extension UploadTarget {
 }
 
 extension UploadOptions {
-  /// - Parameter seconds: the timeout without the option `--timeout`.
+  /// - Parameter seconds: the timeout in seconds without the option `--timeout`.
   fileprivate init(_ arguments: Arguments, _ seconds: Int) throws {
     self.init()
     if let count = try arguments.integer("--whole-reports", in: 0...1_000_000) {
@@ -66,7 +66,7 @@ extension UploadOptions {
 
 /// Files with headers and secrets, which must not be among a process's arguments.
 enum UploadFiles {
-  /// Reads HTTP headers, `Name: value` a line.
+  /// Reads HTTP headers, with one `Name: value` per line.
   static func headers(of path: String) throws(ToolError) -> [String: String] {
     var headers: [String: String] = [:]
     let text = String(decoding: try InputFile.bytes(of: path), as: UTF8.self)

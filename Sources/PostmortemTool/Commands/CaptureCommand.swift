@@ -46,7 +46,7 @@ enum CaptureCommand: Subcommand {
     Needs the process's user, or root. Exit status: 0 there is a report, 1 there is none, 64 wrong usage.
     """
 
-  /// The seconds that a dump takes at most, with the default limit of time.
+  /// The maximum time of a dump in seconds, with the default limit.
   private static let longestDump = 3
 
   static func run(_ words: [String]) throws {
@@ -76,7 +76,7 @@ enum CaptureCommand: Subcommand {
   }
 }
 
-/// A moment at which a process takes no dump.
+/// Waits for a moment at which a process takes no dump.
 ///
 /// During another dump a request is ignored, every signal is blocked on the writing thread, and the dump's file looks
 /// like the handler's own.
@@ -90,7 +90,7 @@ private struct QuietMoment {
     deadline = .now + .seconds(seconds)
   }
 
-  /// Looks at the process, again if it was dumping, and a few times more, since a dump takes milliseconds.
+  /// Examines the process, and repeats this a few times if it was dumping, because a dump takes milliseconds.
   ///
   /// - Throws: the error of the last check.
   func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {
@@ -109,7 +109,7 @@ private struct QuietMoment {
 
   /// True while a thread blocks libc's own signals, as in this package's handler, and briefly in libc.
   ///
-  /// A program cannot block them by libc.
+  /// A program cannot block them through libc.
   private var isDumping: Bool {
     ThreadSignals.threads(of: "\(processID)").contains {
       $0.blocked.contains(32) && $0.blocked.contains(33)
@@ -117,20 +117,19 @@ private struct QuietMoment {
   }
 }
 
-/// A process that is known to take requests.
+/// A process that is known to accept requests.
 private struct RequestedProcess: ~Copyable {
   let database: String
   private let processID: Int32
   private let descriptor: ProcessDescriptor
   private let signal: Int32
   private let toldStacks: UInt64?
-  /// The thread that got it; 0 before.
+  /// The thread that got the signal; 0 before that.
   private var thread: Int32 = 0
   /// The open directory of pending dumps: its path may lead through the other process, which may end.
   private let directory: Directory
 
-  /// Opens the process first, so that everything that is checked afterwards is about the process that gets the
-  /// signal.
+  /// Opens the process first, so that all later checks concern the process that gets the signal.
   init(_ processID: Int32, database path: String?) throws(ToolError) {
     let opened = try Self.open(processID)
     let found = try HandledProcess(processID)
@@ -175,7 +174,7 @@ private struct RequestedProcess: ~Copyable {
     }
   }
 
-  /// Sends the request, right after the last look.
+  /// Sends the request, directly after the last check.
   mutating func send(
     _ request: CaptureRequest, at moment: QuietMoment
   ) throws(ToolError) {
@@ -227,7 +226,7 @@ private struct RequestedProcess: ~Copyable {
     return thread.threadID
   }
 
-  /// The first of the threads that do not wait for the signal and most certainly have room for its frame.
+  /// The first of the threads that do not wait for the signal and most likely have room for its frame.
   ///
   /// That is not known if the process's memory cannot be read.
   private func chosen(among threads: [ThreadSignals]) -> ThreadSignals? {
@@ -254,7 +253,7 @@ private struct RequestedProcess: ~Copyable {
   func wait(for request: CaptureRequest, seconds: Int) throws(ToolError) -> ReportID {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < deadline {
-      // Asked for first: after its end there comes no more.
+      // Checked first, because after its end no dump can appear.
       let hasEnded = descriptor.hasEnded
       if let reportID = answer(to: request) { return reportID }
       if hasEnded { throw ToolError("process \(processID) has ended, and left no such dump") }

@@ -40,7 +40,7 @@ enum DashboardCommand: Subcommand {
 
   /// Writes the page.
   ///
-  /// - Parameter addsPages: writes pages of reports too; needs `--output`.
+  /// - Parameter addsPages: true to write pages of reports too; this needs `--output`.
   static func draw(_ arguments: Arguments, addsPages: Bool) throws {
     guard !arguments.has("--json") else {
       throw arguments.usage("--json does not go with --html")
@@ -82,7 +82,7 @@ enum DashboardCommand: Subcommand {
     var links: [ReportID: String] = [:]
     for (number, report) in reports.enumerated() {
       progress.update(number, of: reports.count)
-      // One that was deleted meanwhile has no page.
+      // A report that was deleted in the meantime has no page.
       guard let file = try? CrashFile(at: report.path) else { continue }
       let shown = CrashReport(
         snapshot: file.snapshot, symbolicating: true, symbolStore: SymbolCacheDirectory())

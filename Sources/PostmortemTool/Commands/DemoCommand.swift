@@ -23,13 +23,13 @@ enum DemoCommand: Subcommand {
   ]
   static let operands = Operands.none
 
-  /// A victim that is still alive after this many seconds is killed.
+  /// The victim is killed if it still runs after this many seconds.
   private static let patience = 30
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
     let directory = try TemporaryDirectory(isKept: arguments.has("--keep"))
-    // With --json only the report goes to standard output.
+    // Prints a remark; with --json, only the report goes to standard output.
     func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }
     say(
       "1. A victim with threads that wait for work crashes (Swift's own backtracer and core files turned "
@@ -59,7 +59,7 @@ enum DemoCommand: Subcommand {
     }
   }
 
-  /// Runs the victim to its end and says how it ended; an end without a signal is an error.
+  /// Runs the victim to its end and returns how it ended; an end without a signal is an error.
   private static func crashVictim(database: String) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: OwnProgram.path)
@@ -91,7 +91,7 @@ enum DemoVictim {
     guard words.count == 1 else {
       throw ToolError.usage("for postmortem demo only", help: DemoCommand.help)
     }
-    // The crash is wanted: no core file of it.
+    // The crash is intended, so it needs no core file.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     // The report is shown in full.
@@ -111,7 +111,7 @@ enum DemoVictim {
   }
 
   @inline(never) private static func waitForWork(_ number: Int, _ started: DispatchGroup) {
-    // Not Thread.name, which a thread that is just starting may set in vain.
+    // Thread.name is not used, because it may have no effect in a thread that is just starting.
     try? FileHandle(forWritingAtPath: "/proc/thread-self/comm")?.write(
       contentsOf: Data("idle-\(number)".utf8))
     started.leave()
@@ -128,7 +128,7 @@ enum DemoVictim {
     return entry &* 2
   }
 
-  /// The crash: a field of an entry whose address is null.
+  /// Causes the crash: reads a field of an entry whose address is null.
   @inline(never) private static func readEntry(at offset: UInt) -> Int {
     guard let entry = unsafe UnsafePointer<Int>(bitPattern: offset & ~7) else { return 0 }
     return unsafe entry.pointee
@@ -140,7 +140,7 @@ private final class TemporaryDirectory {
   let path: String
   private let isKept: Bool
 
-  /// Makes it in the system's directory for temporary files, mode 0700.
+  /// Creates it in the system's directory for temporary files, with mode 0700.
   init(isKept: Bool) throws {
     self.isKept = isKept
     let base = FileManager.default.temporaryDirectory.path

@@ -33,7 +33,7 @@ enum DoctorCommand: Subcommand {
     output is empty then), or none was found, 64 wrong usage.
     """
 
-  /// The JSON.
+  /// The result as JSON.
   struct Answer: Codable {
     let processID: Int32
     let healthy: Bool
@@ -55,7 +55,7 @@ enum DoctorCommand: Subcommand {
     if !examination.isHealthy { throw ToolError.printed }
   }
 
-  /// The process that a number or a program's name means.
+  /// Finds the process by a number or a program's name.
   private static func processID(_ word: String, _ arguments: Arguments) throws -> Int32 {
     if let number = Int32(word), number > 0 { return number }
     guard !word.isEmpty, word.contains(where: \.isLetter) else {

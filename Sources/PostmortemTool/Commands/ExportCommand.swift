@@ -56,7 +56,9 @@ enum ExportCommand: Subcommand {
   }
 }
 
-/// Standard output in large pieces; unlike text for people, an export that is cut off is an error.
+/// Writes to standard output in large pieces.
+///
+/// Unlike for text, a truncated export is an error.
 struct ExportOutput {
   var json = JSONWriter()
 

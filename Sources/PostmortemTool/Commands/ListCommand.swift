@@ -68,13 +68,14 @@ enum ListCommand: Subcommand {
     let output = ReportOutput(try arguments.usesColor(), arguments)
     let path = try ReportDatabase.place(arguments.database())
     let rest = DatabaseRest(of: path)
-    // A database that only a handler has used has no reports yet, and is none to `open`.
+    // A database that only a handler has used has no reports yet, and `open` does not treat it as a database.
     guard ReportDatabase.waiting(in: path) == nil || InputFile.isDirectory(path + "/pending") else {
       return try output.print([], of: (0, rest))
     }
     let database = try ReportDatabase.open(path)
     var unreadable = UnreadableFiles(of: path)
-    // First: a report that is sent while the others are read is listed in the state it then had.
+    // This is read first, so that a report that is sent while the others are read is listed with its state at that
+    // time.
     let uploading = reportBeingSent(in: database, &unreadable)
     var (reports, failures, refused) = try ListedReport.all(
       in: database, needsNames: isGrouped, symbolDirectories: symbolDirectories,
@@ -105,7 +106,7 @@ enum ListCommand: Subcommand {
   }
 }
 
-/// The reports that `--since`, `--until`, `--program` and `--pid` leave.
+/// Selects reports by `--since`, `--until`, `--program` and `--pid`.
 struct ReportFilter {
   private let period: Period
   private let program: String?

@@ -59,7 +59,7 @@ enum ManualCommand: Subcommand {
     }
   }
 
-  /// Keeps what troff would take for a request, an escape or a hyphen.
+  /// Escapes text that troff would treat as a request, an escape or a hyphen.
   private static func roff(_ line: some StringProtocol) -> String {
     let text = String(line).replacing("\\", with: "\\e").replacing("-", with: "\\-")
     return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" + text : text

@@ -58,7 +58,7 @@ enum RunCommand: Subcommand {
     for option in ["--upload", "--dsn", "--user"] where arguments[option] != nil && path == nil {
       throw arguments.usage("\(option) needs --database")
     }
-    // A mistake in these is found before the program runs.
+    // Mistakes in these arguments are reported before the program runs.
     let upload = try UploadAfterRun(arguments)
     if path == nil {
       Terminal.printError(
@@ -77,12 +77,12 @@ enum RunCommand: Subcommand {
     end.repeatForThisProcess()
   }
 
-  /// Errors are printed and change nothing: the exit status is the program's.
+  /// Errors are printed, but the exit status is still the program's.
   private static func process(
     _ database: String, after end: CommandEnd, _ arguments: Arguments
   ) {
     guard InputFile.isDirectory(database) else {
-      // If it is missing, no handler was ever started with it.
+      // If the database is missing, no handler was ever started with it.
       if InputFile.exists(database) {
         Terminal.printError(
           ToolError(path: database, "not a directory; no dump was processed").description)
@@ -108,15 +108,15 @@ enum RunCommand: Subcommand {
   }
 }
 
-/// The upload of pending reports after the program's end; errors are printed and change nothing.
+/// Uploads pending reports after the program's end; errors are printed, but do not change the exit status.
 private struct UploadAfterRun {
-  /// The most seconds for the whole upload: the end of a container must not wait longer.
+  /// The maximum time for the whole upload in seconds, because the end of a container must not wait longer.
   private static let patience = 30
 
   private let target: UploadTarget
   private let printsJSON: Bool
 
-  /// Nil if the arguments name no server.
+  /// Creates an upload; nil if the arguments name no server.
   init?(_ arguments: Arguments) throws {
     let target = try UploadTarget(arguments, urlOption: "--upload", timeout: Self.patience)
     guard let target else { return nil }

@@ -28,7 +28,7 @@ enum StatsCommand: Subcommand {
   static let operands = Operands(0...10_000, "DIR", completing: .directory)
   static let closing = "--since, --until and -o go with --html."
 
-  /// A count of files and their bytes.
+  /// A number of files and their size in bytes.
   struct Amount: Codable, Equatable {
     var count = 0
     var bytes: Int64 = 0
@@ -39,18 +39,18 @@ enum StatsCommand: Subcommand {
     }
   }
 
-  /// The JSON.
+  /// The statistics as JSON.
   struct Statistics: Codable {
     /// The counts for "finished", "locked" and "claimed".
     var dumps: [String: Amount] = ["finished": Amount(), "locked": Amount(), "claimed": Amount()]
     var quarantine = Amount()
-    /// By state.
+    /// The reports by state.
     var reports: [String: Amount] = [:]
-    /// Reports of runs that left no dump, by their end; these are among the others too.
+    /// The reports of runs that left no dump, by their end; these also count as reports above.
     var ends: [String: Int] = [:]
     var oldestReport: Timestamp?
     var newestReport: Timestamp?
-    /// Nil while the database has no settings.
+    /// The client ID; nil if the database has no settings yet.
     var clientID: String?
     var uploadsEnabled = false
   }
@@ -101,7 +101,7 @@ enum StatsCommand: Subcommand {
     try unreadable.check()
   }
 
-  /// Prints the most frequent crashes that the index knows.
+  /// Prints the most frequent crashes in the index.
   private static func printFrequent(_ reports: [ListedReport]) {
     let groups = ReportGroup.groups(of: reports)
     guard !groups.isEmpty else { return }
@@ -128,7 +128,7 @@ enum StatsCommand: Subcommand {
     }
     statistics.oldestReport = reports.map(\.creationTime).min()
     statistics.newestReport = reports.map(\.creationTime).max()
-    // Reading settings makes them where there are none.
+    // Reading the settings would create them if there are none.
     if InputFile.exists(path + "/settings.dat") {
       statistics.clientID = try database.clientID().description
       statistics.uploadsEnabled = try database.uploadsEnabled()
@@ -157,7 +157,7 @@ enum StatsCommand: Subcommand {
     return text + "uploads             \(statistics.uploadsEnabled ? "enabled" : "disabled")\n"
   }
 
-  /// A regular file's size; nil for anything else, a symbolic link to one too.
+  /// The size of a regular file; nil for any other file, including a symbolic link.
   private static func size(_ directory: String, _ name: String) -> Int64? {
     var status = stat()
     guard unsafe lstat(directory + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG

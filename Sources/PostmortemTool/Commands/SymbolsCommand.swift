@@ -51,7 +51,7 @@ enum SymbolsCommand: Subcommand {
       throw arguments.usage("missing option: -o DIR")
     }
     var entries: [Entry] = []
-    // A mistake in one is found before anything is written.
+    // A mistake in a file is reported before anything is written.
     for binary in arguments.operands { _ = try read(binary) }
     for binary in arguments.operands {
       let (file, breakpad) = try read(binary)

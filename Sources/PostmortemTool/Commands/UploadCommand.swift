@@ -159,7 +159,7 @@ enum UploadCommand: Subcommand {
         serverID: event.serverID, nextAttempt: event.nextAttemptTime, reason: event.reason))
   }
 
-  /// Prints the end of a report's upload, for commands that do something else too.
+  /// Prints the result of a report's upload, for commands that also do something else.
   ///
   /// - Parameter json: receives a line of JSON; nil for text on standard error.
   static func printEnd(of event: UploadEvent, json: ((String) -> Void)?) {

@@ -50,7 +50,7 @@ enum WatchCommand: Subcommand {
   ]
   static let operands = Operands.database
 
-  /// Between two looks without an event, in seconds.
+  /// The time between two checks without an event in seconds.
   private static let patience = 60
 
   static func run(_ words: [String]) throws {
@@ -63,12 +63,12 @@ enum WatchCommand: Subcommand {
     var cores = try WatchedCores(arguments)
     let uploads = try WatchUploads(path, arguments)
     defer { uploads?.stop() }
-    // A dump that keeps failing, or is left again and again, is printed once.
+    // The messages that were printed, so that a dump that repeatedly fails or is left is printed once.
     var told: Set<String> = []
     var leftSince: [ReportID: ContinuousClock.Instant] = [:]
     while true {
-      // Before the look, so that a dump that comes during it causes an event. Again in each turn, for
-      // a directory that was removed meanwhile.
+      // Started before the check, so that a dump that appears during it causes an event. Repeated in each iteration,
+      // because the directory may have been removed.
       waiting.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
       cores.watch { waiting.watch($0, orIfMissing: $0) }
       let dumps =
@@ -78,7 +78,7 @@ enum WatchCommand: Subcommand {
       leftSince = Dictionary(left.map { ($0, leftSince[$0] ?? .now) }) { first, _ in first }
       for dump in dumps {
         let entry = ProcessedEntry(dump)
-        // A dump that its owner is writing is finished at the next look, mostly.
+        // A dump that its owner is writing is usually finished at the next check.
         if let since = leftSince[dump.reportID], since.duration(to: .now) < .seconds(patience) {
           continue
         }
@@ -103,7 +103,7 @@ enum WatchCommand: Subcommand {
 private struct WatchUploads {
   private let uploader: ReportUploader
 
-  /// Nil if the arguments name no server.
+  /// Creates uploads; nil if the arguments name no server.
   init?(_ path: String, _ arguments: Arguments) throws {
     let target = try UploadTarget(arguments, urlOption: "--upload")
     guard let target else { return nil }
@@ -130,7 +130,7 @@ private struct WatchUploads {
   }
 }
 
-/// Waits for files that are made or renamed in a directory, or for a signal.
+/// Waits for new or renamed files in a directory, or for a signal.
 private final class WatchWaiting {
   private let watcher: DirectoryWatcher
   private let signals: [any DispatchSourceSignal]
@@ -141,7 +141,7 @@ private final class WatchWaiting {
     let value = Atomic(false)
   }
 
-  /// - Parameter stops: signals that end the waiting, not the process.
+  /// - Parameter stops: signals that end the wait instead of the process.
   init(stopsAt stops: [Int32]) throws(ToolError) {
     let (wake, isStopped) = (wake, Flag())
     guard let watcher = DirectoryWatcher(changed: { wake.signal() }) else {
@@ -167,7 +167,7 @@ private final class WatchWaiting {
     for signal in signals { signal.cancel() }
   }
 
-  /// Watches a directory; its parent while it is missing.
+  /// Watches a directory, or its parent while it is missing.
   func watch(_ directory: String, orIfMissing parent: String) {
     if !watcher.watch(directory) { watcher.watch(parent) }
   }
@@ -177,7 +177,7 @@ private final class WatchWaiting {
   /// - Returns: false after one of the signals.
   func wait(seconds: Int) -> Bool {
     _ = wake.wait(timeout: .now() + .seconds(seconds))
-    // Many events need one look.
+    // Many events need only one check.
     while wake.wait(timeout: .now()) == .success {}
     return !isStopped.value.load(ordering: .sequentiallyConsistent)
   }

@@ -2,15 +2,14 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// Answers a shell that completes a command line: `postmortem __complete WORD...`, for the scripts of
-/// `completion` only.
+/// Completes a command line for a shell: `postmortem __complete WORD...`, only for the scripts of `completion`.
 ///
-/// The last word is the one to complete. Prints a line for each candidate, with a description after a tab;
-/// the last line says which names of files the shell adds: ":files", ":directories" or ":none".
+/// The last word is the one to complete. It prints a line for each candidate, with a description after a tab. The
+/// last line says which file names the shell adds: ":files", ":directories" or ":none".
 enum Completer {
   static let name = "__complete"
 
-  /// IDs that are offered, the newest first.
+  /// The maximum number of offered IDs, the newest first.
   private static let maximumReports = 100
 
   private struct Answer {
@@ -18,6 +17,8 @@ enum Completer {
     var files = "none"
   }
 
+  /// Runs the completion.
+  ///
   /// If there is an error, it prints no candidates, because an error message would disturb the command line.
   static func run(_ words: [String]) {
     let words = joined(words)
@@ -34,7 +35,7 @@ enum Completer {
   private static func joined(_ words: [String]) -> [String] {
     var words = words
     while let index = words.firstIndex(of: "="), index > 0 {
-      // An empty value is not yet there.
+      // An empty value is still missing.
       if index == words.count - 1 { words.append("") }
       words.remove(at: index)
     }
@@ -43,7 +44,7 @@ enum Completer {
 
   private static func answer(for words: [String]) -> Answer {
     var before = words.dropLast()
-    // Options before the subcommand.
+    // Skips options before the subcommand.
     while let word = before.first, word.hasPrefix("-") {
       before = before.dropFirst(["-d", "--database", "--shared-with"].contains(word) ? 2 : 1)
     }
@@ -103,7 +104,7 @@ enum Completer {
     }
   }
 
-  /// The reports of the database that the words name, from the index alone, the newest first.
+  /// The reports of the database that the words name, only from the index, the newest first.
   private static func listed(_ words: [String]) -> [ListedReport] {
     var path = ReportDatabase.ofEnvironment
     for (number, word) in words.dropLast().enumerated() {

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The programs that compressed core files are read by; systemd-coredump writes the first.
+/// The programs that decompress core files; systemd-coredump uses the first.
 enum Compression: String, CaseIterable {
   case zstd, lz4, xz, gzip
 
-  /// The first bytes of a file.
+  /// The first bytes of a file with this compression.
   ///
   /// Source: RFC 8878, 3.1.1; LZ4 Frame Format, "Magic Number"; The .xz File Format, 2.1.1.1; RFC 1952, 2.3.1.
   private var magic: [UInt8] {
@@ -35,9 +35,9 @@ enum Compression: String, CaseIterable {
   /// Decompresses a file into a temporary one.
   ///
   /// - Parameters:
-  ///   - descriptor: at the file's start.
-  ///   - path: for errors.
-  ///   - directory: as of `SpoolFile`.
+  ///   - descriptor: the file, positioned at its start.
+  ///   - path: the path in errors.
+  ///   - directory: as for `SpoolFile`.
   /// - Returns: the contents, and a sentence if the program could not read all of them.
   func contents(
     of descriptor: Int32, named path: String, in directory: String?

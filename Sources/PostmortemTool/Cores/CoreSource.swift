@@ -5,7 +5,7 @@ internal import ProcessSnapshot
 
 /// The sources and settings for reading a core file.
 struct CoreSource {
-  /// Searched for the modules' files.
+  /// Directories that are searched for the modules' files.
   var symbolDirectories: [String] = []
   /// False to use only the core file.
   var readsFiles = true
@@ -14,7 +14,7 @@ struct CoreSource {
   /// Receives notes that are shown in addition to the report.
   var warn: (String) -> Void = { _ in }
 
-  /// Reads a core file out of its bytes.
+  /// Reads a core file from its bytes.
   func snapshot(of bytes: DumpBytes, named path: String) throws(ToolError) -> ProcessSnapshot {
     do throws(CoreError) {
       return try CoreReader.snapshot(
@@ -24,9 +24,9 @@ struct CoreSource {
     }
   }
 
-  /// The contents of a compressed file; the same bytes for one that is not compressed.
+  /// The contents of a compressed file; the same bytes for an uncompressed file.
   ///
-  /// - Parameter descriptor: of the file.
+  /// - Parameter descriptor: the open file.
   func uncompressed(
     _ bytes: DumpBytes, _ descriptor: Int32, named path: String
   ) throws(ToolError) -> DumpBytes {

@@ -2,17 +2,19 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// An unlinked temporary file that holds what cannot be read again: a pipe's bytes, or a program's output.
+/// An unlinked temporary file for data that cannot be read again: the bytes of a pipe, or the output of a program.
 ///
-/// Pages of zeros become holes, as the kernel leaves them in core files; the file is gone with this process.
+/// Pages of zeros become holes, as in core files that the kernel writes; the file is deleted when this process ends.
 struct SpoolFile {
   /// The number of bytes of one block, which is a hole if all are 0.
   private static let blockSize = 1 << 16
-  /// A core file has at most as many bytes as the process had addresses; of these, memory that was used.
+  /// The maximum size.
+  ///
+  /// A core file has at most as many bytes as the process had used addresses.
   private static let maximumSize = 1 << 43
-  /// The part of the file system that stays free.
+  /// The space on the file system that is kept free in bytes.
   private static let reserve: UInt64 = 256 << 20
-  /// The blocks between two checks of the free space.
+  /// The number of blocks between two checks of the free space.
   private static let lookEvery = 256
 
   let descriptor: Int32
@@ -21,9 +23,10 @@ struct SpoolFile {
   private var block: [UInt8] = []
   private var writtenBlocks = 0
 
-  /// Makes one.
+  /// Creates a file.
   ///
-  /// - Parameter directory: nil for TMPDIR, otherwise `/var/tmp`, which unlike `/tmp` is seldom in memory.
+  /// - Parameter directory: nil for TMPDIR, or for `/var/tmp` if that is not set, which unlike `/tmp` is rarely in
+  ///   memory.
   init(in directory: String?) throws(ToolError) {
     let environment = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
     let place = directory ?? (environment.isEmpty ? "/var/tmp" : environment)
@@ -64,7 +67,7 @@ struct SpoolFile {
     size = end
   }
 
-  /// Compares each byte with the next by memcmp: most bytes of a core file are zeros.
+  /// Compares each byte with the next by memcmp, because most bytes of a core file are zeros.
   private var isZeros: Bool {
     guard block.first == 0 else { return false }
     return unsafe block.withUnsafeBytes { bytes in
@@ -90,7 +93,7 @@ struct SpoolFile {
     }
   }
 
-  /// Throws before the file system is full, on which others write too.
+  /// Throws before the file system is full, because other programs use it too.
   private func checkRoom() throws(ToolError) {
     var status = statvfs()
     guard unsafe fstatvfs(descriptor, &status) == 0 else { return }
@@ -102,7 +105,7 @@ struct SpoolFile {
     }
   }
 
-  /// Ends it, and reads from it as its bytes are asked for.
+  /// Finishes writing, and returns bytes that are read from the file on demand.
   mutating func finish() throws(ToolError) -> DumpBytes {
     try flush()
     guard ftruncate(descriptor, off_t(size)) == 0,

@@ -38,10 +38,10 @@ extension InputFile {
     return try core.uncompressed(bytes, made.descriptor, named: name)
   }
 
-  /// True for a regular file that is a core file, or may hold one.
+  /// True for a regular file that is a core file, or may contain one.
   ///
-  /// - Throws: for a regular file that cannot be read. A file of another kind or one that was removed meanwhile is
-  ///   not an error.
+  /// - Throws: for a regular file that cannot be read. It is not an error if the file has another kind or was removed
+  ///   in the meantime.
   static func mayBeCore(_ path: String) throws(ToolError) -> Bool {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else {
@@ -59,7 +59,7 @@ extension InputFile {
     }
   }
 
-  /// True for a core file and for what may hold one.
+  /// True for a core file, and for a file that may contain one.
   static func isLarge(_ bytes: DumpBytes) -> Bool {
     let start = bytes.slice(0..<min(18, bytes.count)) ?? []
     return CoreReader.isCore(start) || Compression(of: start) != nil

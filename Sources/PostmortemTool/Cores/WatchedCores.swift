@@ -35,7 +35,7 @@ struct WatchedCores {
     for directory in directories { watch(directory) }
   }
 
-  /// Makes reports of the core files that are new, or have changed, since the last look.
+  /// Makes reports of the core files that are new or have changed since the last check.
   ///
   /// - Returns: the files that had no report.
   mutating func newReports(in database: String, _ arguments: Arguments) throws -> [ProcessedDump] {
@@ -61,7 +61,7 @@ struct WatchedCores {
       seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
     guard !known.contains(state) else { return false }
     let age = time(nil) - status.st_mtim.tv_sec
-    // A date in the future tells nothing.
+    // A date in the future is not usable.
     let isQuiet = age < 0 || age >= Self.quietTime
     guard isQuiet, RecordLease.probe(path, in: AT_FDCWD) != .refused else {
       isWaiting = true

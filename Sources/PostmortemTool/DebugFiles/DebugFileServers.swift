@@ -8,16 +8,15 @@ internal import Stackwalk
 
 /// Debug files from the debuginfod servers that `DEBUGINFOD_URLS` names.
 ///
-/// They are kept where elfutils and gdb keep theirs. A file is used only if its build ID is that in the
-/// dump, as any other. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES",
-/// "CACHE".
+/// They are cached in the directory of elfutils and gdb. Like any other file, one is used only if its build ID is the
+/// one in the dump. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES", "CACHE".
 struct DebugFileServers {
-  /// The most files that are requested for one report.
+  /// The maximum number of files that are requested for one report.
   private static let maximumModules = 32
-  /// The seconds for which the answer that a file does not exist is cached.
+  /// The time in seconds for which the answer that a file does not exist is cached.
   private static let believed: Int64 = 600
 
-  /// The cache.
+  /// The directory of the cache.
   let directory: String
   private let urls: [String]
   private let download: FileDownload
@@ -26,7 +25,7 @@ struct DebugFileServers {
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     let words = environment["DEBUGINFOD_URLS"]?.split(separator: " ").map(String.init) ?? []
     urls = words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
-    // A program with rights that its user does not have believes no environment.
+    // A program with more privileges than its user does not use the environment.
     guard !urls.isEmpty, geteuid() == getuid(), getegid() == getgid() else { return nil }
     if let path = environment["DEBUGINFOD_CACHE_PATH"], path.hasPrefix("/") {
       directory = path
@@ -46,9 +45,9 @@ struct DebugFileServers {
       deadline: number("DEBUGINFOD_MAXTIME", or: 600))
   }
 
-  /// Downloads the debug files of modules that have frames in a report and whose lines are not known.
+  /// Downloads the debug files of modules that have frames in a report but no known lines.
   ///
-  /// - Returns: true if there are files now that may name more.
+  /// - Returns: true if there are now files that may provide more names.
   func fetch(for report: CrashReport) -> Bool {
     var wanted: [ModuleSnapshot] = []
     for frame in report.threads.flatMap(\.frames) where frame.sourceLocation == nil {
@@ -67,7 +66,7 @@ struct DebugFileServers {
     if let known = try? FileManager.default.attributesOfItem(atPath: path) {
       let age = -((known[.modificationDate] as? Date)?.timeIntervalSinceNow ?? 0)
       if (known[.size] as? Int ?? 0) > 0 { return true }
-      // An empty file stands for none.
+      // An empty file means that no server has it.
       if age < Double(Self.believed) { return false }
     }
     do {

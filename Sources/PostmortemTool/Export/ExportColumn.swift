@@ -8,7 +8,7 @@ struct ExportColumn {
   /// The type of a column's values, for the table declarations in the documentation.
   enum Kind: String, CaseIterable {
     case text
-    /// One of few texts.
+    /// A text out of a small fixed set.
     case word
     case integer
     case number
@@ -20,7 +20,7 @@ struct ExportColumn {
 
   let name: String
   let kind: Kind
-  /// Empty for a value without one.
+  /// The unit of the values; empty for a value without a unit.
   let unit: String
   /// True if the value may be null.
   let isOptional: Bool
@@ -58,10 +58,10 @@ struct ExportColumn {
     }
   }
 
-  /// Grows when a column changes its meaning or goes; not when one is added at the end.
+  /// The number is increased when a column changes its meaning or is removed, and not when one is added at the end.
   static let schemaVersion: Int64 = 1
 
-  /// The columns in the order of a line; others are only ever added, at the end.
+  /// The columns in the order of a line; new columns are only added at the end.
   static let all: [ExportColumn] = [
     ExportColumn("schema", .integer, isOptional: false, "version of this table") { _ in
       .integer(schemaVersion)
@@ -70,40 +70,40 @@ struct ExportColumn {
       .text($0.id.description)
     },
     ExportColumn(
-      "time", .time, isOptional: false, "of the crash; of the report where `time_known` is false"
+      "time", .time, isOptional: false, "the time of the crash; that of the report if `time_known` is false"
     ) { .time($0.time) },
-    ExportColumn("time_known", .boolean, isOptional: false, "whether the dump tells the time") {
+    ExportColumn("time_known", .boolean, isOptional: false, "whether the dump contains the time") {
       .boolean($0.isTimeKnown)
     },
     of(.hostName),
-    ExportColumn("container_id", .text, "64 hexadecimal digits") {
+    ExportColumn("container_id", .text, "the container's ID, 64 hexadecimal digits") {
       ExportValue($0.details[.containerID])
     },
-    ExportColumn("program", .word, "the product's name, else the executable's") {
+    ExportColumn("program", .word, "the product's name, otherwise the executable's") {
       ExportValue($0.facts.program)
     },
     ExportColumn("version", .word, "the product's version") { ExportValue($0.facts.version) },
     of(.environment),
     of(.executablePath),
-    ExportColumn("build_id", .text, "of the executable, in hexadecimal") {
+    ExportColumn("build_id", .text, "the build ID of the executable, in hexadecimal") {
       ExportValue($0.details[.buildID])
     },
     ExportColumn(
       "kind", .word, isOptional: false,
       "`crash`; `hang` that lasted until the process ended; `end` of a run that left no dump (killed, "
-        + "out of memory and others: `cause` says which); `dump` of a process that lived on; `unreadable`"
+        + "out of memory and others: `cause` says which); `dump` of a process that continued; `unreadable`"
     ) { .text($0.kind) },
-    ExportColumn("signal", .word, "such as `SIGILL`") { ExportValue($0.signal) },
+    ExportColumn("signal", .word, "the signal's name, such as `SIGILL`") { ExportValue($0.signal) },
     ExportColumn("code", .word, "the signal's code, such as `ILL_ILLOPN`, or its number") {
       ExportValue($0.code)
     },
-    ExportColumn("cause", .word, "a word for the cause, as `show --json` has it") {
+    ExportColumn("cause", .word, "a word for the cause, as in `show --json`") {
       ExportValue($0.facts.cause)
     },
-    ExportColumn("message", .text, "of the runtime, the C library or the program, to 1 KiB") {
+    ExportColumn("message", .text, "the message of the runtime, the C library or the program, at most 1 KiB") {
       ExportValue($0.facts.message)
     },
-    ExportColumn("signature", .text, "the same for crashes of one cause") {
+    ExportColumn("signature", .text, "a text that is equal for crashes with the same cause") {
       ExportValue($0.facts.signature)
     },
     ExportColumn("place", .text, "the innermost call of the program's own code") {
@@ -113,13 +113,13 @@ struct ExportColumn {
       "frames", .texts, isOptional: false,
       "the innermost calls of the program's own code, 5 at most"
     ) { .texts($0.details.ownFrames) },
-    ExportColumn("tags", .map, isOptional: false, "annotations by name, values to 1 KiB") {
+    ExportColumn("tags", .map, isOptional: false, "annotations by name, each value at most 1 KiB") {
       .map($0.tags)
     },
-    ExportColumn("resident_bytes", .integer, unit: "bytes", "memory of the process, VmRSS") {
+    ExportColumn("resident_bytes", .integer, unit: "bytes", "the memory of the process, VmRSS") {
       ExportValue($0.details[.residentMemory])
     },
-    ExportColumn("peak_resident_bytes", .integer, unit: "bytes", "the most there was, VmHWM") {
+    ExportColumn("peak_resident_bytes", .integer, unit: "bytes", "the peak memory of the process, VmHWM") {
       ExportValue($0.details[.peakMemory])
     },
     of(.memoryUsed),
@@ -127,7 +127,7 @@ struct ExportColumn {
     of(.threadsFound),
     of(.descriptorCount),
     ExportColumn(
-      "uptime_seconds", .number, unit: "seconds", "from the handler's start to the crash"
+      "uptime_seconds", .number, unit: "seconds", "the time from the handler's start to the crash"
     ) { $0.details[.uptime].map { .seconds($0) } ?? .none },
     of(.hangTime),
     of(.processID),
@@ -146,17 +146,17 @@ struct ExportColumn {
     ExportColumn(
       "cut", .boolean, isOptional: false, "whether texts or tags of this line were cut or left out"
     ) { .boolean($0.details.isCut) },
-    ExportColumn("error", .text, "the reason why the report cannot be read; else null") {
+    ExportColumn("error", .text, "the reason why the report cannot be read; otherwise null") {
       ExportValue($0.failure)
     },
-    ExportColumn("age_seconds", .number, unit: "seconds", "from the process's start to the crash") {
+    ExportColumn("age_seconds", .number, unit: "seconds", "the time from the process's start to the crash") {
       $0.details[.age].map { .seconds($0) } ?? .none
     },
   ]
 }
 
 extension ExportColumn {
-  /// Adds a line of `postmortem export`: an object with each column.
+  /// Adds a line of `postmortem export`: an object that contains every column.
   static func addLine(_ report: ExportedReport, to json: inout JSONWriter) {
     var isFirst = true
     for column in all {

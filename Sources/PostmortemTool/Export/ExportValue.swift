@@ -15,15 +15,15 @@ enum ExportValue: Equatable {
   case texts([String])
   case map([ReportDetails.Tag])
 
-  /// Null for a text that is nil.
+  /// The value of a text; null for nil.
   init(_ text: String?) { self = text.map { .text($0) } ?? .none }
 
-  /// Numbers that databases with signed integers do not have are their largest one.
+  /// A number that is too large for a database's signed integers is replaced with the largest of these.
   init(_ number: UInt64?) { self = number.map { .integer(Int64(clamping: $0)) } ?? .none }
 }
 
 extension ReportDetails {
-  /// The value of a fact of a dump as an export has it.
+  /// The value that an export contains for a fact of a dump.
   func value(of fact: ListedFact) -> ExportValue {
     guard let field = Number(rawValue: fact.field) else {
       return ExportValue(Text(rawValue: fact.field).flatMap { self[$0] })
@@ -54,7 +54,7 @@ extension ExportValue: JSONValue {
     }
   }
 
-  /// Adds a moment to the microsecond: nanoseconds are not read by all.
+  /// Adds a time in microseconds: not every reader accepts nanoseconds.
   private static func write(_ time: Timestamp, to json: inout JSONWriter) {
     json.add(verbatim: "\"")
     json.add(verbatim: String(time.description.dropLast(4)))

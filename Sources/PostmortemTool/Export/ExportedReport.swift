@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A report as an export has it.
+/// A report as `postmortem export` writes it.
 struct ExportedReport {
   let id: ReportID
   let state: StoredReport.State
@@ -13,7 +13,7 @@ struct ExportedReport {
   /// Empty for a report that cannot be read.
   let facts: ReportFacts
   let details: ReportDetails
-  /// The reason why it could not be read; nil for one that was read.
+  /// The reason why the report could not be read; nil if it was read.
   let failure: String?
 
   /// - Parameter modificationTime: of the minidump, in nanoseconds since 1970.
@@ -24,7 +24,7 @@ struct ExportedReport {
     self.id = id
     self.state = state
     self.path = path
-    // A clock before 1970 is none, and some databases have no such times.
+    // A time before 1970 comes from a wrong clock, and some databases cannot store it.
     let known = facts?.time.flatMap { $0.nanoseconds > 0 ? $0 : nil }
     time = known ?? Timestamp(nanoseconds: max(0, modificationTime))
     isTimeKnown = known != nil
@@ -45,7 +45,9 @@ struct ExportedReport {
     details[.codeName] ?? details[.code].map { String(Int64(bitPattern: $0)) }
   }
 
-  /// The annotations: of two of one name, as cut names can be, the first.
+  /// The annotations.
+  ///
+  /// If two have the same name, which can happen to cut names, the first one is used.
   var tags: [ReportDetails.Tag] {
     guard details.tags.count > 1 else { return details.tags }
     var names: Set<String> = []

@@ -5,7 +5,8 @@ internal import IntermediateDump
 
 /// A line of `postmortem export --format otlp`: one ExportLogsServiceRequest as JSON, with one record.
 ///
-/// Facts that the semantic conventions know have their names; the rest begin with `postmortem.`.
+/// A fact that the semantic conventions define has the name given there; the names of the other facts begin with
+/// `postmortem.`.
 ///
 /// Source: OpenTelemetry protocol 1.5, JSON encoding; semantic conventions 1.36: exceptions in logs,
 /// service, host, process, container, deployment, log.

@@ -4,16 +4,17 @@ internal import IntermediateDump
 /// A walk through the reports of some databases: each ID once, in no order, one report in memory.
 ///
 /// The facts come from the index. Reports without facts or details in the index are read in a separate process and
-/// added to it. Memory grows by some 85 bytes for each report, for its place in the index and to know it again.
+/// added to it. Memory grows by some 85 bytes for each report: its place in the index, and its ID to recognize it
+/// again.
 struct ReportWalk {
   private let paths: [String]
   private let period: Period
   private var seen: Set<ReportID> = []
-  /// Reports that another database may have completely.
+  /// Reports that could not be read here; another database may contain them completely.
   private var unread: [ReportID: ExportedReport] = [:]
   private(set) var failureCount = 0
 
-  /// - Parameter period: leaves out other crashes.
+  /// - Parameter period: crashes outside this period are left out.
   init(_ paths: [String], in period: Period) {
     self.paths = paths
     self.period = period
@@ -48,7 +49,8 @@ struct ReportWalk {
   ) throws {
     let directory = try database.open()
     var index = ReportIndex(in: directory)
-    // A damaged one takes no more records. The list's way of writing it anew holds all facts in memory.
+    // No record can be added to a damaged index. Listing the reports writes the index again, but keeps all facts in
+    // memory.
     if index.isWorn(reports: .max / 4) {
       _ = try ListedReport.all(in: database)
       index = ReportIndex(in: directory)
@@ -69,9 +71,9 @@ struct ReportWalk {
           facts = found
           batch.append((key, found))
         } catch {
-          // One that was removed or moved meanwhile: in the next directory it is found again.
+          // The report was removed or moved after the walk began; if it was moved, it is found in the next directory.
           guard InputFile.exists(file.path) else { return true }
-          // Without details it is still a crash that the index tells of.
+          // Without details the report still has the facts of its crash from the index.
           if facts == nil { reason = error.description }
         }
       }

@@ -3,7 +3,7 @@ internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
 
-/// A report and its facts, as lists print it.
+/// A report with the facts that lists print.
 struct ListedReport {
   let stored: StoredReport
   /// Nil for a report that is still being written or cannot be read.
@@ -11,7 +11,7 @@ struct ListedReport {
   /// Nil if it is not known or was not requested.
   var processID: UInt64?
 
-  /// - Parameter keepsDetails: false keeps of the details only the process ID.
+  /// - Parameter keepsDetails: if false, only the process ID is kept of the details.
   init(stored: StoredReport, facts: ReportFacts?, keepsDetails: Bool = true) {
     self.stored = stored
     self.facts = facts
@@ -19,12 +19,12 @@ struct ListedReport {
     if !keepsDetails { self.facts?.details = nil }
   }
 
-  /// The time of the crash; that of the report if it is not known.
+  /// The time of the crash; if it is not known, the time of the report.
   var time: Timestamp { facts?.time ?? stored.creationTime }
 
   /// The kind of event of the report; read from the beginning of its minidump if its facts are not known.
   ///
-  /// Another writer's minidump is treated as a crash.
+  /// A minidump that another program wrote is treated as a crash.
   ///
   /// - Returns: nil for a minidump that cannot be read.
   func kind(in database: CrashReportDatabase) -> ReportDetails.Kind? {
@@ -51,7 +51,7 @@ struct ListedReport {
     reports: [ListedReport], failures: [ToolError], unreadable: [CrashReportDatabaseError]
   )
 
-  /// Reads facts only from the index; reports that it lacks have none.
+  /// Reads facts only from the index; a report that the index does not contain has none.
   static func indexed(
     _ stored: [StoredReport], in database: CrashReportDatabase
   ) throws -> [ListedReport] {
@@ -78,7 +78,7 @@ struct ListedReport {
     let stored = listing.reports
     let isWorn = isStoring && (index?.isWorn(reports: stored.count) ?? false)
     var reports = collectConcurrently(stored.count) { piece in
-      // Details are for an index that is written anew.
+      // Details are kept only for an index that is written again.
       stored[piece].map {
         ListedReport(
           stored: $0, facts: index?.facts(of: $0, withDetails: isWorn || needsProcessIDs),
@@ -110,7 +110,7 @@ struct ListedReport {
 
   private var record: Record? { facts.map { (ReportIndex.Key(of: stored), $0) } }
 
-  /// Reads facts; hands them out in batches, so that a listing that is interrupted has not read in vain.
+  /// Reads facts and passes them on in batches, so that the facts read before an interruption are stored.
   ///
   /// - Parameter unreadable: gets the errors of the minidumps that the system did not give.
   /// - Returns: why others could not be read.
@@ -133,7 +133,7 @@ struct ListedReport {
           facts: try reader.facts(of: reports[position].stored.path))
         if let record = reports[position].record { batch.append(record) }
       } catch {
-        // Names that could not be had are missing; what the index said stays.
+        // If names could not be found, they stay missing, and the facts from the index are kept.
         if reports[position].facts == nil {
           if let refusal = database.refusal(of: reports[position].stored) {
             unreadable.append(refusal)
@@ -181,7 +181,9 @@ extension ListedReport {
     return "\(stored.id)  \(stored.state.rawValue.padded(to: 9))  \(text)\(upload.text)\n"
   }
 
-  /// The columns after ID and state; all are always present, so that each is at its place.
+  /// The columns after ID and state.
+  ///
+  /// All are always printed, so that each column has a fixed position.
   private var text: String {
     let signal = (facts?.signal ?? "-").padded(to: 8)
     let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")

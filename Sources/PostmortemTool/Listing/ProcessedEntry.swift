@@ -19,7 +19,7 @@ extension ReportTable {
     text(
       of: dumps.map { dump in
         let facts = ReportFacts(of: dump.summary)
-        // The verdict on a run without a dump.
+        // The line is the verdict on a run without a dump.
         let isEnd = dump.outcome.kind == .ended
         return [
           String(dump.reportID.description.prefix(8)), facts.program?.escapedForMessage ?? "-",
@@ -69,6 +69,6 @@ struct ProcessedEntry: Codable {
 
   /// True if the dump has no report.
   var isFailure: Bool { outcome == "failed" || outcome == "quarantined" }
-  /// True if it was not read, since it may be in use.
+  /// True if the dump was not read because it may be in use.
   var isLeft: Bool { outcome == "left" }
 }

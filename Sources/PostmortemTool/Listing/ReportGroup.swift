@@ -14,12 +14,12 @@ struct ReportGroup: Codable {
   var versions: [String] = []
   /// IDs, oldest crash first.
   var reportIDs: [String] = []
-  /// The same, as versions before 1.1 had it; goes with 2.0.
+  /// The same IDs under the name used before version 1.1; it is removed in version 2.0.
   var reports: [String] = []
 
-  /// Groups reports, the largest group first.
+  /// Groups reports and returns the largest group first.
   ///
-  /// - Parameter reports: of one database; one without facts was not read, and is left out.
+  /// - Parameter reports: the reports of one database; one without facts could not be read and is left out.
   static func groups(of reports: [ListedReport]) -> [ReportGroup] {
     var members = reports.compactMap { report in
       report.facts.map { (facts: $0, time: report.time, id: report.stored.id.description) }

@@ -20,7 +20,8 @@ struct ReportOutput {
   /// Prints reports, and on a terminal their count.
   ///
   /// - Parameters:
-  ///   - total: the count before a filter, and what else is in the database; nil for no line that counts.
+  ///   - total: the number of reports before a filter was applied, and what else the database contains; nil to print
+  ///     no line with counts.
   ///   - uploading: the report that is being sent.
   func print(
     _ reports: [ListedReport], of total: (count: Int, rest: DatabaseRest)?,
@@ -69,11 +70,11 @@ struct ReportOutput {
 /// A report in the JSON of `list`, `delete` and `prune`.
 struct ReportEntry: Codable {
   let reportID: String
-  /// The same, as versions before 1.1 had it; goes with 2.0.
+  /// The same ID under the name used before version 1.1; it is removed in version 2.0.
   let id: String
   let state: String
   let creationTime: Timestamp
-  /// In bytes.
+  /// The report's size in bytes.
   let size: Int64
   let path: String
   /// The time of the crash.

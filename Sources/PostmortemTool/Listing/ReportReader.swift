@@ -10,9 +10,9 @@ internal import Stackwalk
 /// Reads reports one after the other in a separate process, so that a report that crashes its reader does not affect
 /// others.
 ///
-/// A reader never traps, whatever the bytes. But demanglers read names of a report, the system reads
-/// its modules, and a report can need more memory than there is. The process starts with the first
-/// report, again after a report has ended it, and ends with this object.
+/// The package's own readers never trap, whatever the bytes are. But a demangler reads names from the report, the
+/// system opens files of its modules, and a report can need more memory than the machine has. The process is started
+/// for the first report, and again if a report ended it. It ends with this object.
 final class ReportReader {
   private let arguments: [String]
   private var child: Child?
@@ -64,7 +64,7 @@ final class ReportReader {
       defer { unsafe posix_spawn_file_actions_destroy(&actions) }
       unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
       unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-      // The runtime's message of a trap is no help to a user.
+      // The runtime's message about a trap does not help a user.
       unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
       let path = OwnProgram.path
       let words = unsafe Self.strings([path] + arguments)
@@ -91,7 +91,7 @@ final class ReportReader {
       wait()
     }
 
-    /// Sends a text and a NUL, which no path holds.
+    /// Sends a text and a NUL, which no path contains.
     func send(_ text: String) -> Bool {
       var bytes = (Array(text.utf8) + [0])[...]
       while !bytes.isEmpty {
@@ -146,7 +146,7 @@ final class ReportReader {
     static func run(_ words: [String]) throws {
       let arguments = try Arguments(
         words, options: ["--symbols"], operands: 0...0, help: ListCommand.help)
-      // A core file of it would tell of this program, not of the report.
+      // A core file would describe this program and not the report.
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
       // Each module's file is read once.

@@ -4,14 +4,15 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The report, or the waiting dump, that is meant by an ID, a process ID, a program name or no word.
+/// The report or waiting dump that an ID, a process ID or a program name selects; without such a word the newest one
+/// is selected.
 struct ReportSelection {
   /// A report or dump that can be selected.
   struct Candidate {
     let id: ReportID
     let path: String
     let time: Timestamp
-    /// For a report that the index lacks, it is read from the minidump; nil if that fails.
+    /// The kind of event; read from the minidump if the index does not contain the report, and nil if reading fails.
     let kind: () -> ReportDetails.Kind?
     var program: String?
     var executable: String?
@@ -25,7 +26,7 @@ struct ReportSelection {
   /// The database, as the command line names it, and its own path.
   private let path: String
   private let place: String
-  /// Nil while only a handler has used the database.
+  /// The database for reading reports; nil if so far only a handler has used it.
   private let reports: CrashReportDatabase?
   private let arguments: Arguments
 
@@ -44,7 +45,7 @@ struct ReportSelection {
   /// The number of digits of the longest process ID on Linux (`PID_MAX_LIMIT`, 4,194,304).
   private static let longestProcessID = 7
 
-  /// Dumps that are read, the newest ones.
+  /// The number of dumps that are read; these are the newest ones.
   private static let maximumDumps = 1000
 
   /// Finds the report or dump that a word means; nil if there is none.
@@ -68,7 +69,7 @@ struct ReportSelection {
   private var program: String? { arguments["--program"] }
   private var processID: UInt64? { arguments["--pid"].flatMap { UInt64($0) } }
 
-  /// True for a word that can be nothing but the beginning of an ID.
+  /// True for a word that can only be the beginning of an ID.
   private func isLongID(_ word: String) -> Bool {
     word.utf8.count > Self.longestProcessID && ReportDatabase.isBeginningOfID(word)
   }
@@ -113,10 +114,11 @@ struct ReportSelection {
     return found.first?.0
   }
 
-  /// The newest crash; if there is none, the newest other dump; otherwise the newest report on how a run ended.
+  /// Returns the newest crash; if there is none, the newest other dump; if there is none either, the newest report on
+  /// how a run ended.
   ///
-  /// The end of a process that is stopped for a deployment must not hide the crash before it. Neither must a report
-  /// that cannot be read, whose time is not known.
+  /// A process that was stopped for a deployment must not hide an earlier crash, and neither must a report that
+  /// cannot be read, because its time is not known.
   private static func newest(of candidates: [Candidate]) -> Candidate? {
     var (other, end, unreadable): (Candidate?, Candidate?, Candidate?)
     for candidate in candidates.sorted(by: { ($0.time, $0.id) > ($1.time, $1.id) }) {

@@ -11,7 +11,7 @@ struct ReportTable {
     case alarm = "31"
   }
 
-  /// A column: how narrow it may become, and how it looks.
+  /// The minimum width and the style of a column.
   struct Column {
     let title: String
     let minimum: Int
@@ -98,7 +98,7 @@ struct ReportTable {
       max(columns[number].title.count, rows.map { $0[number].count }.max() ?? 0)
     }
     while widths.reduce(2 * (widths.count - 1), +) > width {
-      // The widest column that may be narrower.
+      // The widest column that may still be narrowed.
       let candidates = widths.indices.filter { widths[$0] > columns[$0].minimum }
       guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
       widths[widest] -= 1
@@ -169,7 +169,7 @@ enum CrashWords {
     if let end = facts.end { return "ended: " + spaced(end) }
     let line = facts.message?.split(whereSeparator: \.isNewline).first.map(String.init)
     if let line = line.map(withoutFile), !line.isEmpty { return line.escapedForMessage }
-    // Without a crash the signature begins with "hang" or "dump".
+    // The signature of a report without a crash begins with "hang" or "dump".
     if facts.signal == nil, let word = facts.signature?.split(separator: " ").first {
       return String(word).escapedForMessage
     }
@@ -206,7 +206,7 @@ extension ListedReport {
 }
 
 extension String {
-  /// Cut to a count of characters, with an ellipsis in the place of the last one.
+  /// The text cut to a number of characters, the last of which is an ellipsis.
   func shortened(to count: Int) -> String {
     self.count > count ? prefix(max(0, count - 1)) + "…" : self
   }

@@ -2,8 +2,8 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The file that `show` and `debug` read: a report of a database, a dump that waits there, or a file that is
-/// named.
+/// The file that `show` and `debug` read: a report of a database, a dump that waits there, or a file given by its
+/// path.
 struct ShownFile {
   let path: String
   /// The database and the dump, for one that is not a report yet.
@@ -64,7 +64,7 @@ struct ShownFile {
     if word.isEmpty { throw arguments.usage("an empty word names no report") }
     let selection = try ReportSelection(database, arguments)
     if let found = try selection.find(word) { return ShownFile(found, database) }
-    // As version 1.0.0 had it, where nothing else can be meant.
+    // The form of version 1.0.0, which is accepted where it cannot mean anything else.
     if InputFile.isDirectory(word), let old = try? selected([], in: word, arguments) {
       arguments.warnOfWord(word)
       return old
@@ -109,13 +109,13 @@ struct ShownFile {
         + database.asDatabaseOperand)
   }
 
-  /// Says on standard error that a dump is shown which is not a report yet.
+  /// Prints on standard error that the shown dump is not a report yet.
   func remark(_ arguments: Arguments) {
     guard let waiting else { return }
     arguments.warn(waiting.dump.remark(database: waiting.database))
   }
 
-  /// Reads it; one that a converter has taken meanwhile is looked for again.
+  /// Reads the file; a dump that a converter has taken in the meantime is searched for again.
   static func read(_ arguments: Arguments) throws -> CrashFile {
     let found = try ShownFile(arguments)
     let file: CrashFile

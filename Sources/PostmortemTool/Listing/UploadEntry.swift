@@ -33,9 +33,9 @@ struct UploadEntry: Codable {
     note = upload.note.isEmpty ? nil : upload.note
   }
 
-  /// The end of a line; empty for a report that was never tried.
+  /// The last part of a line; empty if no upload of the report was attempted.
   var text: String {
-    // A report can be completed as it is made, without an attempt.
+    // A report can be marked as completed when it is made, without an attempt.
     if state == "skipped", note == nil { return "" }
     var words: [String] = state == "pending" ? [] : [state]
     if let serverID { words.append("as \(serverID.escapedForMessage)") }

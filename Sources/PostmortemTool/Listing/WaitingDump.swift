@@ -6,8 +6,8 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// A dump that is not a report yet: finished, given back by a converter, or left whole or cut off by a dead
-/// process.
+/// A dump that is not a report yet: a finished one, one that a converter returned, or a complete or truncated one
+/// that a process left when it died.
 struct WaitingDump {
   let name: PendingDumpName
   let path: String
@@ -32,7 +32,7 @@ struct WaitingDump {
     }.sorted { ($0.modificationTime, $0.name.reportID) > ($1.modificationTime, $1.name.reportID) }
   }
 
-  /// True for a dump that its owner does not write to any more.
+  /// True for a dump to which its owner no longer writes.
   private static func isLeft(_ name: PendingDumpName, in directory: String) -> Bool {
     switch name.role {
     case .finished: return true
@@ -54,7 +54,7 @@ struct WaitingDump {
     return ReportFacts(of: file.snapshot, nil, isNamed: false)
   }
 
-  /// Says that the dump has no report yet, and how to make one.
+  /// The text that the dump has no report yet, with the command that makes one.
   func remark(database: String) -> String {
     "this dump is not a report yet; postmortem process\(database.asDatabaseOperand) makes it one: "
       + path.lastComponent.escapedForMessage

@@ -87,8 +87,8 @@ struct LogLines {
     case let text as String:
       let pieces = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
       for (index, piece) in pieces.enumerated() {
-        // Docker cuts lines of more than 16 KiB: all parts but the last have no line feed. Texts of
-        // others have none at all.
+        // Docker cuts lines of more than 16 KiB: only the last part ends in a line feed. Texts of other programs have
+        // no line feed at all.
         let isLast = index < pieces.count - 1 || name != "log"
         let origin = form.source + name
         guard let line = join(Array(piece), isLast: isLast, from: origin), !line.isEmpty else {
@@ -147,7 +147,7 @@ struct LogLines {
       unreadable += 1
       return nil
     }
-    // What stands after it may tell programs apart as well.
+    // The text after it may distinguish programs too.
     return Array(bytes[..<(mark - 1)] + bytes[(end + 1)...]) + [0x20]
       + text.utf8.prefix { $0 != 0x0A }
   }
@@ -262,7 +262,7 @@ private struct CRIPart {
 
   /// Nil for a line of another form.
   init?(_ line: [UInt8]) {
-    // The time is near the front; the program's own text may hold anything.
+    // The time is near the beginning; the program's own text may contain anything.
     var start = 0
     while start < min(line.count, 1024) {
       let end = line[start...].firstIndex(of: 0x20) ?? line.count

@@ -4,7 +4,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Makes reports of summaries, with the names of their functions.
+/// Makes reports with function names from summaries.
 final class LoggedSummarySymbolicator {
   private var directories: [String]
   private let readsFiles: Bool
@@ -28,7 +28,7 @@ final class LoggedSummarySymbolicator {
     source.begin(stored: nil)
     let report = summary.report(source)
     guard let directory = download(report) else { return report }
-    // The new source looks again for what was not found.
+    // The new source searches again for the files that were not found.
     if !directories.contains(directory) { directories.append(directory) }
     source = SymbolSource(directories: directories, readsFiles: readsFiles)
     return summary.report(source)
@@ -59,7 +59,7 @@ extension LoggedSummary {
     return text
   }
 
-  /// Says why nothing of a summary is shown that contradicts itself.
+  /// The message for a summary that contradicts itself, nothing of which is shown.
   fileprivate var refusal: String {
     "The lines of this summary contradict each other, so they are of several processes with one process "
       + "ID. Its stack and its facts would be of different crashes, and are left out."

@@ -10,7 +10,7 @@ struct CrashOverview {
     var last = Timestamp(nanoseconds: .min)
     /// The newest report, as a list shows it.
     var lastReport: ReportID?
-    /// Only of signatures.
+    /// The path of that report; set for signatures only.
     var lastPath = ""
     var crash = ""
     var place: String?
@@ -95,9 +95,11 @@ struct CrashOverview {
     return newest.filter { counts[$0.key] ?? 0 > 1 }
   }
 
-  /// Days that charts show: the last 90 up to the newest crash, which a clock ahead does not move.
+  /// The days that charts show: the 90 days up to the newest crash.
   ///
-  /// - Parameter now: nothing crashes later than tomorrow.
+  /// A crash whose clock was ahead does not change them.
+  ///
+  /// - Parameter now: the current time; a crash later than tomorrow has a wrong time.
   func shownDays(now: Timestamp) -> ClosedRange<Int32> {
     let tomorrow = Int32(clamping: now.seconds / 86_400 &+ 1)
     let known = all.days.keys.filter { $0 <= tomorrow }

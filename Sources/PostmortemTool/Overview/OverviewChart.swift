@@ -84,7 +84,7 @@ enum OverviewChart {
       ]
     ) { html in
       for (position, count) in counts.enumerated() where count > 0 {
-        // A day with one of a thousand is seen.
+        // A day with one crash of a thousand is still visible.
         let height = max(8000, percent(count, of: top))
         html.element(
           "rect",

@@ -3,9 +3,9 @@ internal import IntermediateDump
 
 /// An overview as one HTML page that needs nothing else: no network, no script, no font.
 ///
-/// Names come from dumps, so each is escaped, and the page forbids scripts and requests.
+/// Names come from dumps, so each name is escaped, and the page forbids scripts and requests.
 struct OverviewPage {
-  /// The most rows of each table; further rows are only counted.
+  /// The maximum number of rows of each table; further rows are only counted.
   private static let rows = (signatures: 30, versions: 20, hosts: 20)
 
   private let overview: CrashOverview
@@ -195,7 +195,7 @@ struct OverviewPage {
           html.element("li") { html in
             html.element("div", ["class": "count"]) { html in
               html.element("span", text: Quantity.grouped(group.count))
-              // Where no group has two, a bar says nothing.
+              // If no group has more than one report, a bar adds no information.
               if top > 1 { OverviewChart.addShare(group.count, of: top, to: &html) }
             }
             html.element("div", ["class": "name"]) { html in addName(&html, key, group) }
@@ -218,7 +218,7 @@ struct OverviewPage {
 
   private typealias Entry = (key: CrashOverview.Subject, value: CrashOverview.Group)
 
-  /// The signatures, the largest first; of two of one size always in the same order.
+  /// The signatures, the largest first; signatures with the same count always have the same order.
   private static func sorted(_ overview: CrashOverview) -> [Entry] {
     overview.signatures.sorted { left, right in
       (right.value.count, overview.name(left.key.name), overview.name(left.key.program))
@@ -231,7 +231,7 @@ struct OverviewPage {
     releases[key.program].map { group.first >= $0 } ?? false
   }
 
-  /// A name of a dump can be long, and the page has many.
+  /// A name in a dump can be long, and the page contains many names.
   private func shortened(_ name: String) -> String {
     name.count > 240 ? name.prefix(239) + "\u{2026}" : name
   }

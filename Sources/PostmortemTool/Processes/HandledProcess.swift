@@ -27,7 +27,7 @@ struct HandledProcess {
   /// The target of each descriptor.
   let links: [String: String]
   let signals: ThreadSignals
-  /// Nil in a process without a handler, and in a forked one.
+  /// The locked file; nil in a process without a handler and in a forked process.
   let file: LockedFile?
   /// The path of the directory of pending dumps for this process, and whether the other process has it open.
   let directory: String?
@@ -36,10 +36,10 @@ struct HandledProcess {
   let record: RunRecord?
   /// A converter's verdict on the owner of the locked file; nil without a file.
   let verdict: OwnerVerdict?
-  /// The directory of /proc that shows it.
+  /// The directory of /proc from which it is read.
   private let place: String
 
-  /// Looks at a process.
+  /// Examines a process.
   ///
   /// - Throws: `ToolError` if there is no such process, or it may not be examined.
   init(_ processID: Int32) throws(ToolError) {

@@ -16,7 +16,7 @@ struct ProcessExamination {
 
   var isHealthy: Bool { problems.isEmpty }
 
-  /// Looks at a process.
+  /// Examines a process.
   ///
   /// - Throws: `ToolError` if there is no such process, or it may not be examined.
   init(_ processID: Int32) throws(ToolError) {
@@ -36,7 +36,7 @@ struct ProcessExamination {
     if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
     let record = found.record
     let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
-    // A mapping of its run record says that it lives, too.
+    // A mapping of its run record also shows that the watcher runs.
     if !links.values.contains(fifo), record?.isMapped != true {
       let waits = "another container sees this process's end after a day at the least"
       if let directory = found.directory, !InputFile.exists("\(directory)/\(fifo.lastComponent)") {
@@ -84,7 +84,7 @@ struct ProcessExamination {
     }
   }
 
-  /// A forked process has its parent's handler and descriptor of the directory, but no locked file
+  /// A forked process has inherited its parent's handler and the descriptor of the directory, but has no locked file
   /// until it crashes.
   private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
     name(process)

@@ -3,9 +3,9 @@ internal import PendingDumps
 
 /// The database of a program that `postmortem run` runs, and its owner.
 ///
-/// A command that starts as root and gives up its permissions can use neither files of root nor those that it created
-/// as root. A mistake that shows before the command runs is an error of the command line; one that shows afterwards
-/// is a message.
+/// A command that starts as root and gives up its permissions can use neither root's files nor the files that it
+/// created as root. A mistake that is found before the command runs is an error of the command line; one that is
+/// found afterward is a message.
 struct RunDatabase {
   let path: String
 

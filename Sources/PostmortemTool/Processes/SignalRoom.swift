@@ -4,9 +4,9 @@ internal import PendingDumps
 
 /// Checks whether a thread of another process has room for a signal frame.
 ///
-/// If it does not, the kernel ends that process by SIGSEGV. It uses the handler's rules for its own threads
-/// (`ThreadRoom`): the alternate stack that a thread has noted is read from the process's memory, and /proc shows the
-/// stack pointer of a thread in a system call.
+/// If it does not, the kernel ends that process by SIGSEGV. The check uses the rules that the handler applies to its
+/// own threads (`ThreadRoom`). It reads the alternate stack that a thread has recorded from the process's memory, and
+/// the stack pointer of a thread in a system call from /proc.
 struct SignalRoom: ~Copyable {
   /// How certain it is that there is room: the kernel does not show the stack pointer of a running thread.
   enum Certainty: Comparable {
@@ -20,11 +20,11 @@ struct SignalRoom: ~Copyable {
     let isHandlers: Bool
   }
 
-  // As in pm_told_stacks.h, and in the run record's description.
+  // The value in pm_told_stacks.h and in the description of the run record.
   private static let entryCount = 8192
   private static let entrySize = 24
   private static let smallStack: UInt64 = 28 << 10
-  // As in ThreadRoom.
+  // The value in ThreadRoom.
   private static let entryNeed = ThreadSignals.frameSize &+ 128 &+ 1024
   private static let handlerNeed = ThreadSignals.frameSize &+ 128 &+ 6144
 

@@ -26,7 +26,7 @@ enum SignalWait {
       else { return true }
       return set >> (UInt64(truncatingIfNeeded: signal &- 1) & 63) & 1 == 1
     }
-    // Yama keeps that from the process's own user.
+    // Yama hides this from the process's own user.
     if let text = SystemFile.text(directory + "/stat"),
       text[(text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(") R")
     {

@@ -7,8 +7,8 @@ internal import PendingDumps
 /// A program that runs in place of this process: it has the same terminal, descriptors, environment and process
 /// group, and gets the signals that are sent to this process.
 enum SupervisedCommand {
-  /// Signals that are not passed on: faults, which are this process's own; SIGPIPE, which this process raises itself;
-  /// and those of job control, which stop both processes.
+  /// Signals that are not passed on: faults, which belong to this process; SIGPIPE, which this process causes itself;
+  /// and signals of job control, which stop both processes.
   private static let untouched =
     SignalTable.numbers(.fault) + SignalTable.numbers(.jobControl) + [SIGPIPE]
 
@@ -23,7 +23,7 @@ enum SupervisedCommand {
     for signal in untouched { unsafe sigdelset(&signals, signal) }
     var before = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
-    // While it is ignored, as some parents leave it, no child's end is reported.
+    // Some parents leave this signal ignored; the kernel then does not report the end of a child.
     Glibc.signal(SIGCHLD, SIG_DFL)
     let child = try start(lastArguments: count, mask: before)
     return wait(for: child, &signals)
@@ -42,7 +42,7 @@ enum SupervisedCommand {
     var child = pid_t()
     let failure = unsafe posix_spawnp(&child, command[0]!, nil, &attributes, command, environ)
     guard failure == 0 else {
-      // As env(1) and the shells have it.
+      // The same status as that of env(1) and the shells.
       throw ToolError(
         path: unsafe String(cString: command[0]!), ToolError.text(failure),
         exitStatus: failure == ENOENT ? 127 : 126)
@@ -50,8 +50,8 @@ enum SupervisedCommand {
     return child
   }
 
-  /// Passes signals on until the program has ended, and collects every child: as the first process
-  /// of a PID namespace, orphans are among them.
+  /// Passes signals on until the program has ended, and waits for every child; the first process of a PID namespace
+  /// has orphans among its children.
   private static func wait(for child: pid_t, _ signals: inout sigset_t) -> CommandEnd {
     while true {
       var information = unsafe siginfo_t()
@@ -63,7 +63,7 @@ enum SupervisedCommand {
       }
       var end: CommandEnd?
       var status: Int32 = 0
-      // Before it is collected: /proc forgets it then.
+      // This is read before waitpid(2), after which /proc no longer shows the process.
       let user = userOfEnded(child)
       let startTime = startTime(of: child)
       while true {
@@ -84,7 +84,7 @@ enum SupervisedCommand {
     return process.startTime
   }
 
-  /// The user that the command had when it ended; nil if it lives, or /proc does not say.
+  /// The user that the command ran as when it ended; nil if it still runs or /proc does not show the user.
   ///
   /// Source: proc_pid_status(5), `Uid`, which a zombie has still.
   private static func userOfEnded(_ child: pid_t) -> UInt32? {
@@ -114,7 +114,7 @@ struct CommandEnd {
   /// The start time in clock ticks after boot; nil if that is not known.
   let startTime: UInt64?
   let status: Int32
-  /// The user that it had then; nil if that is not known.
+  /// The user that it ran as when it ended; nil if that is not known.
   let user: UInt32?
 
   /// The signal that killed it; nil if it exited.
@@ -132,7 +132,7 @@ struct CommandEnd {
     guard let signal else { exit(status >> 8 & 0xFF) }
     // The kernel discards what the first process of a PID namespace sends to itself.
     if getpid() != 1 {
-      // 1 and not 0: that alone also keeps a core file from a program that is fed through a pipe.
+      // The limit is 1 and not 0, because only 1 also prevents a core dump that the kernel pipes to a program.
       // Source: core(5); Linux fs/coredump.c.
       var limit = rlimit()
       unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)

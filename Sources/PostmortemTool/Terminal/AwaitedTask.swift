@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Asynchronous work of a command that has nothing else to do.
+/// Waits for the asynchronous work of a command that does nothing else.
 enum AwaitedTask {
   private final class Box<Value: Sendable, Failure: Error>: Sendable {
     let result = Mutex<Result<Value, Failure>?>(nil)

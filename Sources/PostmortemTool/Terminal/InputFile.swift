@@ -1,21 +1,21 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// A file that a command line names, read whole and with a bound.
+/// A file named on the command line, which is read completely, up to a maximum size.
 enum InputFile {
   /// Twice the largest dump that a handler writes by default, with room for larger ones.
   static let maximumSize = 1 << 30
 
   /// Reads a regular file.
   ///
-  /// Opens without blocking: a FIFO in a dump's place is refused, not waited for.
+  /// Opens the file without blocking, so that a FIFO in place of a dump is refused at once.
   static func bytes(of path: String) throws(ToolError) -> [UInt8] {
     try withFile(path) { (descriptor, size) throws(ToolError) in
       try contents(of: descriptor, expected: size, named: path)
     }
   }
 
-  /// Opens a dump: a small one is read, a larger one as its bytes are asked for.
+  /// Opens a dump: a small one is read at once, the bytes of a larger one when they are needed.
   ///
   /// A core file may have any size.
   static func dump(at path: String, _ core: CoreSource = CoreSource()) throws(ToolError)
@@ -64,7 +64,7 @@ enum InputFile {
   private static func contents(
     of descriptor: Int32, expected: Int, named path: String
   ) throws(ToolError) -> [UInt8] {
-    // One byte more, to see the end.
+    // One more byte is read to detect the end.
     var bytes = [UInt8](repeating: 0, count: expected + 1)
     var filled = 0
     while true {

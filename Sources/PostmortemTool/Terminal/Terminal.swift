@@ -49,18 +49,18 @@ enum Terminal {
     let pipe = Pipe()
     let environment = ProcessInfo.processInfo.environment
     pager.executableURL = URL(fileURLWithPath: "/bin/sh")
-    // Quits where the text fits on one screen, and passes colors on.
+    // less quits if the text fits on one screen, and passes colors on.
     pager.environment = ["LESS": "FRX"].merging(environment) { $1 }
     pager.arguments = ["-c", environment["PAGER"].flatMap { $0.isEmpty ? nil : $0 } ?? "less"]
     pager.standardInput = pipe
-    // The rest is not wanted where it ends before it has read all.
+    // If the pager ends before it has read everything, the rest is dropped.
     signal(SIGPIPE, SIG_IGN)
     guard (try? pager.run()) != nil else { return print(text) }
     try? pipe.fileHandleForReading.close()
     write(text, to: pipe.fileHandleForWriting.fileDescriptor)
     try? pipe.fileHandleForWriting.close()
     pager.waitUntilExit()
-    // As the shell has it for a command that is not there.
+    // The shell's status for a command that does not exist.
     if pager.terminationStatus == 127 { print(text) }
   }
 
@@ -80,7 +80,7 @@ enum Terminal {
     return ["y", "yes"].contains(answer.lowercased().filter { $0 != " " })
   }
 
-  /// The columns if there is no terminal.
+  /// The number of columns if there is no terminal.
   static let widthOfFiles = 100
 
   /// Columns of the terminal on standard output.
@@ -102,7 +102,7 @@ enum Terminal {
   }
 }
 
-/// A file that a command line names, to be written.
+/// A file named on the command line to which output is written.
 enum OutputFile {
   /// Writes a text into a new file, which then replaces a regular file; writes into an existing file of another kind,
   /// such as /dev/stdout.
@@ -157,8 +157,8 @@ struct StandardOutput: TextOutputStream {
   }
 }
 
-/// JSON as this tool prints it: keys sorted, ending in a line feed, without
-/// characters that steer a terminal.
+/// JSON as this tool prints it: the keys are sorted, the text ends in a line feed, and it contains no control
+/// characters for a terminal.
 enum JSON {
   /// Indented.
   static func text(of value: some Encodable) throws -> String {
@@ -181,7 +181,7 @@ enum JSON {
 
 /// One line on standard error that counts the steps of long work, and is removed when it is done.
 ///
-/// Only on a terminal: it would fill a log.
+/// It is printed only on a terminal, since it would fill a log.
 final class ProgressLine {
   private let isShown: Bool
   private let subject: String

@@ -131,7 +131,7 @@ package struct Field<Root>: Sendable {
     return group
   }
 
-  /// A map that may be missing; of several the first counts.
+  /// A map that may be missing; if there are several, the first one is used.
   package static func map<Value>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>, _ fields: MapFields<Value>
   ) -> Field {
@@ -147,9 +147,9 @@ package struct Field<Root>: Sendable {
     return field
   }
 
-  /// Maps of one kind; of several such arrays all count.
+  /// Maps of one kind; if there are several such arrays, all are read.
   ///
-  /// - Parameter limit: the most elements that are read.
+  /// - Parameter limit: the maximum number of elements that are read.
   package static func array<Value>(
     _ key: IntermediateDumpKey, of element: IntermediateDumpKey, _ path: Path<[Value]>,
     _ fields: MapFields<Value>, limit: Int = .max
@@ -212,7 +212,7 @@ package struct MapFields<Value: Sendable>: Sendable {
     return read(map, into: &value) ? value : nil
   }
 
-  /// Reads the values that a map has, and keeps the others; false if a required key is missing.
+  /// Reads the values that a map contains and keeps the others; returns false if a required key is missing.
   @discardableResult
   package func read(_ map: IntermediateDumpMap, into value: inout Value) -> Bool {
     var isWhole = true

@@ -76,7 +76,7 @@ extension UInt64: FieldValue {}
 extension Int32: FieldValue {}
 extension Int64: FieldValue {}
 
-// An enum is stored as its number; one that this version does not know is nil.
+// An enum is stored as its number; a number that this version does not know is read as nil.
 extension FieldValue where Self: RawRepresentable, RawValue: FieldValue {
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     guard let code = RawValue(key, in: map) else { return nil }
@@ -109,7 +109,7 @@ extension String: FieldValue {
   package var shown: ShownValue? { .text(self) }
 }
 
-// Text too, whose bytes are to be kept as they are.
+// Bytes, and text whose bytes must be kept as they are.
 extension [UInt8]: FieldValue {
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     guard let data = map.data(key) else { return nil }

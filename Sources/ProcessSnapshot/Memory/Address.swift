@@ -3,7 +3,7 @@ package import IntermediateDump
 /// A place in an address space: of a process, or of a module's file.
 ///
 /// Its number comes from a dump or a file, and can have any value. So it has no `+` and no `-`, which would trap at
-/// the ends of the address space: no operation traps.
+/// the ends of the address space. None of its operations traps.
 public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var value: UInt64
 
@@ -23,13 +23,13 @@ public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
     Address(address.value &- count)
   }
 
-  /// So many bytes on; nil past the last address.
+  /// The address this many bytes above; nil past the last address.
   public func adding(_ count: UInt64) -> Address? {
     let (sum, overflow) = value.addingReportingOverflow(count)
     return overflow ? nil : Address(sum)
   }
 
-  /// So many bytes back; nil before 0.
+  /// The address this many bytes below; nil before 0.
   public func subtracting(_ count: UInt64) -> Address? {
     let (difference, overflow) = value.subtractingReportingOverflow(count)
     return overflow ? nil : Address(difference)
@@ -67,8 +67,8 @@ extension Address: ExpressibleByIntegerLiteral {
 
 /// Bytes that follow each other in an address space, up to the last one that there is.
 ///
-/// Any two numbers make a valid range: the part after the last address is cut off. None of its operations traps. A
-/// whole address space, of one byte more than 64 bits can count, lacks the last.
+/// Any two numbers are a valid range: a part past the last address is cut off. None of its operations traps. The
+/// range of the complete address space lacks the last byte, because its size does not fit into 64 bits.
 public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   public let start: Address
   public let byteCount: UInt64

@@ -1,18 +1,18 @@
 package import IntermediateDump
 
-/// Captured memory, as pieces of the dump that holds it: nothing is copied until it is read, and nothing
-/// sanitised.
+/// Captured memory as pieces of the dump that contains it; the bytes are copied and sanitized only when they are
+/// read.
 package struct CapturedBytes: Sendable {
   private struct Piece {
     let source: DumpBytes
     /// The range in the source.
     var range: Range<Int>
-    /// The offset in the whole.
+    /// The offset from the start of all pieces.
     var start: Int
     /// Nil if the bytes are unchanged since the capture.
     var words: SanitizedWords?
 
-    /// The part in a range of the whole; nil if there is none.
+    /// The part within a range of all bytes; nil if there is none.
     func part(_ wanted: Range<Int>) -> Piece? {
       let low = max(0, wanted.lowerBound - start)
       let high = min(range.count, wanted.upperBound - start)

@@ -36,14 +36,14 @@ public struct LinkMap: Sendable, Equatable {
   public var dynamicSection: Address = 0
   /// The bytes of the dynamic section.
   public var dynamicData: [UInt8] = []
-  /// In the list's order.
+  /// The entries in the list's order.
   public var entries: [Entry] = []
 
   public init() {}
 }
 
 extension LinkMap {
-  /// The most entries that are read; the handler writes no more.
+  /// The maximum number of entries that are read; the handler does not write more.
   package static var maximumEntries: Int { 2048 }
 
   package static let mapFields = MapFields(

@@ -54,12 +54,11 @@ public struct MemoryMapping: Sendable, Equatable {
 extension MemoryMapping {
   /// Parses the text of `/proc/<pid>/maps`.
   ///
-  /// Total on any bytes: a line that is not one of the kernel's is left out, and so is the last one
-  /// if no newline ends it, for a torn dump may have cut it in the middle of its path. The text
-  /// of a running process can mix two moments: if two lines overlap, the one that starts lower
-  /// counts. Source: proc_pid_maps(5).
+  /// Never traps, whatever the bytes are. A line that the kernel cannot have written is left out. So is a last line
+  /// without a newline, because a truncated dump may end in the middle of a path. The text of a running process can
+  /// mix two moments: if two lines overlap, the one with the lower start is used. Source: proc_pid_maps(5).
   ///
-  /// - Parameter text: whole lines, each ended by a newline.
+  /// - Parameter text: complete lines, each ended by a newline.
   /// - Returns: mappings sorted by address, without overlaps.
   public static func mappings(parsing text: ArraySlice<UInt8>) -> [MemoryMapping] {
     var mappings: [MemoryMapping] = []
@@ -73,7 +72,9 @@ extension MemoryMapping {
     return inOrder(mappings)
   }
 
-  /// The mappings sorted by address; if some overlap, which no kernel lists, the first one counts.
+  /// The mappings sorted by address.
+  ///
+  /// The kernel lists no overlapping mappings; if some overlap, the first one is used.
   package static func inOrder(_ mappings: [MemoryMapping]) -> [MemoryMapping] {
     var sorted: [MemoryMapping] = []
     sorted.reserveCapacity(mappings.count)

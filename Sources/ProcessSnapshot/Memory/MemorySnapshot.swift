@@ -19,8 +19,10 @@ public struct MemoryRegion: Sendable, Equatable {
   /// A copy of all bytes; empty if the dump's file cannot be read.
   public var bytes: [UInt8] { Array(contents.slice(0..<count) ?? []) }
 
-  /// The addresses of its bytes; fewer than it has, if it is not one of a snapshot's memory and
-  /// reaches past the end of the address space.
+  /// The addresses of its bytes.
+  ///
+  /// A region that is not part of a `MemorySnapshot` may reach past the end of the address space; then there are
+  /// fewer addresses than bytes.
   public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
 
   /// One past the last address of the region; for a region to the end of the address space, its last address.
@@ -47,16 +49,16 @@ public struct MemoryRegion: Sendable, Equatable {
   }
 }
 
-/// All memory that a dump holds: sorted, without overlaps, touching regions joined.
+/// All memory that a dump contains, in sorted regions that neither overlap nor touch.
 public struct MemorySnapshot: Sendable, Equatable {
   public private(set) var regions: [MemoryRegion] = []
 
   public init() {}
 
-  /// Joins regions into one image; if two overlap, the one that starts lower counts.
+  /// Joins regions; if two overlap, the bytes of the one with the lower start are used.
   ///
-  /// Linear except for the sort. A region that is empty or reaches past the end of the address space
-  /// is left out.
+  /// Takes linear time except for the sort. A region that is empty or reaches past the end of the address space is
+  /// left out.
   public init(joining regions: [MemoryRegion]) {
     let valid = regions.enumerated().filter { _, region in
       region.count > 0 && region.range.byteCount == UInt64(region.count)
@@ -69,7 +71,7 @@ public struct MemorySnapshot: Sendable, Equatable {
         self.regions.append(region)
         continue
       }
-      // The bytes that the one before has already: none, if the two touch.
+      // The number of bytes that the previous region contains already; 0 if the two touch.
       let shared = known.end.map { $0.wrappedDistance(above: region.address) } ?? .max
       if let count = Int(exactly: shared), count < region.count {
         self.regions[self.regions.count - 1].contents.append(region.contents, from: count)
@@ -111,7 +113,7 @@ public struct MemorySnapshot: Sendable, Equatable {
     return (region, start)
   }
 
-  /// A little-endian 64-bit word; nil unless it was captured whole.
+  /// A little-endian 64-bit word; nil unless all of it was captured.
   public func word(at address: Address) -> UInt64? {
     bytes(at: address, count: 8)?.littleEndian(at: 0, as: UInt64.self)
   }
@@ -119,9 +121,10 @@ public struct MemorySnapshot: Sendable, Equatable {
 
 /// The memory that a dump's maps refer to: bytes in the dump, or in the minidump that contains the dump.
 package struct DumpMemory {
-  /// Nil for a dump that has its memory itself.
+  /// The memory of the minidump; nil for a dump that contains its memory itself.
   private let memory: MemorySnapshot?
-  /// The bytes that may still be read: hostile maps may refer to the same bytes again and again.
+  /// The number of bytes that may still be read, because maps made by an attacker may refer to the same bytes
+  /// repeatedly.
   private var bytesLeft: Int
 
   package init(_ memory: MemorySnapshot?) {

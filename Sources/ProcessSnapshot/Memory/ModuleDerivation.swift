@@ -1,12 +1,12 @@
 internal import IntermediateDump
 
-/// Makes modules of the images that the handler found.
+/// Makes modules from the images that the handler found.
 ///
-/// Sizes and segments come from the program headers. Handlers before 1.1 recorded every ELF header at
-/// the start of a mapped file: of their images only one that can be executed is a module, not a library
-/// file that a program merely reads through a mapping.
+/// Sizes and segments come from the program headers. Handlers before version 1.1 recorded every ELF header at the
+/// start of a mapped file, even that of a library file that a program only read through a mapping. Of their images,
+/// only those with executable memory become modules.
 struct ModuleDerivation {
-  /// The mappings sorted by address, without overlaps; empty if a torn dump lacks them.
+  /// The mappings sorted by address, without overlaps; empty if they are missing from a truncated dump.
   private let mappings: [MemoryMapping]
   /// For each mapping, the range from its start to the end of the contiguous mappings with its path.
   private let runs: [AddressRange]
@@ -23,7 +23,7 @@ struct ModuleDerivation {
         start: runs[index].start, byteCount: runs[index].byteCount &+ runs[index + 1].byteCount)
     }
     self.runs = runs
-    // A page size that is no power of two would come from a damaged dump.
+    // A page size that is not a power of two comes from a damaged dump.
     let size = pageSize ?? 4096
     self.pageSize = size >= 4096 && size <= 1 << 20 && size & (size &- 1) == 0 ? size : 4096
   }
@@ -31,7 +31,7 @@ struct ModuleDerivation {
   private struct Candidate {
     let address: Address
     var size: UInt64
-    /// The path as in the maps file.
+    /// The path in the maps file.
     let path: String
     let buildID: [UInt8]
     let source: ModuleSnapshot.Source?
@@ -48,8 +48,7 @@ struct ModuleDerivation {
     for index in candidates.indices {
       let address = candidates[index].address
       guard index == 0 || candidates[index - 1].address != address else { continue }
-      // Images do not overlap: one that seems to has been mapped as a file only, or its headers are
-      // wrong.
+      // Images do not overlap. One that seems to overlap was mapped only as a file, or its headers are wrong.
       if let next = candidates[index...].first(where: { $0.address > address }),
         let distance = next.address.distance(above: address)
       {
@@ -70,7 +69,7 @@ struct ModuleDerivation {
       ?? mappings.element(containing: address, by: \.range)?.path ?? ""
     let size =
       map.unsigned(.moduleSize) ?? headers?.loadedSize ?? mappedSize(from: address, path: path)
-    // Readers of minidumps want an address after it.
+    // Readers of minidumps require an address after the module.
     let room = Address.highest.wrappedDistance(above: address)
     return Candidate(
       address: address, size: min(max(size, 1), room), path: path,
@@ -133,8 +132,8 @@ extension ModuleSnapshot {
     writer.end()
   }
 
-  /// The kernel's own image: as the maps file names it, and as Breakpad and Crashpad do, which symbol
-  /// servers know it by.
+  /// The name of the kernel's own image in the maps file, and the name that Breakpad, Crashpad and symbol servers use
+  /// for it.
   static var kernelImagePath: String { "[vdso]" }
   static var kernelImageName: String { "linux-gate.so" }
 
@@ -143,7 +142,7 @@ extension ModuleSnapshot {
   /// Source: proc_pid_maps(5).
   static var deletedMark: String { " (deleted)" }
 
-  /// Splits a path of the maps file from its mark.
+  /// Splits a path of the maps file into path and mark.
   static func path(withoutMark path: String) -> (path: String, isDeleted: Bool) {
     guard path.hasSuffix(deletedMark) else { return (path, false) }
     return (String(path.dropLast(deletedMark.count)), true)
@@ -154,7 +153,7 @@ extension ModuleSnapshot {
 ///
 /// Source: System V gABI, "Program Header".
 private struct ProgramHeaders {
-  /// Segments that count; no linker makes as many.
+  /// The maximum number of segments that are read; no linker creates as many.
   private static let maximumCount = 128
 
   /// The number of bytes from the page of the lowest loaded address to the end of the highest; nil without a

@@ -14,7 +14,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
     }
   }
 
-  /// The page of the lowest loaded address, which has the ELF header if that is loaded.
+  /// The page of the lowest loaded address; it contains the ELF header if that is loaded.
   public var address: Address
   /// The number of bytes from `address` to the end of the last loaded segment.
   public var size: UInt64
@@ -24,7 +24,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
   public var isDeleted: Bool
   /// The GNU build ID; empty if the image has none.
   public var buildID: [UInt8]
-  /// Nil if the dump does not show it.
+  /// The way in which the module was found; nil if the dump does not contain it.
   public var source: Source?
   /// The loaded segments by ascending address; empty if they are not known.
   public var segments: [Segment] = []
@@ -62,15 +62,15 @@ public struct ModuleSnapshot: Sendable, Equatable {
   }
 }
 
-/// The annotations of one module, which Crashpad's clients have; this package's handler has those
-/// of the process only.
+/// The annotations of one module, which Crashpad's clients record; this package's handler records only those of the
+/// process.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpModuleCrashpadInfo.
 public struct ModuleAnnotations: Sendable, Equatable {
   /// A value with a name and a type.
   public struct Object: Sendable, Equatable {
     public var name: String
-    /// 1 for UTF-8 text; from 0x8000 on the program's own.
+    /// 1 for UTF-8 text; types from 0x8000 on are defined by the program.
     public var type: UInt16
     public var value: [UInt8]
 
@@ -117,7 +117,7 @@ extension ProcessSnapshot {
     return modules.first { $0.path == process.executablePath }?.address
   }
 
-  /// Puts the program's annotations on its own module too, where Crashpad's clients have them.
+  /// Adds the program's annotations to its own module too, because Crashpad's clients record them there.
   mutating func spreadClientAnnotations() {
     let objects = client.annotations.compactMap { annotation in
       annotation.name.flatMap { name in

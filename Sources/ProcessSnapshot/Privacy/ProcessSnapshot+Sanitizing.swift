@@ -3,12 +3,12 @@ internal import IntermediateDump
 extension ProcessSnapshot {
   /// Leaves out what may be a secret, before any form of a report is made: see `ReportPrivacy.sanitized`.
   ///
-  /// Stack walks find the same frames. Doing it twice changes nothing more. Reads stacks once; their words
-  /// are replaced as they are read.
+  /// Stack walks find the same frames afterward. A second call changes nothing. Stacks are read once; their words are
+  /// replaced when they are read.
   ///
   /// - Parameter words: words that are kept, wherever they point.
   package mutating func sanitize(keeping words: [Address] = []) {
-    // Told by the stack's words, of which most go.
+    // The throw is determined from the stack's words, most of which are removed below.
     recordedThrows = lastThrow.map { [$0] } ?? []
     let stacks = stackMemory
     let tasks = taskMemory(outside: stacks)
@@ -31,7 +31,7 @@ extension ProcessSnapshot {
     process.privacy = max(.sanitized, process.privacy ?? .full)
   }
 
-  /// Leaves out texts of the program.
+  /// Removes texts of the program.
   private mutating func leaveOutTexts() {
     client = ClientInformation()
     launchAnnotations = [:]
@@ -64,7 +64,7 @@ extension ProcessSnapshot {
     return Array(text.drop { $0 != UInt8(ascii: "\n") }.dropFirst())
   }
 
-  /// The instructions around the crash, as far as they are a file's code.
+  /// The instructions around the crash, if they are code of a file.
   private func crashedCode(outside stacks: RangeSet) -> [AddressRange] {
     guard let place = exception?.context?.instructionPointer,
       let mapping = mapping(containing: place), mapping.path.hasPrefix("/"),
@@ -133,7 +133,7 @@ extension MemorySnapshot {
 // MARK: - Memory of tasks
 
 extension ProcessSnapshot {
-  /// The most words of stacks that are examined for it.
+  /// The maximum number of words of stacks that are examined for it.
   private static var wordLimit: Int { 1 << 24 }
 
   /// The memory of waiting asynchronous functions, in which stacks continue: each captured part outside stacks in
@@ -250,7 +250,7 @@ extension ExceptionSnapshot {
   }
 }
 
-/// Messages of the runtime and the C library that hold no value of the program.
+/// Messages of the runtime and the C library that contain no value of the program.
 ///
 /// Source: swift stdlib/public/core; glibc malloc/malloc.c, debug/.
 private enum KnownMessage {

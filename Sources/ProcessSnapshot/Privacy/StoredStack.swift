@@ -1,13 +1,13 @@
 package import IntermediateDump
 
-/// The frames of a thread, kept in place of the memory that they were found in.
+/// The frames of a thread, which are stored instead of the memory in which they were found.
 package struct StoredStack: Sendable, Equatable {
   package struct Frame: Sendable, Equatable {
     package var address: Address
-    /// 0 if it is not known.
+    /// The stack pointer of the frame; 0 if it is not known.
     package var stackPointer: Address
     package var isReturnAddress: Bool
-    /// The method that found it, as the stack walker numbers it.
+    /// The stack walker's number for the method that found the frame.
     package var trust: UInt8
 
     package init(
@@ -20,9 +20,9 @@ package struct StoredStack: Sendable, Equatable {
     }
   }
 
-  /// The reason why the walk ended, as the stack walker numbers it.
+  /// The stack walker's number for the reason why the walk ended.
   package var end: UInt8
-  /// Innermost first.
+  /// The frames, the innermost first.
   package var frames: [Frame]
   /// The addresses at which asynchronous callers continue, innermost first; nil if there are none.
   package var asyncCallers: [Address]?
@@ -42,7 +42,9 @@ package struct StoredStack: Sendable, Equatable {
 extension StoredStack: FieldValue {
   private static var headSize: Int { 16 }
   private static var frameSize: Int { 18 }
-  /// The most frames, and the most asynchronous callers, that are stored for one thread: at most some 600 KB each.
+  /// The maximum number of frames, and of asynchronous callers, that are stored for one thread.
+  ///
+  /// Each list takes at most some 600 KB.
   package static var limit: Int { 32_768 }
 
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 
-/// Decides which words of stacks and registers a sanitised report keeps: addresses of modules, stacks and
-/// captured memory, and numbers below 4,096.
+/// Decides which words of stacks and registers a sanitized report keeps: addresses of modules, stacks and captured
+/// memory, and numbers below 4,096.
 ///
 /// Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 final class WordFilter: Sendable {
@@ -10,7 +10,7 @@ final class WordFilter: Sendable {
   static let replacement: UInt64 = 0x0DEF_ACED_0DEF_ACED
 
   private let places: RangeSet
-  /// Nil where return addresses are not signed.
+  /// The code whose addresses may be signed; nil on architectures that do not sign return addresses.
   private let signedCode: RangeSet?
   private let words: Set<UInt64>
 
@@ -37,14 +37,14 @@ final class WordFilter: Sendable {
 }
 
 extension ProcessSnapshot {
-  /// The value of words that a sanitised report does not have.
+  /// The value that replaces the removed words of a sanitized report.
   package static var replacedWord: UInt64 { WordFilter.replacement }
 }
 
 /// Replaces words of memory when they are read, for a sanitized report.
 struct SanitizedWords: Sendable {
   let filter: WordFilter
-  /// The place in the dump of the memory that is sanitised; a word that is not whole there is replaced.
+  /// The place in the dump of the memory that is sanitized; a word that is only partly inside is replaced.
   let whole: Range<Int>
   /// The address of its first byte.
   let address: Address

@@ -2,12 +2,12 @@ package import IntermediateDump
 
 /// Counts of what the handler captured of the process and left out.
 public struct CaptureQuality: Sendable, Equatable {
-  /// False for a torn dump.
+  /// True for a complete dump; false for a truncated one.
   public var isComplete = false
-  /// The offset at which a torn dump stopped being readable, and the reason.
+  /// The offset from which a truncated dump could not be read, and the reason.
   public var damage: String?
 
-  /// Says of a torn dump that the kernel killed the process while it was taken.
+  /// Records for a truncated dump that the kernel killed the process while the dump was written.
   package mutating func noteMemoryKill(isCertain: Bool) {
     let kill =
       "the kernel \(isCertain ? "" : "probably ")killed the process for want of memory during the capture"
@@ -19,25 +19,25 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsReadFromKernel: UInt64?
   /// The number of threads of which only the count is known.
   public var threadsOmitted: UInt64?
-  /// The sections of the dump that ended because the handler faulted in them or its time was over; bit n is section
-  /// n.
+  /// The sections of the dump that ended early because the handler faulted in them or its time was over; bit n is
+  /// section n.
   public var sectionsAbandoned: UInt64?
-  /// Bits of what `/proc` did not show the handler, as it does not to a process that has closed it by a
-  /// filter: 0 the mappings, 1 the threads, 2 the open descriptors.
+  /// Bits for the parts that the handler could not read from `/proc`, for example because a filter of system calls
+  /// forbids it: 0 the mappings, 1 the threads, 2 the open descriptors.
   ///
   /// These parts are unknown, not empty. Nil if all was shown.
   public var notShown: UInt64?
   /// Nanoseconds from the handler's entry to the end mark.
   public var captureTime: UInt64?
-  /// The number of bytes that a cap left out.
+  /// The number of bytes that were left out because of a limit.
   public var bytesOmitted: UInt64?
   /// The number of threads that do not fit into the minidump's thread list: its readers accept 4,096.
   public var threadsUnlisted: UInt64?
   /// The number of modules that do not fit into the minidump's module list (its readers read 2,048), or that are
   /// empty or overlap another module.
   public var modulesUnlisted: UInt64?
-  /// Memory regions that the minidump's memory list has no room for: its readers take 4,096, and 3
-  /// GiB go in.
+  /// The number of memory regions that do not fit into the minidump's memory list: its readers accept 4,096 regions,
+  /// and the list can contain 3 GiB.
   public var regionsUnlisted: UInt64?
 
   public init() {}
@@ -56,7 +56,7 @@ extension CaptureQuality {
       .optional(.threadsStopped, \.threadsStopped),
       .optional(.threadsReadFromKernel, \.threadsReadFromKernel),
       .optional(.threadsOmitted, \.threadsOmitted),
-      // Bits are read as such, and number 63 is one that JSON readers lose.
+      // The bits are read as single numbers, because JSON readers can lose bit 63 of an integer.
       Field.optional(.sectionsAbandoned, \.sectionsAbandoned).showing { capture in
         capture.sectionsAbandoned.map { .address(Address($0)) }
       },

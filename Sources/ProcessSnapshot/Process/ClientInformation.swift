@@ -4,24 +4,23 @@ public import IntermediateDump
 ///
 /// The client is Crashpad's word for the program that the report is about.
 public struct ClientInformation: Sendable, Equatable {
-  /// Set through `SimpleAnnotations`; what `startHandler` was given is not here.
+  /// The annotations set through `SimpleAnnotations`, without those passed to `startHandler`.
   public var simpleAnnotations: [ClientAnnotation] = []
   /// The entries in the order of the dump.
   public var annotations: [ClientAnnotation] = []
-  /// Oldest first.
+  /// The program's breadcrumbs, the oldest first.
   public var breadcrumbs: [Breadcrumb] = []
   /// The breadcrumbs of the crashing thread's work, oldest first, including those in `breadcrumbs`.
   public var workBreadcrumbs: [Breadcrumb] = []
-  /// The contexts of what threads worked on; the crashing thread's first, of each the outermost
-  /// first.
+  /// The contexts of the threads' work: the crashing thread's first, and for each thread the outermost first.
   public var contexts: [Context] = []
-  /// Memory that the program asked for; its bytes are with the rest of the memory.
+  /// The memory that the program added to the dump; its bytes are in the snapshot's memory.
   public var extraMemory: [ExtraMemoryRange] = []
   public var attachments: [Attachment] = []
   /// The reasons why streams of the converter's own are not in the minidump.
   public var userStreamFailures: [String] = []
 
-  /// Counts of entries that were left out because there was no room; nil if none was.
+  /// The numbers of entries that were left out because there was no room; nil if none was left out.
   public var annotationsOmitted: UInt64?
   public var simpleAnnotationsOmitted: UInt64?
   public var memoryRangesOmitted: UInt64?
@@ -29,7 +28,7 @@ public struct ClientInformation: Sendable, Equatable {
   public var contextsOmitted: UInt64?
   /// The number of bytes of extra memory past the limit.
   public var memoryBytesOmitted: UInt64?
-  /// All that were ever left, those included that newer ones took the place of.
+  /// The number of all breadcrumbs that were ever left, including those that newer ones have replaced.
   public var breadcrumbsLeft: UInt64?
   /// Breadcrumbs missing from the last 128, because they were being written when the process
   /// crashed.
@@ -39,7 +38,7 @@ public struct ClientInformation: Sendable, Equatable {
 
   public var isEmpty: Bool { self == ClientInformation() }
 
-  /// A note that the program left.
+  /// A note that the program left in its breadcrumbs.
   public struct Breadcrumb: Sendable, Equatable {
     /// Nanoseconds since 1970.
     public var time: Int64?
@@ -102,11 +101,11 @@ public struct ClientInformation: Sendable, Equatable {
 
   /// An attachment that the program requested, and the result of copying it.
   public struct Attachment: Sendable, Equatable {
-    /// The path from the program, made absolute.
+    /// The path that the program gave, made absolute.
     public var path: String
     /// The name of the copy; nil if it was not copied.
     public var name: String?
-    /// The number of bytes that were copied, and those before them that were not.
+    /// The number of bytes that were copied, and the number of bytes before them that were not.
     public var size: UInt64?
     public var bytesOmitted: UInt64?
     /// The reason why it was not copied.
@@ -118,14 +117,14 @@ public struct ClientInformation: Sendable, Equatable {
   }
 }
 
-/// A name and a value of the program's.
+/// A name and a value set by the program.
 public struct ClientAnnotation: Sendable, Equatable {
   /// A value of the type it was set with.
   public enum Value: Sendable, Equatable {
     case text(String)
     case signed(Int64)
     case unsigned(UInt64)
-    /// The bits of an IEEE 754 number of 64, so that every one is equal to itself.
+    /// The bits of a 64-bit IEEE 754 number, stored as bits so that every value equals itself.
     case double(UInt64)
     case bool(Bool)
 
@@ -146,7 +145,7 @@ public struct ClientAnnotation: Sendable, Equatable {
   public var name: String?
   /// Nil if it could not be read, or is of a type that this reader does not know.
   public var value: Value?
-  /// Nil for a value that is simply the last one.
+  /// The state of the value; nil if it is simply the last value that was set.
   public var state: State?
 
   public init(name: String?, value: Value?, state: State? = nil) {
@@ -169,7 +168,7 @@ public struct ClientAnnotation: Sendable, Equatable {
 }
 
 extension ClientAnnotation {
-  /// One set through `SimpleAnnotations`.
+  /// An annotation set through `SimpleAnnotations`.
   static let simpleFields = MapFields(
     ClientAnnotation(name: nil, value: nil),
     [
@@ -251,7 +250,7 @@ extension ClientInformation {
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
       .array(.workBreadcrumbs, of: .breadcrumb, \.workBreadcrumbs, Breadcrumb.mapFields),
       .array(.contexts, of: .context, \.contexts, Context.mapFields),
-      // Written in chunks; touching ones are one range again.
+      // The range is written in chunks, and chunks that touch are read as one range again.
       Field(.extraMemory, [.array], nested: ExtraMemoryRange.mapFields.keys) { map, client in
         for range in map.elements(.extraMemory).compactMap(ExtraMemoryRange.mapFields.value(of:))
         where range.size > 0 && range.range.byteCount == range.size {

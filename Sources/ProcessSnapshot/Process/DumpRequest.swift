@@ -17,7 +17,7 @@ public struct DumpRequest: Sendable, Equatable {
   public var target: Target?
   /// The program's name for the watched part.
   public var name: String?
-  /// Nanoseconds after which it counts as hung.
+  /// The time in nanoseconds after which it counts as hung.
   public var threshold: UInt64?
   /// The length of the hang in nanoseconds when it was last checked; the process ended within a second after that.
   ///
@@ -36,8 +36,8 @@ public struct DumpRequest: Sendable, Equatable {
   ///
   /// Nil if that is not known: a thread that only answered last may wait for other work while another thread hangs.
   ///
-  /// A tenth of the time is the border: the kernel counts in hundredths of a second, and a thread
-  /// that polls is idle.
+  /// The limit is a tenth of the time, because the kernel counts in hundredths of a second and a thread that polls is
+  /// idle.
   public var isBusy: Bool? {
     guard let hangTime, let processorTime else { return nil }
     if processorTime > hangTime / 10 { return true }

@@ -9,9 +9,9 @@ public struct OpenDescriptor: Sendable, Equatable {
   public var kind: Kind?
   /// The path, or the kernel's text for a descriptor without a path, such as `socket:[4711]`; nil if it was left out.
   public var path: String?
-  /// True if the path was longer.
+  /// True if the path was cut.
   public var isCut = false
-  /// True if no name leads to the file any more.
+  /// True if the file no longer has a name.
   public var isDeleted = false
 
   public init() {}

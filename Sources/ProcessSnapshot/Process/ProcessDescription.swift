@@ -12,19 +12,19 @@ public struct ProcessDescription: Sendable, Equatable {
   public var version: String?
   /// Free text such as "production".
   public var environment: String?
-  /// Nanoseconds since 1970, when the handler was started.
+  /// The time at which the handler was started, in nanoseconds since 1970.
   public var launchTime: Int64?
   /// Nanoseconds since 1970.
   public var crashTime: Int64?
-  /// Nanoseconds from boot to when the handler was started, time asleep included.
+  /// Nanoseconds from boot to the start of the handler, including time in sleep.
   public var launchUptime: UInt64?
-  /// Nanoseconds from boot to the crash, time asleep included.
+  /// Nanoseconds from boot to the crash, including time in sleep.
   public var crashUptime: UInt64?
   /// The process's start in hundredths of a second after boot: its fork, not its exec.
   public var startTicks: UInt64?
-  /// Nanoseconds of CPU time in user mode, all threads.
+  /// The CPU time of all threads in user mode, in nanoseconds.
   public var userTime: UInt64?
-  /// Nanoseconds of CPU time in the kernel, all threads.
+  /// The CPU time of all threads in the kernel, in nanoseconds.
   public var systemTime: UInt64?
   /// The text of `/proc/self/status` at the crash.
   public var statusText: [UInt8]?
@@ -36,13 +36,13 @@ public struct ProcessDescription: Sendable, Equatable {
   public var commandLine: [UInt8]?
   /// The text of `/proc/self/limits` at the crash.
   public var limitsText: [UInt8]?
-  /// File descriptors that were open at the crash, the handler's among them.
+  /// The number of file descriptors that were open at the crash, including the handler's.
   public var descriptorCount: UInt32?
   /// The lowest 256 descriptors, in order.
   public var descriptors: [OpenDescriptor] = []
   /// The working directory at the crash.
   public var workingDirectory: String?
-  /// Lines of `/proc/self/maps` at the crash.
+  /// The number of lines of `/proc/self/maps` at the crash.
   public var mappingCount: UInt32?
   /// `/proc/sys/vm/max_map_count` at the crash.
   public var mappingLimit: UInt64?
@@ -58,7 +58,7 @@ public struct ProcessDescription: Sendable, Equatable {
 
   /// The arguments, the program's name first; nil if they are not known.
   ///
-  /// The last one may be cut, for the handler keeps 4 KiB at most.
+  /// The last argument may be cut, because the handler keeps at most 4 KiB.
   public var arguments: [String]? {
     guard var rest = commandLine?[...] else { return nil }
     if rest.last == 0 { rest = rest.dropLast() } else if rest.isEmpty { return [] }
@@ -72,17 +72,17 @@ public struct ProcessDescription: Sendable, Equatable {
     limitsText.map { ResourceLimits(parsing: $0[...]) }
   }
 
-  /// The number of bytes of address space in use, of `statusText`; nil without it.
+  /// The size of the address space in use in bytes, from `statusText`; nil without it.
   ///
   /// Source: proc_pid_status(5), VmSize.
   public var addressSpaceSize: UInt64? { statusSize("VmSize:") }
 
-  /// The number of bytes of memory in use, of `statusText`; nil without it.
+  /// The memory in use in bytes, from `statusText`; nil without it.
   ///
   /// Source: proc_pid_status(5), VmRSS.
   package var residentMemory: UInt64? { statusSize("VmRSS:") }
 
-  /// The most bytes of memory that were in use, of `statusText`; nil without it.
+  /// The peak memory in bytes, from `statusText`; nil without it.
   ///
   /// Source: proc_pid_status(5), VmHWM.
   package var peakResidentMemory: UInt64? { statusSize("VmHWM:") }
@@ -126,7 +126,7 @@ public struct ProcessDescription: Sendable, Equatable {
     return (crashUptime &- start) / Self.tick &* Self.tick
   }
 
-  /// Nanoseconds.
+  /// The length of a clock tick in nanoseconds.
   private static var tick: UInt64 { 10_000_000 }
 
   /// The time of the process's start, in nanoseconds since 1970; nil if its age is not known.
@@ -160,15 +160,15 @@ public struct UserIDs: Sendable, Equatable {
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst; version 1 has the same under other names.
 public struct CgroupUsage: Sendable, Equatable {
-  /// As in `/proc/self/cgroup`.
+  /// The path as in `/proc/self/cgroup`.
   public var path: String?
   /// The memory in bytes of all processes of the cgroup.
   public var memoryUsed: UInt64?
   /// The limit in bytes; nil if there is no limit or it is not known.
   public var memoryLimit: UInt64?
-  /// Threads of all processes of the group.
+  /// The number of threads of all processes of the group.
   public var tasksUsed: UInt64?
-  /// Nil if there is no limit or it is not known.
+  /// The limit of this number; nil if there is no limit or it is not known.
   public var tasksLimit: UInt64?
 
   public init() {}
@@ -200,10 +200,10 @@ public struct ResourceLimits: Sendable, Equatable {
 
   /// Parses the text of `/proc/<pid>/limits`.
   ///
-  /// Total on any bytes: a line that is not one of the kernel's is left out. Source:
+  /// Never traps, whatever the bytes are. A line that the kernel cannot have written is left out. Source:
   /// proc_pid_limits(5); Linux fs/proc/base.c, proc_pid_limits().
   ///
-  /// - Parameter text: a heading, then a line a limit: name, soft limit, hard limit, units.
+  /// - Parameter text: a heading, then a line for each limit with its name, soft limit, hard limit and unit.
   public init(parsing text: ArraySlice<UInt8>) {
     for line in text.split(separator: UInt8(ascii: "\n")) {
       openFiles = openFiles ?? Self.limit("Max open files ", in: line)

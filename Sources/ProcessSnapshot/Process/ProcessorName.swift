@@ -1,8 +1,8 @@
-/// The name of a processor by its numbers in `/proc/cpuinfo`, which has no name on arm64.
+/// Finds the name of a processor by its numbers in `/proc/cpuinfo`, which contains no name on arm64.
 ///
 /// Source: Arm ARM, MIDR_EL1; Linux arch/arm64/include/asm/cputype.h.
 package enum ProcessorName {
-  /// Names the first processor of the text; nil if it has no such numbers.
+  /// The name of the first processor in the text; nil if the text does not have these numbers.
   ///
   /// Several machines have the same processor, so the report names examples with the words "as in".
   package static func of(_ text: [UInt8]) -> String? {

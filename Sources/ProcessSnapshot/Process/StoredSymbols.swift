@@ -2,11 +2,11 @@ internal import IntermediateDump
 
 /// Names and lines of the crashing thread's addresses, found when the dump was converted.
 ///
-/// The build that crashed is mostly still there then; a later deployment replaces it.
+/// The files of the crashed build usually still exist at that time, and a later deployment replaces them.
 public struct StoredSymbols: Sendable, Equatable {
   /// One function at an address.
   public struct Function: Sendable, Equatable {
-    /// As in the symbol table or the debug information; empty if it is not known.
+    /// The name in the symbol table or the debug information; empty if it is not known.
     public var linkageName: String
     /// The number of bytes from the function's start to the frame's address; nil for an inlined one.
     public var offset: UInt64?
@@ -58,7 +58,7 @@ extension StoredSymbols {
 }
 
 extension ProcessSnapshot {
-  /// The stored symbols sorted by address; of two of one address the first counts.
+  /// The stored symbols sorted by address; if two have the same address, the first one is used.
   var symbolEntries: [StoredSymbols.Entry] {
     get {
       (storedSymbols?.functions ?? [:]).sorted { $0.key < $1.key }

@@ -1,12 +1,12 @@
-// The machine that the process ran on, as the dump tells of it.
+// The machine on which the process ran, as described by the dump.
 
 extension ProcessSnapshot {
   /// The ID of the container that the process ran in, 64 hexadecimal digits; nil outside of one, and where
   /// neither its cgroup nor its mounts have the ID.
   ///
-  /// A container runtime uses the ID in the cgroup's name: Docker, containerd, CRI-O and Podman, below systemd or
-  /// not, by themselves or for Kubernetes. Inside a cgroup namespace the path is `/`; there the ID is in the mounts
-  /// of Docker and Podman. Other mounts have the ID of the pod's sandbox, which is not the program's container.
+  /// Docker, containerd, CRI-O and Podman use the ID in the name of the cgroup, with and without systemd or
+  /// Kubernetes. Inside a cgroup namespace the path is `/`; there the ID is in the mounts of Docker and Podman. Other
+  /// mounts contain the ID of the pod's sandbox, which is not the program's container.
   public var containerID: String? {
     process.cgroup.path.flatMap(ContainerName.inGroup)
       ?? system.containerMount.flatMap(ContainerName.inMount)

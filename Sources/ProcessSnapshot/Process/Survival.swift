@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// The process's fate after the dump, and the crashes that it had survived before.
+/// What happened to the process after the dump, and the crashes that it survived before.
 ///
 /// Nil in a snapshot whose crash ended the process and was its first.
 public struct Survival: Sendable, Equatable {
@@ -11,11 +11,11 @@ public struct Survival: Sendable, Equatable {
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
   public var previousHandler: Address?
-  /// True if that is Swift's backtracer; false too in dumps of versions that did not know it.
+  /// True if that is Swift's backtracer; also false in dumps of versions that did not recognize it.
   public var previousHandlerIsBacktracer = false
   /// Earlier crashes of the same process that have dumps of their own.
   public var survivedCrashes: UInt32?
-  /// The report of the last of them.
+  /// The report of the last earlier crash.
   public var precedingReport: ReportID?
 
   public init() {}

@@ -14,9 +14,9 @@ public struct SystemDescription: Sendable, Equatable {
   public var distribution: String?
   /// The C library and its version, as it names itself.
   public var libraryVersion: String?
-  /// Processors online.
+  /// The number of online processors.
   public var processorCount: UInt32?
-  /// In bytes.
+  /// The size of a page in bytes.
   public var pageSize: UInt64?
   /// `/proc/sys/kernel/random/boot_id`.
   public var bootID: String?
@@ -25,19 +25,19 @@ public struct SystemDescription: Sendable, Equatable {
   public var loadAverage: String?
   /// `model name` of `/proc/cpuinfo`, or a name by the numbers there.
   public var processorModel: String?
-  /// The text of `/proc/cpuinfo`, of the first processor at least.
+  /// The text of `/proc/cpuinfo`, at least the part of the first processor.
   public var processorText: [UInt8]?
   /// The text of os-release(5).
   public var releaseText: [UInt8]?
   /// The C compiler of the toolchain that built the handler, as it names itself.
   public var compiler: String?
-  /// The version of the Swift compiler that built the handler, as SwiftPM has it build the program too.
+  /// The version of the Swift compiler that built the handler; SwiftPM uses the same compiler for the program.
   public var swiftVersion: String?
   /// `uname -n` at launch.
   public var hostName: String?
   /// TZ at launch, otherwise the target of `/etc/localtime`.
   public var timeZone: String?
-  /// The path of a file that the container's runtime has mounted, if `cgroup` does not have the container's ID.
+  /// The path of a file that the container runtime has mounted, if `cgroup` does not contain the ID of the container.
   public var containerMount: String?
 
   public init() {}

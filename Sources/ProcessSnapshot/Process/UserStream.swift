@@ -2,8 +2,8 @@
 public struct UserStream: Sendable, Equatable {
   /// The stream's number in the minidump's directory.
   ///
-  /// Below 0x10000 are Microsoft's; 0x4767, 0x4350 and 0x504D in the upper half are Breakpad's,
-  /// Crashpad's and this package's.
+  /// Numbers below 0x10000 belong to Microsoft; numbers with 0x4767, 0x4350 or 0x504D in the upper half belong to
+  /// Breakpad, Crashpad or this package.
   public let type: UInt32
   public let bytes: [UInt8]
 
@@ -12,7 +12,7 @@ public struct UserStream: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// The reason why a minidump cannot have a stream of this number from outside; nil if it can.
+  /// The reason why a stream of this number cannot be added to a minidump; nil if it can.
   package static func refusal(of type: UInt32) -> String? {
     type < 0x1_0000 || [0x4767, 0x4350, 0x504D].contains(type >> 16)
       ? "stream numbers below 0x10000 and those of Breakpad, Crashpad and this package are taken"

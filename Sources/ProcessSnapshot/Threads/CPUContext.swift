@@ -73,7 +73,7 @@ public struct X86_64Context: Sendable, Equatable {
   public var ss: UInt16 = 0
   /// The XSAVE area from the signal frame, whose first 512 bytes are the FXSAVE area; empty if it was not captured.
   ///
-  /// A minidump's reader gives the 512 bytes only.
+  /// A snapshot read from a minidump contains only the first 512 bytes.
   public var floatingPointState: [UInt8] = []
 
   public init() {}
@@ -96,7 +96,7 @@ public struct ARM64Context: Sendable, Equatable {
   public var sp: UInt64 = 0
   public var pc: UInt64 = 0
   public var pstate: UInt64 = 0
-  /// v0 to v31, 16 little-endian bytes each, 512 in all; empty if they were not captured.
+  /// v0 to v31, each as 16 little-endian bytes, 512 bytes in total; empty if they were not captured.
   public var vectorRegisters: [UInt8] = []
   public var fpsr: UInt32 = 0
   public var fpcr: UInt32 = 0
@@ -130,7 +130,7 @@ extension CPUContext {
     }
   }
 
-  /// The general registers as they are read.
+  /// The general registers in the layout in which they are read.
   var generalRegisterBytes: [UInt8] {
     let words =
       switch self {

@@ -1,10 +1,10 @@
 internal import IntermediateDump
 
-/// The signal that ended the process, with the kernel's and the runtime's data about it.
+/// The signal that ended the process, with the data of the kernel and the runtime about it.
 public struct ExceptionSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread that took the signal.
   public var threadID: UInt32
-  /// The signal's number; nil if a torn dump lacks it.
+  /// The signal's number; nil if it is missing from a truncated dump.
   public var signal: Int32?
   /// `si_code`; nil if the writer of a minidump did not record it.
   public var code: Int32?
@@ -20,7 +20,7 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   public var faultPage: UInt64?
-  /// The x86 trap number, or nil elsewhere.
+  /// The x86 trap number; nil on other processors.
   public var trapNumber: UInt64?
   /// The processor's data about the fault: on x86 the page-fault error code, in which bit 1 is a write and bit 4 an
   /// instruction fetch; on arm64 the exception syndrome (ESR).
@@ -42,11 +42,10 @@ public struct ExceptionSnapshot: Sendable, Equatable {
 }
 
 extension ExceptionSnapshot {
-  /// True for a signal that an instruction of the thread raised: the trap number in its frame is of
-  /// this signal.
+  /// True for a signal that an instruction of the thread raised, so that the trap number in its frame belongs to this
+  /// signal.
   ///
-  /// For a signal that was sent, the kernel leaves the numbers of some earlier trap of the thread
-  /// there.
+  /// For a signal that was sent, the frame still contains the numbers of an earlier trap of the thread.
   static func isFault(signal: Int32?, code: Int32?) -> Bool {
     guard let signal, let code else { return false }
     // ILL, TRAP, BUS, FPE, SEGV.
@@ -55,8 +54,8 @@ extension ExceptionSnapshot {
 
   /// True if the kernel sets `si_addr`: for faults, except those with SI_KERNEL (a non-canonical address, `int3`).
   ///
-  /// If it is false, the bytes of `si_addr` are those of the sender's process and user ID, or
-  /// nothing. Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
+  /// If it is false, the bytes of `si_addr` contain the sender's process and user ID, or nothing. Source:
+  /// sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
   ///
   /// - Parameters:
   ///   - signal: the signal's number.
@@ -77,7 +76,7 @@ extension ExceptionSnapshot {
     public var processID: Int32
     /// `si_uid`, the sender's real user ID.
     public var userID: UInt32
-    /// `si_value` of sigqueue(3) and mq_notify(3); means nothing for the others.
+    /// `si_value` of sigqueue(3) and mq_notify(3); meaningless for other signals.
     public var value: UInt64
 
     public init(processID: Int32, userID: UInt32, value: UInt64 = 0) {
@@ -134,11 +133,11 @@ extension ExceptionSnapshot {
   }
 }
 
-/// The C++ exception that the crashing thread had caught last when the process aborted.
+/// The C++ exception that the crashing thread caught last before the process aborted.
 ///
 /// An uncaught one counts as caught by std::terminate().
 public struct CxxException: Sendable, Equatable {
-  /// The linkage name of its type, such as "St13runtime_error"; nil if a torn dump lacks it.
+  /// The linkage name of its type, such as "St13runtime_error"; nil if it is missing from a truncated dump.
   public var typeName: String?
   /// Its text, if the type stores it as libstdc++'s exceptions do.
   public var message: String?

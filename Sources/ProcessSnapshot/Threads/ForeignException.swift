@@ -3,7 +3,7 @@ public struct ForeignException: Sendable, Equatable {
   /// The system whose codes these are.
   public enum System: Sendable, Equatable {
     case windows
-    /// macOS, iOS and their relatives, by Mach exceptions.
+    /// macOS, iOS and related systems, which use Mach exceptions.
     case apple
     /// Another system, by its number in the minidump; its codes are not known.
     case other(UInt32)
@@ -26,7 +26,7 @@ public struct ForeignException: Sendable, Equatable {
   public var system: System
   /// Windows' exception code, or the Mach exception's number.
   public var code: UInt32
-  /// On macOS, the first of the exception's own codes.
+  /// The flags of the exception; on macOS, the first of its own codes.
   public var flags: UInt32
   /// The exception's parameters, 15 at most.
   public var parameters: [UInt64]
@@ -87,10 +87,11 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The address that the exception is about: of an access on Windows the second parameter, which the
-  /// record's own address is not.
+  /// The address that the exception refers to.
   ///
-  /// - Parameter address: the record's: of the instruction on Windows, of the access on macOS.
+  /// For an access on Windows it is the second parameter and not the address of the record.
+  ///
+  /// - Parameter address: the address in the record: that of the instruction on Windows, that of the access on macOS.
   public func address(recorded address: UInt64) -> Address {
     guard system == .windows, isAccessViolation, parameters.count > 1 else {
       return Address(address)

@@ -42,9 +42,9 @@ extension TaskSnapshot {
     public var isChild: Bool
   }
 
-  /// Reads the fields out of captured memory; total for any contents.
+  /// Reads the fields from captured memory; never traps, whatever the memory contains.
   ///
-  /// - Parameter memory: the snapshot's.
+  /// - Parameter memory: the memory of the snapshot.
   /// - Returns: nil if they were not captured, or the runtime has another layout.
   public func fields(in memory: MemorySnapshot) -> Fields? {
     guard layoutVersion == Self.knownLayout, let flags = memory.word(at: address &+ 0x20),

@@ -12,10 +12,11 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// kernel, T stopped.
   public var state: Character?
   public var captureMethod: CaptureMethod?
-  /// Nil unless the thread was stopped: a thread read through the kernel has `stackPointer` and
-  /// `instructionPointer` only.
+  /// The registers; nil unless the thread was stopped.
+  ///
+  /// A thread that was read through the kernel has only `stackPointer` and `instructionPointer`.
   public var context: CPUContext?
-  /// The thread control block, `fs` base on x86_64 and `tpidr_el0` on arm64.
+  /// The address of the thread control block: the `fs` base on x86_64, `tpidr_el0` on arm64.
   public var threadPointer: Address?
   public var stackPointer: Address?
   public var instructionPointer: Address?
@@ -37,7 +38,8 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var stackRange: AddressRange?
   /// The captured parts of the stack; their bytes are in the snapshot's `memory` too.
   public var stack: [MemoryRegion] = []
-  /// The number of bytes between stack pointer and the stack's end that a cap or a fault left out.
+  /// The number of bytes between the stack pointer and the end of the stack that were left out because of a limit or
+  /// a fault.
   public var stackBytesOmitted: UInt64 = 0
   /// The frames that were found before the memory was left out; nil if the snapshot has the memory.
   package var storedStack: StoredStack?
@@ -78,8 +80,8 @@ extension ThreadSnapshot {
       floatingPointState: map.data(.floatingPointState))
     stackPointer = stackPointer ?? context?.stackPointer
     instructionPointer = instructionPointer ?? context?.instructionPointer
-    // Written in chunks; touching ones are one piece again. The top of the crashing thread's was
-    // written before it was known where the stack begins and ends.
+    // The stack is written in chunks, and chunks that touch are read as one piece again. The top of the crashing
+    // thread's stack was written before the bounds of the stack were known.
     let pieces = map.elements(.stack).compactMap { memory.region($0) }
     stack =
       MemorySnapshot(
@@ -139,7 +141,7 @@ extension ThreadSnapshot {
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The same line of a name.
+  /// The text of a name in such a line.
   static func escaped(name: String) -> String {
     name.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
   }

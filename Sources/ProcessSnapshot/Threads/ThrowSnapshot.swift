@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// A place at which a Swift error was thrown, and its callers then.
+/// A place at which a Swift error was thrown, with its callers at that time.
 public struct ThrowSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread.
   public var threadID: UInt32
@@ -20,14 +20,14 @@ public struct ThrowSnapshot: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// The most words of the crashing thread's stack that are searched for the error.
+  /// The maximum number of words of the crashing thread's stack that are searched for the error.
   private static var wordLimit: Int { 8192 }
 
   /// The throw of the error that ended the process, if an error did.
   ///
   /// The first throw of the error whose box is in a register or on the stack of the crashing thread. If there are
-  /// several errors, the one that was thrown last counts; another thread may have thrown it. If there is no such
-  /// error, the thread's own last throw.
+  /// several such errors, the one that was thrown last is used; another thread may have thrown it. If there is none,
+  /// it is the thread's own last throw.
   package var lastThrow: ThrowSnapshot? {
     guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
     let newest = recordedThrows.sorted { $0.uptime > $1.uptime }
@@ -43,8 +43,8 @@ extension ProcessSnapshot {
     }
     guard let last = newest.first(where: { $0.error.map { held.contains($0.value) } ?? false })
     else { return newest.first { $0.threadID == thread.id } }
-    // Another thread, to which it was carried, may have thrown it again. A thread has one record of an
-    // error, but in dumps of versions that did not know an error again.
+    // Another thread that received the error may have thrown it again. A thread has one record for each error, except
+    // in dumps of versions that did not recognize an error that was thrown again.
     let ofError = newest.filter { $0.error == last.error }
     return Set(ofError.map(\.threadID)).count == ofError.count ? ofError.last : last
   }

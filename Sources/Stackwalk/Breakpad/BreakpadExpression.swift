@@ -1,6 +1,7 @@
 /// Turns DWARF's rules for registers into Breakpad's postfix expressions.
 ///
-/// Breakpad knows +, -, *, /, %, @ (align) and ^ (dereference); a rule that needs more has no expression.
+/// Breakpad supports +, -, *, /, %, @ (align) and ^ (dereference); a rule that needs another operation has no
+/// expression.
 ///
 /// Source: Breakpad's docs/symbol_files.md ("STACK CFI records"), processor/postfix_evaluator.h; DWARF 5, 2.5.1.
 struct BreakpadExpression {

@@ -2,10 +2,10 @@ internal import ProcessSnapshot
 
 /// The records STACK CFI INIT and STACK CFI of a module.
 ///
-/// A rule without an expression ends the preceding records: the code after it is walked by other means, and not by
-/// the rule of the instruction before.
+/// A rule without an expression ends the preceding records, so that the code after it is not walked by the rule of
+/// the previous instruction but by other methods.
 struct BreakpadFrames {
-  /// Records of one INIT, which are kept until its size is known.
+  /// The maximum number of records of one INIT; they are kept until its size is known.
   private static let maximumRecords = 4096
 
   let map: RegisterMap
@@ -67,7 +67,7 @@ struct BreakpadFrames {
         continue
       }
       let text = expressions.text(rule, of: UInt64(register))
-      // A saved register whose place cannot be told must not pass for an unchanged one.
+      // A saved register whose place cannot be expressed must not be taken for an unchanged one.
       if text == nil, rule != .unspecified, map.isPreserved(register) { return nil }
       rules.append(rule == .sameValue ? nil : text)
     }

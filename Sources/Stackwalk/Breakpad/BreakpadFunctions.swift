@@ -2,7 +2,8 @@ internal import ProcessSnapshot
 
 /// The records FUNC, with lines and inlined calls, and PUBLIC of a module.
 ///
-/// A function has the name that the report gives it: the symbol table's, else that of the debug information.
+/// A function has the same name as in a report: the name in the symbol table, otherwise the name in the debug
+/// information.
 struct BreakpadFunctions {
   private let elf: ELFImage
   private let information: DebugInformation?
@@ -35,7 +36,7 @@ struct BreakpadFunctions {
   private mutating func writeUnit(_ unit: Int, to output: inout BreakpadOutput) {
     guard let information else { return }
     var batch: [AddressRange] = []
-    /// Numbers of files by those of the unit.
+    /// The numbers of files, by their numbers in the unit.
     var files: [UInt16: Int] = [:]
     for part in information.functions(ofUnit: unit) {
       guard part.range.start >= batch.last?.clampedEnd ?? 0, !claimed.overlaps(part.range),
@@ -92,12 +93,12 @@ struct BreakpadFunctions {
 }
 
 extension Address {
-  /// The address as records have it: from the module's base on, in hexadecimal.
+  /// The address in the form of a record: relative to the module's base, in hexadecimal.
   func record(_ base: Address) -> String { String(wrappedDistance(above: base), radix: 16) }
 }
 
 extension AddressRange {
-  /// The start and the size as records have them.
+  /// The start and the size in the form of a record.
   func record(_ base: Address) -> String {
     "\(start.record(base)) \(String(byteCount, radix: 16))"
   }

@@ -1,8 +1,8 @@
 /// The files and the inlined functions that records refer to by number, in the order of their first use.
 struct BreakpadNames {
-  /// Stands for a name that the file does not have; a record without one cannot be read.
+  /// The text that replaces a missing name; a record without a name cannot be read.
   static let unknown = "<name omitted>"
-  /// A longer name is cut: it makes the text no clearer.
+  /// A longer name is cut, because more text makes it no clearer.
   private static let maximumLength = 1 << 14
 
   /// Names by number, and their numbers.
@@ -12,7 +12,8 @@ struct BreakpadNames {
 
     mutating func number(of name: String, _ limit: WorkLimit) -> Int {
       if let number = numbers[name] { return number }
-      // Without memory for another it is the unknown one: the limit says that names are missing.
+      // If there is no memory for another name, the unknown name is used; the note of the limit says that names are
+      // missing.
       let isKept = name == BreakpadNames.unknown || limit.take(2 * name.utf8.count + 96)
       guard isKept else { return number(of: BreakpadNames.unknown, limit) }
       numbers[name] = names.count
@@ -38,7 +39,7 @@ struct BreakpadNames {
     origins.number(of: name ?? Self.unknown, limit)
   }
 
-  /// The records of all that was numbered.
+  /// The records of all numbered names.
   var records: String {
     var text = ""
     for (number, name) in files.names.enumerated() { text += "FILE \(number) \(Self.line(name))\n" }

@@ -8,7 +8,7 @@ struct BreakpadOutput {
 
   private let descriptor: Int32
   private let target: String
-  /// A longer text is cut at a line.
+  /// The maximum size in bytes; a longer text is cut after a line.
   private let maximumSize: Int
   private var buffer: [UInt8] = []
   /// The number of bytes in the file.
@@ -46,12 +46,12 @@ struct BreakpadOutput {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the rest, preceded by a text whose lines are only known now.
+  /// Writes the rest, and puts a header before the text, whose lines are known only now.
   ///
   /// - Throws: `StackwalkError` with the errno of the first failure.
   mutating func finish(after header: [UInt8]) throws(StackwalkError) {
     flush()
-    // From the end, so that nothing is overwritten that is still to be moved.
+    // The text is moved from its end, so that bytes that must still be moved are not overwritten.
     var end = written
     while failure == nil, end > 0 {
       let start = max(0, end - Self.pieceSize)

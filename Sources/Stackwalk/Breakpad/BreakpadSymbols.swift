@@ -4,8 +4,8 @@ internal import ProcessSnapshot
 
 /// Breakpad's text form of a binary's symbols: functions, lines, inlined calls and call frame information.
 ///
-/// Written in pieces; the memory is bounded by `WorkLimit`, the work by the size of the binary. The same
-/// binary gives the same bytes.
+/// The text is written in pieces. `WorkLimit` bounds the memory, and the size of the binary bounds the work. The same
+/// binary always gives the same bytes.
 ///
 /// Source: Breakpad's docs/symbol_files.md.
 package struct BreakpadSymbols {
@@ -41,7 +41,7 @@ package struct BreakpadSymbols {
     moduleName = BreakpadNames.line(Self.moduleName(path))
   }
 
-  /// The name that a dump gives the module: that of the file after links.
+  /// The name of the module in a dump, which is the name of the file after following links.
   private static func moduleName(_ path: String) -> String {
     guard let resolved = unsafe realpath(path, nil) else {
       return path.split(separator: "/").last.map { String($0) } ?? path
@@ -58,7 +58,7 @@ package struct BreakpadSymbols {
     return order.map { bytes[$0] }.hexadecimal.uppercased() + "0"
   }
 
-  /// The path below a directory of symbols.
+  /// The path relative to a directory of symbols.
   package var name: String { "\(moduleName)/\(debugID)/\(moduleName).sym" }
 
   /// Writes the text to an empty regular file that is open for reading and writing.

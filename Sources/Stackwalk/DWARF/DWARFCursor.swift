@@ -52,7 +52,7 @@ struct DWARFCursor {
 
   /// Reads the operand of DW_OP_const1u to DW_OP_consts, sign-extended to 64 bits.
   ///
-  /// - Parameter operation: an odd one is signed.
+  /// - Parameter operation: the operation; an odd number has a signed operand.
   mutating func readConstant(_ operation: UInt8) -> UInt64? {
     switch operation {
     case 0x08: readUnsigned(width: 1)
@@ -137,7 +137,7 @@ struct DWARFCursor {
 
 /// Reads records through a cursor, and remembers a read that did not fit.
 ///
-/// After that every read returns zero, so that a record of many fields needs one check, at its end.
+/// After a failed read every read returns zero, so that a record with many fields needs only one check at its end.
 struct DWARFReader {
   private var cursor: DWARFCursor
   /// True once a read did not fit.

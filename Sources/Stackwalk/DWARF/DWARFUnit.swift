@@ -48,7 +48,7 @@ final class DWARFUnit {
     self.end = end
     headerSize = (offsetSize == 8 ? 12 : 4) + cursor.offset - start
     format = DWARFValue.Format(version: version, offsetSize: offsetSize, addressSize: addressSize)
-    // By default the first table of a section, behind its header.
+    // The default is the first table of a section, after its header.
     (stringOffsetsBase, addressBase, rangeListsBase) =
       version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 8, 20) : (8, 8, 12)
   }
@@ -85,7 +85,7 @@ struct DWARFUnitIndex {
   private(set) var units: [DWARFUnit] = []
   private(set) var code = AddressMap<Int>([])
 
-  /// The rest of a file with more is ignored.
+  /// If a file has more units, the rest is ignored.
   private static let maximumCount = 1 << 18
   /// The number of bytes of one unit in memory, roughly.
   private static let unitCost = 320
@@ -179,7 +179,7 @@ struct DWARFUnitIndex {
 /// Source: DWARF 5, 2.17, 7.25 and 7.27; DWARF 4, 2.17.3.
 struct DWARFRanges {
   let sections: DWARFSections
-  /// Segments with code; a range that the linker has thrown away starts outside.
+  /// The segments with code; a range whose code the linker has removed starts outside of them.
   let code: AddressSet
   let limit: WorkLimit
 
@@ -229,11 +229,11 @@ struct DWARFRanges {
     return found
   }
 
-  /// Tells whether an entry covers an address; nil for an entry without ranges.
+  /// Checks whether an entry covers an address; nil for an entry without ranges.
   func covers(
     _ address: Address, low: DWARFValue?, high: DWARFValue?, list: DWARFValue?, in unit: DWARFUnit
   ) -> Bool? {
-    // The most frequent form, without making a list.
+    // The most frequent form is checked without making a list.
     if list == nil, let start = self.address(low, in: unit), case .number(let size)? = high {
       return AddressRange(start: start, byteCount: size).contains(address)
     }

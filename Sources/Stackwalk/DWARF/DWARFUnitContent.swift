@@ -16,7 +16,7 @@ final class DWARFUnitContent {
 
   /// The number of bytes that the places of functions take of the limit.
   private(set) var functionCost = 0
-  /// The most nested inlined calls that are shown; compilers produce some tens at most.
+  /// The maximum depth of inlined calls that are shown; compilers produce a few dozen at most.
   static let maximumCalls = 256
 
   /// The attributes of an entry that name and place code.
@@ -25,7 +25,7 @@ final class DWARFUnitContent {
     var hasChildren = false
     var name: DWARFValue?
     var linkageName: DWARFValue?
-    /// DW_AT_abstract_origin, else DW_AT_specification: the entry with the rest.
+    /// DW_AT_abstract_origin, otherwise DW_AT_specification: the entry with the other attributes.
     var origin: DWARFValue?
     var low: DWARFValue?
     var high: DWARFValue?
@@ -96,7 +96,7 @@ final class DWARFUnitContent {
       }
       let die = die(entry, &cursor)
       guard !cursor.hasFailed, die.low != nil || die.ranges != nil else { continue }
-      // The clock is looked at for each function.
+      // The clock is checked for each function.
       guard limit.spend(entry.attributes.count) else { break }
       let own = ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit)
       let cost = own.count * AddressMap<Int>.entryCost
@@ -132,7 +132,7 @@ final class DWARFUnitContent {
       case DWARFTag.inlinedSubroutine, DWARFTag.lexicalBlock:
         let die = die(entry, &cursor)
         let isInlined = entry.tag == DWARFTag.inlinedSubroutine
-        // A block without ranges, as old compilers write it, only groups.
+        // A block without ranges, which old compilers write, only groups entries.
         let isAround =
           ranges.covers(address, low: die.low, high: die.high, list: die.ranges, in: unit)
           ?? !isInlined
@@ -208,7 +208,8 @@ final class DWARFAbbreviations {
 
   /// A larger table is not read to its end.
   private static let maximumSize = 1 << 20
-  /// More attributes of one entry are damage: those without bytes cost work, and the file nothing.
+  /// An entry with more attributes is treated as damage: attributes without bytes cost work, but add nothing to the
+  /// size of the file.
   private static let maximumAttributes = 128
 
   /// Reads the table at an offset, up to the first damage; nil if there is none.

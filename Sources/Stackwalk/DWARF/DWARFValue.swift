@@ -1,4 +1,4 @@
-/// The value of an attribute, without looking into other sections.
+/// The value of an attribute, before it is looked up in other sections.
 ///
 /// Source: DWARF 5, 7.5.5 and 7.5.6.
 enum DWARFValue {
@@ -96,7 +96,7 @@ enum DWARFValue {
     case DWARFForm.ref8: return .unitReference(cursor.unsigned(8))
     case DWARFForm.refUdata: return .unitReference(cursor.uleb())
     case DWARFForm.refAddr:
-      // As wide as an address in DWARF 2.
+      // In DWARF 2 the value is as wide as an address.
       return .reference(
         cursor.unsigned(format.version < 3 ? format.addressSize : format.offsetSize))
     case DWARFForm.indirect:

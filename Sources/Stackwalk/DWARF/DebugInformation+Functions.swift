@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// All functions of a file, for those who write them down rather than look one up.
+/// All functions of a file, for code that writes all of them instead of looking up one.
 ///
 /// Works unit by unit, and frees a unit's data if it is large.
 extension DebugInformation {
@@ -66,7 +66,7 @@ extension DebugInformation {
 }
 
 extension DWARFUnitContent {
-  /// The code of an entry that is around others.
+  /// The code of an entry that contains others.
   private struct Scope {
     /// Inlined calls around them.
     let calls: Int
@@ -111,7 +111,7 @@ extension DWARFUnitContent {
       }
       let die = die(entry, &cursor)
       var own = ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit)
-      // A block without ranges, as old compilers write it, only groups.
+      // A block without ranges, which old compilers write, only groups entries.
       own = own.isEmpty && !isInlined ? scope.ranges : Self.common(own, scope.ranges)
       guard limit.spend(own.count + scope.ranges.count) else { return }
       let isKept = !own.isEmpty && scope.calls < Self.maximumCalls
@@ -146,7 +146,7 @@ extension DWARFUnitContent {
         let low = max(start, outer[other].start)
         let high = min(range.clampedEnd, outer[other].clampedEnd)
         if low < high {
-          // Neighbors become one.
+          // Adjacent ranges are joined.
           if let last = found.last, last.clampedEnd == low {
             found[found.count - 1] = AddressRange(from: last.start, to: high)
           } else {

@@ -78,7 +78,7 @@ package final class DebugInformation: MemoryHolder {
 
   private func start(of function: DWARFUnitContent.DIE, in unit: DWARFUnit) -> Address? {
     if let low = ranges.address(function.low, in: unit), function.ranges == nil { return low }
-    // A function in pieces is entered at the first in the list.
+    // A function that consists of several pieces is entered at the first piece in the list.
     return ranges.ranges(
       low: function.low, high: function.high, list: function.ranges, in: unit
     ).first?.start
@@ -142,7 +142,7 @@ package final class DebugInformation: MemoryHolder {
     var die = die
     var content = content
     var plain: String?
-    // Concrete function, abstract function, declaration: three, and some to spare.
+    // There are three entries, the concrete function, the abstract function and the declaration; the limit is higher.
     for _ in 0..<8 {
       if let name = die.linkageName.flatMap({ text($0, in: content.unit, content.bytes) }) {
         return name
@@ -252,7 +252,7 @@ struct AddressMap<Payload> {
   init(_ unsorted: consuming [Entry]) {
     var entries = unsorted
     entries.removeAll { $0.range.isEmpty }
-    // If two have one start, the shorter comes last, and is found first.
+    // If two have the same start, the shorter one is sorted last and found first.
     entries.sort { ($0.range.start, $1.range.byteCount) < ($1.range.start, $0.range.byteCount) }
     var highest: Address = 0
     furthest = entries.map { entry in

@@ -70,7 +70,7 @@ final class LineTable {
     while address < end, let sequence = sequences.innermost(containing: address),
       var index = index(at: address)?.index, limit.spend(1)
     {
-      // Rows at one address: the last counts, except for a line the ones before it do too.
+      // Of several rows at one address the last one is used; if it has no line, the rows before it are searched too.
       while last == nil, index > sequence.payload.lowerBound,
         rows[index - 1].address >= range.start
       {
@@ -161,7 +161,7 @@ struct LineProgram {
     var steps = 0
     while !cursor.isAtEnd, limit.step() {
       if steps & 0xFFF == 0 {
-        // The next steps make a row each at most; a growing list has as much again to spare.
+        // Each of the next steps makes at most one row; a growing list reserves the same amount again.
         let wanted =
           (rows.count + 0x1000) * 2 * MemoryLayout<LineTable.Row>.stride
           + sequences.count * AddressMap<Range<Int>>.entryCost
@@ -240,7 +240,7 @@ struct LineProgram {
           ? UInt16(truncatingIfNeeded: file) : LineTable.Row.unknownFile))
   }
 
-  /// Keeps the rows of a sequence, unless the linker has thrown its code away.
+  /// Keeps the rows of a sequence, unless the linker has removed its code.
   private mutating func endSequence() {
     defer {
       sequenceStart = rows.count
@@ -366,7 +366,7 @@ struct LineHeader {
           entry.directory = Int(clamping: number)
         }
       }
-      // Entries without bytes would cost the file nothing.
+      // Entries without bytes would add nothing to the size of the file.
       if cursor.hasFailed || cursor.offset == start { break }
       entries.append(entry)
     }
@@ -384,7 +384,7 @@ struct LineHeader {
 
   /// Composes a file's path, absolute if the compiler's directory is known.
   func path(of number: Int, directory: String?, sections: DWARFSections) -> String? {
-    // Before version 5 files and directories count from 1, and directory 0 is the compiler's.
+    // Before version 5, files and directories are counted from 1, and directory 0 is the compiler's.
     let isOld = format.version < 5
     let index = isOld ? number - 1 : number
     guard files.indices.contains(index), let name = text(files[index].name, sections) else {

@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// A split debug file: symbols and debug information of a binary, without its code and data.
 ///
-/// Has the binary's headers, so that addresses and the build ID are the same. Loaded sections except notes get no
-/// contents (SHT_NOBITS); all others are copied.
+/// The file has the binary's headers, so that addresses and the build ID are the same. Loaded sections other than
+/// notes have no contents (SHT_NOBITS); all other sections are copied.
 ///
 /// Source: GDB manual, "Separate Debug Files"; System V ABI, chapter 4.
 package struct DebugFile {
@@ -30,7 +30,7 @@ package struct DebugFile {
   private var parts: [Part] = []
   private var end: UInt64 = 0
 
-  /// The number of bytes of the binary and where they go.
+  /// A range of the binary's bytes and its new place.
   private struct Part {
     let source: UInt64
     let size: UInt64
@@ -80,7 +80,7 @@ package struct DebugFile {
 
   /// Writes it to a descriptor.
   ///
-  /// - Throws: `StackwalkError` with the errno; also if the binary was truncated meanwhile.
+  /// - Throws: `StackwalkError` with the errno; also if the binary was truncated in the meantime.
   package func write(to descriptor: Int32, named target: String) throws(StackwalkError) {
     try Self.write(header + programHeaders, at: 0, to: descriptor, named: target)
     for part in parts {
@@ -97,7 +97,7 @@ package struct DebugFile {
     try Self.write(sectionHeaders, at: end, to: descriptor, named: target)
   }
 
-  /// Writes bytes at an offset of a file, with as many calls as that takes.
+  /// Writes bytes at an offset of a file, with as many calls as needed.
   static func write(
     _ bytes: [UInt8], at offset: UInt64, to descriptor: Int32, named target: String
   ) throws(StackwalkError) {
@@ -147,8 +147,8 @@ package struct DebugFile {
         let position = place(offset, size, alignment: max(8, alignment))
         programHeaders.replaceLittleEndian(at: start + 8, with: position)
       } else {
-        // The first loaded segment begins with the headers, which are here too. Others are congruent to
-        // their addresses, as elf(5) wants it.
+        // The first loaded segment begins with the headers, which are here too. The offsets of the others are
+        // congruent to their addresses, as elf(5) requires.
         let kept = type == ELFFile.load && offset == 0 ? min(size, headersSize) : 0
         let page = max(4096, alignment.nonzeroBitCount == 1 ? alignment : 0)
         programHeaders.replaceLittleEndian(

@@ -16,7 +16,7 @@ final class DebugSection {
 
   /// A compressed section of more bytes is not expanded.
   static let maximumExpandedSize = 512 << 20
-  /// Steps of expanding sixteen bytes.
+  /// The number of steps that expanding sixteen bytes costs.
   private static let expansionSteps = 4
   private static let compressedFlag: UInt64 = 0x800
 
@@ -84,7 +84,7 @@ final class DebugSection {
     {
       return value
     }
-    // Another piece costs about as much time as so many steps.
+    // Reading another piece takes about as long as this number of steps.
     guard limit.spend(64), let bytes = prefix(at: start, count: Self.windowSize) else {
       return nil
     }
@@ -144,7 +144,7 @@ final class DebugSection {
     }
     guard let size else { return .failure(.damaged) }
     guard size <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
-    // Deflate makes at most 1,032 bytes of one.
+    // Deflate expands one byte to at most 1,032 bytes.
     guard size / 1032 <= storedSize else { return .failure(.damaged) }
     guard limit.spend(Int(clamping: size / 16) * Self.expansionSteps),
       limit.take(Int(clamping: size))

@@ -1,7 +1,7 @@
 internal import CSwiftDemangle
 internal import Glibc
 
-/// Turns linkage names into those of the source.
+/// Turns linkage names into the names in the source.
 package enum Demangler {
   /// Demangles a Swift or C++ name; nil for any other.
   package static func demangle(_ name: String) -> String? {
@@ -40,7 +40,7 @@ enum AsyncFunctionName {
   static func whole(of name: String) -> String? {
     guard name.hasPrefix("$s") || name.hasPrefix("$S") else { return nil }
     if let whole = withoutPart(name) { return whole }
-    // Saves demangling most names.
+    // This check avoids demangling most names.
     guard name.contains("Ya") else { return nil }
     return Demangler.demangle(name)?.contains(" async ") == true ? name : nil
   }

@@ -220,14 +220,14 @@ final class ELFImage {
 
 /// A module's file on this machine.
 ///
-/// Reads and does not map, because a file that is truncated meanwhile would raise SIGBUS.
+/// The file is read and not mapped, because a mapped file that is truncated at the same time would raise SIGBUS.
 struct ModuleFile: ~Copyable {
   private let descriptor: Int32
   let size: UInt64
-  /// In nanoseconds since 1970.
+  /// The time of the last change in nanoseconds since 1970.
   let modificationTime: Int64
 
-  /// A file, whatever its path.
+  /// The identity of a file, independent of its path.
   struct Identity: Hashable {
     let device: UInt64
     let inode: UInt64
@@ -235,7 +235,7 @@ struct ModuleFile: ~Copyable {
 
   /// Opens a regular file.
   ///
-  /// The path comes from a dump and may be anything: a FIFO does not block, a device is refused.
+  /// The path comes from a dump and may name anything: a FIFO does not block, and a device is refused.
   init(path: String) throws(StackwalkError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {

@@ -54,7 +54,7 @@ struct Inflate {
   /// Makes `count` bits available if the input has them.
   private mutating func fill(_ count: Int) {
     guard bitCount < count else { return }
-    // Bits of a byte that is not counted are added again by the next call: the same ones.
+    // The bits of a byte that is not counted yet are added again by the next call, with the same values.
     if position <= input.count - 8, let word = input.littleEndian(at: position, as: UInt64.self) {
       bits |= word << UInt64(bitCount)
       let taken = (63 - bitCount) / 8
@@ -173,7 +173,7 @@ struct Inflate {
       let distance = Self.distanceBases[code] + further
       guard distance <= produced, length <= output.count - produced else { return false }
       unsafe output.withUnsafeMutableBufferPointer { output in
-        // One by one: the source may overlap the target.
+        // The bytes are copied one by one, because the source may overlap the target.
         var target = produced
         while target < produced + length {
           unsafe output[target] = unsafe output[target - distance]

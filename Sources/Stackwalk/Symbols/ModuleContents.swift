@@ -1,7 +1,7 @@
 package import IntermediateDump
 package import ProcessSnapshot
 
-/// A module's file of the build that crashed, as memory that no process can have changed.
+/// The contents of a module's file of the build that crashed, for memory that no process can have changed.
 package struct ModuleContents {
   /// A range of the process's memory, and its place in the file.
   package struct Part {

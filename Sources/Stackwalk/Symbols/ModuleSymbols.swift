@@ -14,7 +14,7 @@ package final class ModuleSymbols {
   /// False if the dump has no build ID to compare.
   let isVerified: Bool
 
-  /// Opens a module's files, of the build that crashed only.
+  /// Opens a module's files, but only those of the build that crashed.
   ///
   /// - Parameters:
   ///   - module: as the dump describes it.
@@ -41,7 +41,7 @@ package final class ModuleSymbols {
     files.all.first(where: \.hasDebugInformation).flatMap { DebugInformation(of: $0, limit: limit) }
   }
 
-  /// True if there is a file with code and unwind tables, and not its debug file alone.
+  /// True if the file with code and unwind tables was found, and not only its debug file.
   var hasCode: Bool { files.image != nil }
 
   /// Says why names or lines may be missing.
@@ -49,7 +49,7 @@ package final class ModuleSymbols {
     files.notes + [information?.note, limit.note].compactMap(\.self)
   }
 
-  /// Says that the files have no names; nil if they have some.
+  /// The note that the files contain no names; nil if they contain some.
   var missingNames: String? { files.missingNames }
 
   /// Converts an address of the process into the file's own numbering.
@@ -80,13 +80,13 @@ package final class ModuleSymbols {
 
   /// Finds the calls at an address of the process, innermost first.
   ///
-  /// Names the function that is not inlined by the symbol table, as debuggers do.
+  /// The name of the function that is not inlined comes from the symbol table, as in debuggers.
   package func frames(
     at address: Address, in module: ModuleSnapshot, approximating: Bool = true
   ) -> [DebugInformation.Frame] {
     let place = fileAddress(address, module)
     var frames = cache?.frames(at: place) ?? fileFrames(at: place, approximating: approximating)
-    // Only what no limit can have cut.
+    // Only results that no limit can have cut are cached.
     if let cache, approximating, limit.note == nil, !limit.isReached,
       cache.frames(at: place) == nil
     {

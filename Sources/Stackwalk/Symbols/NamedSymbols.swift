@@ -27,16 +27,16 @@ extension ModuleSymbols {
   }
 }
 
-/// Looks for a few names in a symbol table, which `SymbolTable` keeps for functions alone and by address.
+/// Searches a symbol table for a few names; `SymbolTable` contains only functions, sorted by address.
 ///
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
 enum NamedSymbols {
   private static let (symtab, strtab, dynsym): (UInt32, UInt32, UInt32) = (2, 3, 11)
   private static let symbolSize = 24
-  /// The most symbols that are examined, and the most bytes of names.
+  /// The maximum number of symbols that are examined, and of bytes of names.
   private static let maximumSymbolCount = 8 << 20
   private static let maximumStringsSize: UInt64 = 256 << 20
-  /// The most places of one name, which can be the end of longer names.
+  /// The maximum number of places of one name; a name can also be the end of longer names.
   private static let maximumPlaces = 64
 
   static func isTable(_ section: ELFFile.Section) -> Bool {

@@ -10,10 +10,10 @@ extension StoredSymbols {
   package static var hangThreads: Int { 128 }
   package static var hangFrames: Int { 64 }
 
-  /// Finds names and lines of the crashing thread, of a hang and of a capture those of all threads, and of its task's async callers, in the modules'
-  /// files on this machine.
+  /// Finds names and lines in the modules' files on this machine: for the crashing thread and its task's asynchronous
+  /// callers, and for a hang or a capture for all threads.
   ///
-  /// Takes mostly some tens of milliseconds.
+  /// It usually takes a few dozen milliseconds.
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
@@ -24,12 +24,12 @@ extension StoredSymbols {
   ) -> StoredSymbols? {
     guard let thread = snapshot.crashedThread else { return nil }
     let walker = Stackwalker(snapshot: snapshot, symbols: source)
-    // First, while there is time: of an error that left `main` nothing else tells the place.
+    // The throw comes first, while there is time: for an error that left `main`, nothing else shows the place.
     let thrown = snapshot.lastThrow.map(walker.frames) ?? []
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,
       runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
-    // Any of them may be the one that hangs, or that holds what others wait for.
+    // Any of them may be the thread that hangs, or that holds a lock for which others wait.
     let others =
       snapshot.request?.kind == .hang || snapshot.request?.kind == .tool
       ? snapshot.threads.prefix(hangThreads).filter { $0.id != thread.id }
@@ -50,7 +50,7 @@ extension StoredSymbols {
     return symbols.functions.isEmpty ? nil : symbols
   }
 
-  /// Keeps the functions at an address once, which a recursion adds again and again.
+  /// Keeps the functions at an address only once, although a recursion adds them repeatedly.
   private mutating func removeRepetitions() {
     for (address, functions) in functions {
       if let end = functions.firstIndex(where: { !$0.isInlined }), end + 1 < functions.count {

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A place for small files that may be lost at any time.
+/// A store for small files that may be lost at any time.
 package protocol SymbolStore: AnyObject {
   /// The contents of a file; nil if there is none or it cannot be read.
   func contents(of name: String) -> [UInt8]?
@@ -19,7 +19,7 @@ package protocol SymbolStore: AnyObject {
 /// its bytes), a start (8), a file (2 and its bytes), a line (4) and a column (4).
 final class SymbolCache {
   private static let magic: UInt32 = 0x3153_4D50  // "PMS1"
-  /// More answers of one build are not kept.
+  /// The maximum size of the results kept for one build.
   private static let maximumSize = 2 << 20
 
   private struct Flags: OptionSet {
@@ -39,7 +39,7 @@ final class SymbolCache {
 
   /// Reads the file of a module.
   ///
-  /// - Returns: nil for a module that no build ID names.
+  /// - Returns: nil for a module without a build ID.
   init?(of module: ModuleSnapshot, _ files: [ELFImage], in store: any SymbolStore) {
     guard module.buildID.count > 1, !files.isEmpty else { return nil }
     self.store = store
@@ -81,7 +81,7 @@ final class SymbolCache {
     _ frames: [DebugInformation.Frame], at address: Address, to bytes: inout [UInt8]
   ) {
     let texts = frames.flatMap { [$0.name, $0.location?.file] }.compactMap(\.self)
-    // A line or a text that does not fit is read from the files again.
+    // A line or a text that does not fit is not stored and is read from the files again.
     guard let count = UInt16(exactly: frames.count),
       texts.allSatisfy({ $0.utf8.count <= UInt16.max }),
       frames.allSatisfy({ ($0.location?.line ?? 0) <= UInt32.max })

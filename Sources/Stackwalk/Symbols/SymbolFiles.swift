@@ -28,7 +28,7 @@ struct SymbolFiles {
     var failure: StackwalkError?
     do throws(StackwalkError) {
       let own = try ELFImage(path: module.path)
-      // A dump has every build ID, so a file with one where the dump has none is another build.
+      // A dump contains every build ID, so a file that has one belongs to another build if the dump has none.
       guard own.elf.buildID == module.buildID else {
         throw StackwalkError(.notTheSameBuild, path: module.path)
       }
@@ -38,7 +38,7 @@ struct SymbolFiles {
     }
     let other = findOthers(module, directories, limit)
     guard image != nil || debug != nil else {
-      // A file of another build says more than one that is not there.
+      // The error about a file of another build is more helpful than the error about a missing file.
       let another = other.map { StackwalkError(.notTheSameBuild, path: $0) }
       let own = failure ?? StackwalkError(.notELF, path: module.path)
       throw own.code == .notTheSameBuild ? own : another ?? own
@@ -73,7 +73,7 @@ struct SymbolFiles {
     return other
   }
 
-  /// True if nothing is left to look for: a debug file has no code and no unwind tables.
+  /// True if no other file must be searched for; a debug file has no code and no unwind tables.
   private var isComplete: Bool {
     guard let image else { return false }
     return image.hasDebugInformation || debug?.hasDebugInformation == true
@@ -129,7 +129,7 @@ struct SymbolFiles {
     }
   }
 
-  /// Says that the files have only the names that other modules need; nil if they have more.
+  /// The note that the files contain only the names that other modules need; nil if they contain more.
   var missingNames: String? {
     guard let first = all.first, isStripped else { return nil }
     let link = image.flatMap { DebugLink(of: $0.elf) }

@@ -23,8 +23,8 @@ extension ModuleSymbols {
 extension ELFFile {
   /// Reads the bytes that are loaded at an address, if the program cannot change them.
   ///
-  /// Linkers also put constants into a writable segment, as gold does with those of Swift's libraries. The file does
-  /// not have the values that the loader relocated there.
+  /// Linkers also put constants into a writable segment; gold does so with those of Swift's libraries. The file does
+  /// not contain the values that the loader relocated there.
   fileprivate func constantBytes(at address: Address, count: Int) -> [UInt8]? {
     let isConstant =
       segments.contains {

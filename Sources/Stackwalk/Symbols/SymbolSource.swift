@@ -2,8 +2,8 @@ public import ProcessSnapshot
 
 /// Functions and lines for addresses, from the modules' files on this machine.
 ///
-/// Opens a module's file and its split debug file on first use, and only if the build ID is that in
-/// the dump. `WorkLimit` bounds the work and the memory for one report; what it cuts off is in the notes.
+/// Opens a module's file and its split debug file on first use, and only if the build ID is that in the dump.
+/// `WorkLimit` bounds the work and the memory for one report; the notes say what is missing because of it.
 public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
@@ -35,7 +35,7 @@ public final class SymbolSource {
   private let store: (any SymbolStore)?
   let limit: WorkLimit
   private var loaded: [Key: Result<ModuleSymbols, StackwalkError>] = [:]
-  /// The modules by their files, for which a dump can have any number of paths.
+  /// The modules by their files; a dump can contain any number of paths for the same file.
   private var byFile: [FileKey: ModuleSymbols] = [:]
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
@@ -80,20 +80,20 @@ public final class SymbolSource {
     self.store = store
   }
 
-  /// Stores the names that were found.
+  /// Stores the found names.
   package func saveCache() {
     for case .success(let symbols) in loaded.values { symbols.saveCache() }
   }
 
-  /// True once its time is over: names may be missing that the files have.
+  /// True when its time is over; then names may be missing although the files contain them.
   package var isTimeOver: Bool { limit.isReached }
 
-  /// Turns to another process, keeping open files.
+  /// Begins with another process and keeps the open files.
   ///
-  /// - Parameter stored: symbols of its report.
+  /// - Parameter stored: the symbols in its report.
   public func begin(stored: StoredSymbols?) {
     self.stored = stored
-    // A source with a time has it for all that is done with one report.
+    // A time limit that was set applies to everything that is done with one report.
     if !limit.hasDeadline { begin(timeLimit: nil) }
     known = [:]
     storedModules = []
@@ -111,7 +111,8 @@ public final class SymbolSource {
     limit.forgetAll()
   }
 
-  /// Says why a module's names are missing or uncertain; nil if they are neither, or if the module was not needed.
+  /// The reason why a module's names are missing or uncertain; nil if they are neither, or if the module was not
+  /// needed.
   public func note(on module: ModuleSnapshot) -> String? {
     let key = Key(module)
     var notes: [String] = []
@@ -153,7 +154,7 @@ public final class SymbolSource {
   public func frames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame] {
     if prefersStored, let frames = storedFrames(at: frame, in: module) { return frames }
     var calls = calls(at: frame.lookupAddress, in: module)
-    // Each frame of a hostile stack can stand for hundreds.
+    // Each frame of a stack made by an attacker can stand for hundreds of calls.
     if calls.count > 1, !limit.take(Self.frameCost * calls.count) { calls = calls.suffix(1) }
     guard calls.isEmpty else {
       return calls.map { call in
@@ -207,12 +208,12 @@ public final class SymbolSource {
     return calls
   }
 
-  /// Finds the function of a frame, inlined calls aside; nil if nothing names it.
+  /// Finds the function of a frame, ignoring inlined calls; nil if its name is not known.
   public func symbol(for frame: StackFrame, in module: ModuleSnapshot) -> FrameSymbol? {
     frames(at: frame, in: module).last?.symbol
   }
 
-  /// Finds the linkage name of the function around an address, inlined calls aside.
+  /// Finds the linkage name of the function around an address, ignoring inlined calls.
   func linkageName(of address: Address, in module: ModuleSnapshot) -> String? {
     if prefersStored, let name = stored?.functions[address]?.last?.linkageName { return name }
     return symbols(of: module)?.function(at: address, in: module)?.name

@@ -3,24 +3,24 @@ package import ProcessSnapshot
 
 /// The functions of one ELF file, sorted by address.
 ///
-/// Keeps 24 bytes a function, and reads names from the file when they are asked for.
+/// The table takes 24 bytes for each function; names are read from the file when they are needed.
 ///
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
 package struct SymbolTable {
   package struct Entry {
     package var address: Address
-    /// The size in bytes; up to the next function if the table does not have it.
+    /// The size in bytes; if the table does not contain it, the distance to the next function.
     package var size: UInt64
     /// An offset into the string table.
     var name: UInt32
     /// Higher for the better of two names for one address.
     package var rank: UInt8
-    /// False if the table does not have the size.
+    /// False if the table does not contain the size.
     var isMeasured = true
 
     /// False for a label.
     var isFunction: Bool { rank >= SymbolTable.functionRank }
-    /// True for a name of a place, not of a range: assembly has them inside functions.
+    /// True for the name of a place and not of a range; assembly code has such names inside functions.
     fileprivate var isLabel: Bool { !isFunction && size == 0 }
   }
 
@@ -55,7 +55,7 @@ package struct SymbolTable {
     strings = (names.fileOffset, names.size)
     let code = elf.code
     read(table, of: elf, code: code, limit)
-    // Sorting compares some twenty times, and copies.
+    // Sorting compares each entry some twenty times and copies it.
     guard limit.spend(entries.count) else {
       entries = []
       return
@@ -84,7 +84,7 @@ package struct SymbolTable {
       else { return }
       for start in stride(from: 0, to: bytes.count, by: Self.symbolSize) {
         guard let entry = Self.entry(bytes, start, code: code) else { continue }
-        // Reads the file once more.
+        // This reads the file again.
         if elf.isARM64, entry.isLabel, limit.spend(16), isMappingSymbol(entry, elf) { continue }
         entries.append(entry)
       }
@@ -100,7 +100,7 @@ package struct SymbolTable {
     else { return nil }
     let type = bytes[start + 4] & 15
     let binding = bytes[start + 4] >> 4
-    // STT_FUNC, STT_GNU_IFUNC, and STT_NOTYPE, which assembly without .type leaves.
+    // STT_FUNC, STT_GNU_IFUNC, and STT_NOTYPE, the type of assembly symbols without .type.
     guard section != 0, name != 0, type == 2 || type == 10 || type == 0,
       code.contains(address)
     else { return nil }
@@ -110,7 +110,7 @@ package struct SymbolTable {
       address: address, size: size, name: name, rank: bindingRank | (type == 0 ? 0 : functionRank))
   }
 
-  /// Tells whether a label only marks where code or data begins: `$x` and `$d`, also with a suffix after a dot.
+  /// Checks whether a label only marks where code or data begins: `$x` and `$d`, also with a suffix after a dot.
   ///
   /// Source: ELF for the Arm 64-bit Architecture (AAELF64), "Mapping symbols".
   private func isMappingSymbol(_ entry: Entry, _ elf: borrowing ELFFile) -> Bool {
@@ -131,7 +131,7 @@ package struct SymbolTable {
       }
       let last = entries[count - 1]
       let areFunctions = min(entry.rank, last.rank) >= Self.functionRank
-      // A dictionary's entry with an array of its own.
+      // An alias costs an entry of a dictionary with a separate array.
       if areFunctions, aliases[entry.address, default: []].count < Self.maximumAliasCount,
         limit.take(160)
       {
@@ -151,8 +151,8 @@ package struct SymbolTable {
     }
   }
 
-  /// Ranks the names of one function, the lowest first: one without leading underscores and old
-  /// version, then by rank, then one with a size.
+  /// Orders the names of one function, the best name first: names without leading underscores and without an old
+  /// version, then by rank, then names with a size.
   ///
   /// libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address; a
   /// version after a single `@` is not the default.
@@ -194,10 +194,10 @@ package struct SymbolTable {
     for candidate in [entry] + (aliases[entry.address] ?? []) {
       guard let name = ownName(of: candidate, in: elf) else { continue }
       let order = Self.order(name, candidate)
-      // Of several names for one function, such as a C++ constructor's two, debuggers show the last.
+      // If a function has several names, like the two of a C++ constructor, debuggers show the last one.
       if best.map({ order <= $0.order }) ?? true { best = (name, order) }
     }
-    // Without the version, as in "memcpy@@GLIBC_2.14".
+    // The version, as in "memcpy@@GLIBC_2.14", is removed.
     return best.map { best in
       best.name.utf8.firstIndex(of: 0x40).map { String(best.name[..<$0]) } ?? best.name
     }

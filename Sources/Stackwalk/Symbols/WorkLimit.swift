@@ -2,12 +2,12 @@ internal import Glibc
 
 /// The time, the work and the memory that reading symbols of one report may take.
 ///
-/// All readers of one `SymbolSource` share one: a hostile report can name thousands of files. Counts
-/// work and not time alone, so that the same input gives the same report on every machine.
+/// All readers of one `SymbolSource` share one limit, because a report made by an attacker can name thousands of
+/// files. The limit counts work and not only time, so that the same input gives the same report on every machine.
 package final class WorkLimit {
   /// Steps of all readers: an entry, a range, a row or sixteen bytes each, some ten nanoseconds.
   package static let maximumSteps = 128 << 20
-  /// The most bytes that all readers keep; growing tables briefly take twice as much.
+  /// The maximum number of bytes that all readers keep; growing tables briefly need twice as much.
   package static let maximumBytes = 112 << 20
 
   /// Nanoseconds of the monotonic clock; nil for no limit.
@@ -52,7 +52,7 @@ package final class WorkLimit {
     isShortOfMemory = false
   }
 
-  /// Takes all memory back, of readers that are forgotten.
+  /// Releases all memory of the readers, which are discarded.
   func forgetAll() {
     holders = []
     bytesLeft = bytes
@@ -60,7 +60,7 @@ package final class WorkLimit {
 
   var hasDeadline: Bool { deadline != nil }
 
-  /// Steps that were taken.
+  /// The number of steps that were used.
   package var spentSteps: Int { steps - stepsLeft }
 
   /// True if most memory is taken.
@@ -80,13 +80,13 @@ package final class WorkLimit {
     return isShortOfMemory ? "not all of its names were read: they take too much memory" : nil
   }
 
-  /// Counts steps, and checks the clock now and then.
+  /// Counts steps, and checks the clock at intervals.
   ///
   /// - Returns: false once time or work is over.
   func spend(_ count: Int) -> Bool {
     let old = stepsLeft
     stepsLeft = max(0, old - max(0, count))
-    // Each time that so many are taken.
+    // The clock is checked after each such number of steps.
     return old >> 10 == stepsLeft >> 10 ? stepsLeft > 0 && !wasLate : !isReached
   }
 
@@ -128,6 +128,6 @@ package final class WorkLimit {
 
 /// A reader that caches data that it can read again.
 protocol MemoryHolder: AnyObject {
-  /// Gives back memory, all that it can.
+  /// Releases as much memory as possible.
   func forget()
 }

@@ -2,14 +2,14 @@ internal import ProcessSnapshot
 
 /// Follows the async contexts of a task through captured memory.
 ///
-/// A context begins with the caller's and the address at which the caller continues. The innermost
-/// one is below the frame pointer's target, or in the register that it was passed in.
+/// A context begins with the address of the caller's context and the code address at which the caller continues. The
+/// innermost one is below the frame pointer's target, or in the register that it was passed in.
 ///
 /// Source: swift include/swift/ABI/Task.h, class AsyncContext; LLVM docs/LangRef, `swiftasync`.
 struct AsyncContexts {
-  /// The most contexts that are followed.
+  /// The maximum number of contexts that are followed.
   private static let limit = 65_536
-  /// The most words of the function's stack that are tried.
+  /// The maximum number of words of the function's stack that are tried.
   private static let wordLimit = 256
 
   let process: UnwindProcess
@@ -33,7 +33,7 @@ struct AsyncContexts {
     let own = state.lookupAddress.flatMap(process.asyncFunction)
     for place in candidates(state, end) {
       guard let chain = chain(from: place) else { continue }
-      // A context made for a call has this function as the caller; its own comes next.
+      // In a context made for a call, this function is the caller; the function's own context comes next.
       if let first = chain.addresses.first, own != nil, process.asyncFunction(first) == own {
         return self.chain(from: Address(process.word(at: place) ?? 0))
       }
@@ -75,7 +75,7 @@ struct AsyncContexts {
         break
       }
       guard process.isExecutable(resume), seen.insert(context).inserted else { return nil }
-      // Many words point at code; that of a context points into an asynchronous function.
+      // Many words point to code, but the word of a context points into an asynchronous function.
       if chain.addresses.isEmpty, !process.isAsynchronous(resume) { return nil }
       chain.addresses.append(resume)
       context = Address(parent)

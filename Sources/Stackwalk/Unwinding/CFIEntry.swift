@@ -66,7 +66,7 @@ struct CFIEntry {
     let pointerPosition = position &+ UInt64(start.position)
     switch section {
     case .ehFrame:
-      // Four bytes even after a 64-bit length, counting back from its own position.
+      // The pointer has four bytes even after a 64-bit length; it counts backward from its own position.
       guard let back = body.read(UInt32.self) else { return nil }
       kind = back == 0 ? .cie : .fde(cie: pointerPosition &- UInt64(back))
     case .debugFrame:
@@ -91,7 +91,7 @@ struct CIE {
   var returnAddressRegister: UInt64
   var pointerEncoding = PointerEncoding.absolute
   var hasAugmentationData = false
-  /// Marks the code that a signal handler returns to.
+  /// True for the code that a signal handler returns to.
   var isSignalFrame = false
   /// The position of index 0 of `instructions`.
   var origin: UInt64
@@ -168,7 +168,7 @@ struct FDE {
   /// The position of index 0 of `instructions`.
   let origin: UInt64
 
-  /// Steps of running it.
+  /// The number of steps that running it costs.
   var cost: Int { 16 + (instructions.remaining + cie.instructions.remaining) / 2 }
 
   /// Reads an FDE; nil for a CIE, or a range that makes no sense.

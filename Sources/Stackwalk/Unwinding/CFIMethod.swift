@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// Follows call frame information, which says for every instruction where the caller's registers are.
 ///
-/// Leaves a result that makes no sense, as on a damaged stack, to other methods.
+/// If the result makes no sense, for example on a damaged stack, other methods are tried.
 ///
 /// Source: DWARF 5, 6.4.3 (call frame instruction usage).
 struct CFIMethod: UnwindMethod {
@@ -43,8 +43,8 @@ struct CFIMethod: UnwindMethod {
       .cfa(row)
   }
 
-  /// Accepts an address after a call, a signal trampoline, and a function that is returned to
-  /// without having called, as makecontext(3) sets it up.
+  /// Accepts an address after a call, a signal trampoline, and the start of a function that makecontext(3) set as a
+  /// return address.
   private func isPlausible(_ address: Address, in process: UnwindProcess) -> Bool {
     if process.check(returnAddress: address) != .notBehindCall { return true }
     if SignalFrameMethod.isTrampoline(at: address, in: process) { return true }

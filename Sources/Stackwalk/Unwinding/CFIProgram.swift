@@ -5,7 +5,7 @@ internal import ProcessSnapshot
 /// Source: DWARF 5, 6.4.2 (call frame instructions) and 7.24 (their encoding); Linux Standard Base
 /// Core, 10.5.2 (GNU extensions); DWARF for the Arm 64-bit Architecture, 4.4.
 struct CFIProgram {
-  /// The most nested DW_CFA_remember_state: more than compilers write.
+  /// The maximum depth of DW_CFA_remember_state; compilers write fewer.
   private static let maximumDepth = 64
 
   private let cie: CIE
@@ -217,12 +217,12 @@ enum RegisterRule: Equatable {
   case unspecified
   case undefined
   case sameValue
-  /// Saved in memory at the CFA plus this.
+  /// The register is saved in memory at the CFA plus this number.
   case offset(Int64)
-  /// The CFA plus this.
+  /// The value is the CFA plus this number.
   case valueOffset(Int64)
   case register(UInt64)
-  /// Saved in memory at the address that an expression computes.
+  /// The register is saved in memory at the address that an expression computes.
   case expression(ArraySlice<UInt8>)
   /// The value that an expression computes.
   case valueExpression(ArraySlice<UInt8>)

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The call frame information of one module.
 ///
-/// Keeps indexes only, 16 to 32 bytes a function, made when they are first needed.
+/// The table consists only of indexes of 16 to 32 bytes for each function, which are made when they are first needed.
 final class CFITable {
   /// The places of a module's sections, in the file's own numbering.
   struct Places {
@@ -17,8 +17,8 @@ final class CFITable {
     var debugFrame: AddressRange?
   }
 
-  /// The most entries of the table that are examined for one address: more empty functions than a linker puts in one
-  /// place.
+  /// The maximum number of entries of the table that are examined for one address; linkers put fewer empty functions
+  /// in one place.
   private static let emptyCount = 64
 
   private let places: Places
@@ -144,7 +144,7 @@ extension CFITable {
     self.init(of: files.image, debugFrame, limit)
   }
 
-  /// Takes all of one file.
+  /// Uses the sections of a single file.
   convenience init(of image: ELFImage, _ limit: WorkLimit) {
     self.init(of: image, DebugSection(".debug_frame", of: image, limit), limit)
   }

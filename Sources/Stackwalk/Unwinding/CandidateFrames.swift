@@ -14,7 +14,7 @@ public struct CandidateFrames {
     public enum Evidence: Sendable, Equatable {
       /// The entry is the crash itself, or was found by the frame pointer.
       case framePointer
-      /// A frame pointer led there that was found on the stack.
+      /// A frame pointer that was found on the stack led to the entry.
       case savedPointer
       /// The entry is a word that points into code.
       case candidate
@@ -101,7 +101,7 @@ public struct CandidateFrames {
     }
   }
 
-  /// The entries that are left as a stack with names.
+  /// The kept entries as a stack with names.
   ///
   /// - Parameters:
   ///   - snapshot: has the modules of the entries.
@@ -170,7 +170,7 @@ public struct CandidateFrames {
     switch row.rules[row.returnAddressRegister] {
     case .offset(let distance): place = .stack(end &+ UInt64(bitPattern: distance))
     case .unspecified, .sameValue:
-      // Only the innermost frame's can be in the register still.
+      // Only the return address of the innermost frame can still be in the register.
       guard registers.linkRegister != nil, index == 0 else { return nil }
       place = .linkRegister
     default: return nil

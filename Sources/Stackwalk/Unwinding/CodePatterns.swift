@@ -11,7 +11,7 @@ enum FrameSetup: Equatable {
   /// The function's start or its code is not known.
   case unknown
 
-  /// The most bytes of code to examine.
+  /// The maximum number of bytes of code to examine.
   static let codeSize = 48
 
   init(code: [UInt8], start: Address, architecture: ProcessSnapshot.Architecture) {
@@ -23,7 +23,7 @@ enum FrameSetup: Equatable {
 
   /// `push rbp` followed soon by `mov rbp, rsp`, or `lea rbp, [rsp + n]` in an async function.
   private static func x86(_ code: [UInt8], start: Address) -> FrameSetup {
-    // Only ENDBR64 and the async mark (BTS rbp, 60) may stand before the push.
+    // Only ENDBR64 and the async mark (BTS rbp, 60) may precede the push.
     guard let push = code.prefix(16).firstIndex(of: 0x55) else { return .absent }
     var index = push + 1
     while index + 3 <= code.count {
@@ -74,7 +74,7 @@ enum CallInstruction {
 
   private static func endsInX86Call(_ code: [UInt8]) -> Bool {
     if code[3] == 0xE8 { return true }
-    // FF /2 with every form of memory operand: its length must be what ModRM and SIB say.
+    // FF /2 with every form of memory operand, whose length must match ModRM and SIB.
     return [2, 3, 4, 6, 7].contains { length in
       let operand = 8 - length + 1
       return code[operand - 1] == 0xFF && code[operand] & 0x38 == 0x10

@@ -86,7 +86,7 @@ private final class BufferedCFI<Source: CFISource>: CFISource {
 
   func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]? {
     if let found = buffered(position, count) { return found }
-    // Near its end there is less.
+    // Near the end of the section fewer bytes are left.
     guard let read = source.cfiBytes(of: section, at: position, count: max(count, Self.size)) else {
       return source.cfiBytes(of: section, at: position, count: count)
     }

@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// Follows the chain of saved frame pointers.
 ///
-/// Leaves a function that is known to make no record to other methods: the frame pointer is then an
-/// outer function's, and following it would silently leave callers out.
+/// A function that is known to make no frame record is left to other methods. Its frame pointer belongs to an outer
+/// function, and following it would silently omit callers.
 ///
 /// Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 struct FramePointerMethod: UnwindMethod {

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// Crosses a signal handler by the registers that the kernel saved on the stack.
+/// Continues past a signal handler with the registers that the kernel saved on the stack.
 ///
 /// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
 struct SignalFrameMethod: UnwindMethod {
@@ -65,14 +65,14 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// The most bytes of code before or after a system call in its function.
+  /// The maximum number of bytes of code before or after a system call in its function.
   private static let wrapperSize: UInt64 = 4096
 
-  /// The bytes that an arm64 function without tables has on the stack, read from its code, if the link register
-  /// contains its caller's address; nil if that is not known.
+  /// The number of bytes that an arm64 function without tables has on the stack, according to its code, if the link
+  /// register contains its caller's address; nil if that is not known.
   ///
-  /// After a call the register holds an address of the function's own. So one in another module is the caller's, and
-  /// so is one far from the system call that the thread is in, which wrappers make.
+  /// After a call, the register contains an address in the function itself. So an address in another module belongs
+  /// to the caller, and so does an address far from the thread's system call, which a small wrapper makes.
   private func leafSize(
     of state: UnwindState, at address: Address, _ link: UInt64, _ process: UnwindProcess
   ) -> UInt64? {

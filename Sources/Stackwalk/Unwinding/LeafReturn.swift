@@ -8,7 +8,7 @@ internal import IntermediateDump
 ///
 /// Source: AAPCS64, 6.1.1; Arm ARM, C4.1 (encoding of instructions).
 enum LeafReturn {
-  /// The most bytes of code to examine.
+  /// The maximum number of bytes of code to examine.
   static let codeSize = 64
 
   /// Finds the bytes that the function has on the stack; nil if the code does not return this way, or not soon.

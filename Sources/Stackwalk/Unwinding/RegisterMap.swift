@@ -9,7 +9,7 @@ struct RegisterMap: Sendable {
   let programCounter: Int
   /// The link register; nil where calls push the return address.
   let linkRegister: Int?
-  /// Holds the async context when an asynchronous Swift function begins.
+  /// The register that contains the async context when an asynchronous Swift function begins.
   let asyncContext: Int
   /// Bit n is set for a register that calls preserve.
   let preserved: UInt64
@@ -37,8 +37,8 @@ extension RegisterMap {
     asyncContext: 14,
     // rbx, rbp, r12 to r15.
     preserved: 1 << 3 | 1 << 6 | 0xF000,
-    // ucontext at once, its registers 40 bytes on: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx,
-    // rsp, rip.
+    // The stack pointer points to the ucontext, whose registers start at byte 40: r8 to r15, rdi, rsi, rbp, rbx, rdx,
+    // rax, rcx, rsp, rip.
     signalFrameOffsets: [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16]
       .map { 40 &+ $0 &* 8 },
     // mov rax, 15; syscall
@@ -65,7 +65,7 @@ extension RegisterMap {
   static let arm64 = RegisterMap(
     count: 33, framePointer: 29, stackPointer: 31, programCounter: 32, linkRegister: 30,
     asyncContext: 22,
-    // x19 to x30, since a leaf leaves its return address in x30. x18 is the platform's.
+    // x19 to x30, since a leaf function leaves its return address in x30. x18 belongs to the platform.
     preserved: 0x7FF8_0000,
     // siginfo, then ucontext with its sigcontext at 176: fault address, x0 to x30, sp, pc.
     signalFrameOffsets: (0..<33).map { 128 &+ 176 &+ 8 &+ $0 &* 8 },

@@ -2,10 +2,11 @@ internal import ProcessSnapshot
 
 /// Looks for a return address among the words on the stack: the last resort.
 ///
-/// Takes a word only if the code before its address is known to end in a call. It may be left over from a call that
-/// returned long ago, so such frames are marked.
+/// A word is used only if the code before its address is known to end in a call. The word may be left over from an
+/// earlier call that has returned, so such frames are marked.
 struct ScanMethod: UnwindMethod {
-  /// The most words that are examined for one frame: 16 KiB, more than glibc's largest frame in abort.
+  /// The maximum number of words that are examined for one frame: 16 KiB, which is more than glibc's largest frame in
+  /// abort.
   static let maximumWords: UInt64 = 2048
   /// The number of words below a return address that may contain the caller's frame pointer: six registers and one
   /// word of padding.
@@ -56,10 +57,10 @@ struct ScanMethod: UnwindMethod {
 
 /// Continues above a part of the stack that the handler's limit left out, as in a deep recursion.
 ///
-/// Takes the lowest place above the gap from which three frames follow each other, by frame pointers
-/// or by call frame information. The count of frames in the gap is not known.
+/// It uses the lowest place above the gap from which three frames follow each other, by frame pointers or by call
+/// frame information. The number of frames in the gap is not known.
 struct GapMethod: UnwindMethod {
-  /// The fewest frames that must follow each other: fewer could be stale words.
+  /// The minimum number of frames that must follow each other; fewer could be stale words.
   private static let chainLength = 3
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The crashed process as unwinding methods see it: memory, code, functions.
 ///
-/// Remembers its answers for the next frame and the next thread.
+/// Results are cached for the next frame and the next thread.
 final class UnwindProcess {
   let snapshot: ProcessSnapshot
   private let symbols: SymbolSource?
@@ -20,11 +20,11 @@ final class UnwindProcess {
   private lazy var stackRanges = snapshot.threads.compactMap(\.stackRange)
     .sorted { $0.start < $1.start }
 
-  /// The result of looking at the code before an address.
+  /// The result of checking the code before an address.
   enum ReturnAddressCheck {
     case behindCall
     case notBehindCall
-    /// Executable, but neither the dump nor a file has the code.
+    /// The address is executable, but neither the dump nor a file contains the code.
     case codeUnknown
   }
 
@@ -51,21 +51,24 @@ final class UnwindProcess {
     return symbols?.code(at: address, count: count, in: module)
   }
 
-  /// Tells by mappings and program headers whether an address is executable, which an emulator's
-  /// mappings do not say of its guest's code; by modules in a dump without mappings.
+  /// Checks whether an address is executable, by mappings and program headers, because an emulator's mappings do not
+  /// show it for the code of its guest.
+  ///
+  /// In a dump without mappings it is checked by modules.
   func isExecutable(_ address: Address) -> Bool {
     if snapshot.mapping(containing: address)?.protection.contains(.execute) == true { return true }
     guard let module = snapshot.module(containing: address) else { return false }
     return module.segments.isEmpty ? snapshot.mappings.isEmpty : module.hasCode(at: address)
   }
 
-  /// False for a dump that was torn before its mappings and modules: only frame pointers are left
-  /// to go by.
+  /// False for a dump that was truncated before its mappings and modules, in which only frame pointers can be
+  /// followed.
   var knowsCode: Bool { !snapshot.mappings.isEmpty || !snapshot.modules.isEmpty }
 
   /// Strips pointer authentication bits on arm64.
   func codeAddress(_ word: UInt64) -> Address {
-    // User addresses have at most 48 bits unless asked for more; bit 55 tells user from kernel.
+    // User addresses have at most 48 bits unless the process requested more; bit 55 distinguishes user addresses from
+    // those of the kernel.
     Address(architecture == .arm64 ? word & 0x0000_FFFF_FFFF_FFFF : word)
   }
 
@@ -75,7 +78,7 @@ final class UnwindProcess {
 
   private func uncachedCheck(_ address: Address) -> ReturnAddressCheck {
     guard knowsCode else {
-      // Bytes of data look like a call now and then, and nothing tells which memory is code.
+      // Bytes of data sometimes look like a call, and the dump does not show which memory is code.
       guard address >= 0x1_0000, address < 0x1_0000_0000_0000 else { return .notBehindCall }
       return stacks.contains(address) ? .notBehindCall : .codeUnknown
     }
@@ -91,7 +94,7 @@ final class UnwindProcess {
     snapshot.module(containing: address).flatMap { symbols?.linkageName(of: address, in: $0) }
   }
 
-  /// Tells how the function around an address sets up its frame.
+  /// Determines how the function around an address sets up its frame.
   func frameSetup(around address: Address) -> FrameSetup {
     guard let module = snapshot.module(containing: address),
       let start = symbols?.functionStart(of: address, in: module)
@@ -108,7 +111,7 @@ final class UnwindProcess {
   }
 
   private func uncachedCFIRow(at address: Address) -> CFIRow? {
-    // Costs some microseconds, and more for a hostile program.
+    // This takes some microseconds, and longer for a program made by an attacker.
     guard let module = snapshot.module(containing: address), spend(64) else { return nil }
     if let row = symbols?.cfiRow(at: address, in: module, registerCount: registers.count) {
       return row
@@ -163,18 +166,19 @@ final class UnwindProcess {
     }
   }
 
-  /// Tells whether a task may continue at an address: in an asynchronous function, or in the runtime's
-  /// own, which begins and ends a task.
+  /// Checks whether a task may continue at an address: in an asynchronous function, or in the runtime's function that
+  /// begins and ends a task.
   func isAsynchronous(_ address: Address) -> Bool {
     if asyncFunction(address) != nil { return true }
     guard let module = snapshot.module(containing: address) else { return false }
     if module.name.hasPrefix("libswift_Concurrency.so") { return true }
-    // A static program has the runtime in itself.
+    // A static program contains the runtime.
     return functionName(address)?.contains("completeTask") == true
   }
 
-  /// Takes from the work that one walker may do in all, which bounds a hostile dump of many threads
-  /// on one vast stack.
+  /// Subtracts from the total work that one walker may do.
+  ///
+  /// The limit is for dumps made by an attacker, with many threads on one very large stack.
   ///
   /// - Parameter units: frames or scanned words, each well below a microsecond in release.
   /// - Returns: false if too little is left.
@@ -186,7 +190,7 @@ final class UnwindProcess {
 
   /// The captured part of a stack above a part that a limit left out; nil if the stack is in one piece.
   func partBehindGap(after address: Address) -> MemoryRegion? {
-    // The stack pointer may be one past the part.
+    // The stack pointer may be right after the part.
     let memory = snapshot.memory
     guard
       let part = memory.region(containing: address) ?? memory.region(containing: address &- 1),
@@ -196,7 +200,7 @@ final class UnwindProcess {
     return next
   }
 
-  /// A thread's stack, which may share its mapping with its neighbors', otherwise the mapping.
+  /// A thread's stack, which may share its mapping with neighboring stacks; for another address the mapping.
   private func wholeStack(around address: Address) -> AddressRange? {
     let index = stackRanges.partitioningIndex { $0.start > address } - 1
     if index >= 0, stackRanges[index].contains(address) { return stackRanges[index] }
@@ -212,14 +216,15 @@ final class UnwindProcess {
   }
 }
 
-/// Remembers answers about addresses and the like, up to a count that bounds a hostile stack.
+/// Caches results about addresses and other keys, up to a number that bounds the memory for a stack made by an
+/// attacker.
 final class BoundedCache<Key: Hashable, Value> {
   private var values: [Key: Value] = [:]
   private let limit: Int
 
   init(limit: Int = 1 << 16) { self.limit = limit }
 
-  /// The answer for a key, made when it is first asked for.
+  /// The result for a key, which is computed on first use.
   func value(at key: Key, make: () -> Value) -> Value {
     if let known = values[key] { return known }
     let value = make()

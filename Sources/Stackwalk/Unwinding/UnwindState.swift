@@ -31,13 +31,13 @@ enum UnwindStep {
   case caller(UnwindState)
   /// No caller: the frame is the thread's first function.
   case bottom
-  /// Another method may know.
+  /// The method does not know the caller, but another one may.
   case unknown
 }
 
 /// One way to get from a frame to its caller.
 protocol UnwindMethod {
-  /// Must neither trap nor run without bound, whatever is in memory.
+  /// Must neither trap nor run without limit, whatever memory contains.
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep
 }
 

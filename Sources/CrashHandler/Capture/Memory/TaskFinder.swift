@@ -7,8 +7,9 @@ internal import IntermediateDump
 /// thread-local variable.
 @safe
 struct TaskFinder {
-  /// The number of bytes of the runtime's thread-local block that are searched. The block has 32 bytes, and more only
-  /// in a static executable, which has all thread-local variables in one block.
+  /// The number of bytes of the runtime's thread-local block that are searched.
+  ///
+  /// The block has 32 bytes, and more only in a static executable, which has all thread-local variables in one block.
   private static var blockLimit: Int { 4096 }
   /// The maximum number of pointers in such blocks that are followed, for all threads together.
   private static var candidateLimit: UInt64 { 16384 }

@@ -84,7 +84,9 @@ extension Capture {
     }
   }
 
-  /// Writes the messages of the runtime and libc. libc's text follows its size, see `pm_abort_message_pointer`.
+  /// Writes the messages of the runtime and libc.
+  ///
+  /// libc's text follows its size, see `pm_abort_message_pointer`.
   fileprivate func writeMessages() {
     let (text, limit) = (regions, 16384)
     text.writeText(

@@ -7,7 +7,9 @@ extension SectionRow {
   }
 }
 
-/// Writes the memory ranges that the program registered. It runs after the threads, which are more important.
+/// Writes the memory ranges that the program registered.
+///
+/// It runs after the threads, which are more important.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_extra_memory) @_noLocks

@@ -112,8 +112,9 @@ private struct TaskWriter {
     capture.writer.end()
   }
 
-  /// Writes the slabs of the task's function frames. If there are many, writes the last ones, which have the
-  /// innermost frames.
+  /// Writes the slabs of the task's function frames.
+  ///
+  /// If there are many, writes the last ones, which have the innermost frames.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x70 the last allocation,
   /// then the first slab; in a slab its metadata, the next one, its capacity, and how much of it is

@@ -11,7 +11,9 @@ extension WorkRings {
     return nil
   }
 
-  /// The ring of a unit of work. Reserves one if it has none; nil if other units of work have reserved all.
+  /// The ring of a unit of work.
+  ///
+  /// Reserves one if it has none; nil if other units of work have reserved all.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)

@@ -13,9 +13,10 @@ internal import CSignalSafe
 struct BreadcrumbRing {
   /// The number of the process's breadcrumbs that are kept.
   static var processCount: Int { @_noLocks get { 128 } }
-  /// The number of bytes of a slot. Its fields by offset: word 0, unit of work 8, CLOCK_BOOTTIME 16, thread 24,
-  /// number of bytes of the text 28, of the metadata 29, level 31 (0 for none), text from 32, followed by the
-  /// metadata.
+  /// The number of bytes of a slot.
+  ///
+  /// Its fields by offset: word 0, unit of work 8, CLOCK_BOOTTIME 16, thread 24, number of bytes of the text 28, of
+  /// the metadata 29, level 31 (0 for none), text from 32, followed by the metadata.
   static var stride: Int { @_noLocks get { 256 } }
   static var metadataCountOffset: Int { @_noLocks get { 29 } }
   static var levelOffset: Int { @_noLocks get { 31 } }

@@ -12,8 +12,9 @@ internal import CSignalSafe
 struct PageCache {
   /// The number of bytes of a page, also on systems with larger pages.
   static var pageSize: Int { @_noLocks get { 4096 } }
-  /// The number of pages. It is small, because the kernel clears each page at its first use, which costs as much as
-  /// reading a page.
+  /// The number of pages.
+  ///
+  /// It is small, because the kernel clears each page at its first use, which costs as much as reading a page.
   static var capacity: Int { @_noLocks get { 16 } }
   /// The maximum number of pages that one call reads.
   static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }

@@ -24,8 +24,9 @@ struct ResidentPages {
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private(set) var file = HeldFile()
-  /// The number of calls of `forget`, from bit 44 on, and the attempt of `again`, from bit 56 on. No window has such
-  /// a high number.
+  /// The number of calls of `forget`, from bit 44 on, and the attempt of `again`, from bit 56 on.
+  ///
+  /// No window has such a high number.
   private var generation: UInt64 = 0
 
   /// - Parameters:

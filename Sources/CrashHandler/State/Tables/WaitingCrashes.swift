@@ -17,7 +17,7 @@ struct WaitingCrashes {
   }
 
   private struct Entry {
-    /// 0 if the entry is free.
+    /// The ID of the thread; 0 if the entry is free.
     let threadID: UInt32
     var crash: Crash
   }
