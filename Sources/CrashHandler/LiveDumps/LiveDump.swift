@@ -162,7 +162,7 @@ struct LiveDump: ~Copyable {
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
       let turn = capture.shared.turn.value
-      // A crash that waits comes first: it waits for `Installed.patience` at most.
+      // A crash that waits comes first.
       if capture.shared.waiting.isEmpty,
         capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
       {
