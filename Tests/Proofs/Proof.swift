@@ -307,8 +307,9 @@ extension Proof {
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",
       suites: [
-        "CallListTests", "ForgoneCallTests", "SummaryCallTests", "SectionFaultTests", "StopTests",
-        "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests", "TrappedCallTests",
+        "CallListTests", "ForgoneCallTests", "SummaryCallTests", "SectionFaultTests",
+        "SlowCaptureTests", "StopTests", "SystemCallFailureTests", "TakenFileTests",
+        "TornCaptureTests", "TrappedCallTests",
       ],
       covers: [
         "Sources/CrashHandler/Signals", "Sources/CrashHandler/Stopping",

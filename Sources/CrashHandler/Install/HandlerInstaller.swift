@@ -194,7 +194,7 @@ enum HandlerInstaller {
     let shared = unsafe try memory.piece(MemoryLayout<Shared>.size)
       .bindMemory(to: Shared.self, capacity: 1)
     let wordStride = HandlerMemory.wordStride
-    let words = unsafe try memory.piece(10 * wordStride)
+    let words = unsafe try memory.piece(11 * wordStride)
     func word(_ index: Int) -> FutexWord {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
@@ -209,8 +209,8 @@ enum HandlerInstaller {
     let directory = files.heldDirectory
     unsafe shared.initialize(
       to: try Shared(
-        capturingThread: word(1), turn: word(2), ending: word(6), copyMark: mark,
-        wipesMark: wipesMark,
+        capturingThread: word(1), turn: word(2), ending: word(6), ticksLeft: word(10),
+        copyMark: mark, wipesMark: wipesMark,
         stops: Shared.Stops(parking: word(3), stopped: word(4), target: word(5)),
         threads: memory.threads(capacity: threadCapacity, countWord: word(0)),
         waiting: WaitingCrashes(

@@ -9,7 +9,7 @@ extension Capture {
   /// If the process survives the other thread's crash, this thread's crash is captured next; otherwise this thread
   /// waits until the process has ended.
   ///
-  /// - Returns: false if the other thread is not done within `Installed.patience`.
+  /// - Returns: false if the other thread is not done, and had no tick for `Installed.patience`.
   @_noLocks
   func waitToCapture(_ signal: DeliveredSignal) -> Bool {
     let threadID = pm_gettid()

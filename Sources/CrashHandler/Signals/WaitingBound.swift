@@ -1,6 +1,10 @@
 internal import CSignalSafe
 
-/// The time that a crashed thread waits while another thread captures: `Installed.patience`.
+/// The time that a crashed thread waits while another thread captures: `Installed.patience` without a tick of the
+/// capturing thread.
+///
+/// As long as ticks come, the capture has its own bound, which by the clock can be longer: ten times
+/// `CaptureLimits.time` and more where the process gets little processor time (`WatchdogTime`).
 ///
 /// There is no bound while Swift's backtracer runs, because it has none without this handler either. Once the process
 /// ends, a waiting thread never continues, because it would end the process by another signal. If the process still
@@ -18,6 +22,7 @@ struct WaitingBound {
   private let capture: Capture
   private(set) var isBegun = false
   private var ending: UInt32 = 0
+  private var ticksLeft: UInt32 = 0
   private var count = 0
   private var start: UInt64 = 0
 
@@ -35,15 +40,17 @@ struct WaitingBound {
   mutating func begin() {
     isBegun = true
     ending = capture.shared.ending.value
+    ticksLeft = capture.shared.ticksLeft.value
     count = 0
     start = capture.clock
   }
 
-  /// Counts a wait; starts again from zero when `shared.ending` changes.
+  /// Counts a wait; starts again from zero when `shared.ending` or `shared.ticksLeft` changes.
   @_noLocks
   mutating func add() {
     count &+= 1
-    if capture.shared.ending.value != ending { return begin() }
+    let isChanged = capture.shared.ticksLeft.value != ticksLeft
+    if isChanged || capture.shared.ending.value != ending { return begin() }
     if ending == Shared.Ending.now, isLate { capture.forceEnd() }
   }
 

@@ -31,12 +31,10 @@ func pm_handle_watchdog(
   }
   if capture.isEnding {
     // Ignores a tick of the dump's own time that arrives only now.
-    if information.timer == capture.session.time.timer,
+    guard information.timer == capture.session.time.timer,
       capture.session.time.left.hasPassed(capture.clock)
-    {
-      capture.forceEnd()
-    }
-    return
+    else { return }
+    return capture.forceEnd()
   }
   guard thread == pm_gettid() else {
     _ = information.queue(signal, for: thread, of: capture.shared.process.id)
@@ -44,9 +42,11 @@ func pm_handle_watchdog(
   }
   // A dump without a crash that stops threads has the same time limit.
   let subject = capture.dump(takenBy: thread) ?? capture
-  guard information.timer == subject.session.time.timer,
-    subject.session.time.left.isOver(atTick: subject.clock)
-  else { return }
+  guard information.timer == subject.session.time.timer else { return }
+  let isOver = subject.session.time.left.isOver(atTick: subject.clock)
+  capture.shared.ticksLeft.store(
+    UInt32(truncatingIfNeeded: subject.session.time.left.ticksLeft))
+  guard isOver else { return }
   switch subject.session.time.phase {
   case .sections:
     subject.session.time.phase = .cut

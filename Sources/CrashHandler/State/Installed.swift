@@ -12,8 +12,7 @@ struct Installed: ~Copyable {
   let timeLimit: Int
   /// The time that a thread waits for another thread's capture, in milliseconds.
   ///
-  /// At least three times the time limit of a dump: a thread that continued earlier would end the process during
-  /// another thread's capture.
+  /// At least three times the time limit of a dump; begins again with each tick of the capture (`WaitingBound`).
   var patience: Int {
     @_noLocks get {
       let (limits, overflow) = timeLimit.multipliedReportingOverflow(by: 3)

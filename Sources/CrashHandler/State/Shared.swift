@@ -13,6 +13,8 @@ struct Shared: ~Copyable {
   let turn: FutexWord
   /// Not 0 once the dump is finished and the process ends; see `Ending`.
   let ending: FutexWord
+  /// The ticks that the capturing thread has left; waiting threads see by its changes that the dump goes on.
+  let ticksLeft: FutexWord
   /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
   /// True if the kernel sets `copyMark` to 0 in a forked child.

@@ -16,7 +16,7 @@ struct WatchdogTime {
   private static var standstill: UInt64 { 1_000_000_000 }
   private static var nanosecondsInMillisecond: UInt64 { 1_000_000 }
 
-  private var ticksLeft = 0
+  private(set) var ticksLeft = 0
   /// The remaining time by the clock in nanoseconds.
   private var clockLeft: UInt64 = 0
   private var lastTick: UInt64 = 0

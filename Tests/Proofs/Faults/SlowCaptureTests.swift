@@ -1,0 +1,35 @@
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Testing
+
+/// A capture that takes long by the clock, as on a machine that has too much to do.
+@Suite("Slow captures", .needs(.strace))
+struct SlowCaptureTests {
+  /// Calls of the capturing thread take half a second each: 14 seconds, of which the handler counts 28 ticks.
+  ///
+  /// Not the first ones: while other threads run, these pass the ticks on.
+  private static let delays = "process_vm_readv:delay_enter=500000:when=6..33"
+
+  @Test("A thread that crashes meanwhile waits as long as the capture goes on")
+  func secondCrash() async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.path + "/database"
+    let child = try await ChildProcess.run(
+      try #require(OutsideTool.strace.path),
+      [
+        "-f", "-qq", "-o", directory.path + "/trace", "-e", "trace=process_vm_readv", "-e",
+        "inject=" + Self.delays,
+        try await BuiltProducts.shared.executable("crash-lab", .asTested), "abort", "--on",
+        "pthread", "--condition", "second-crash", "--database", database,
+      ], in: try directory.subdirectory("run"))
+    #expect(child.end.signal == SIGABRT)
+    let trace = try String(contentsOfFile: directory.path + "/trace", encoding: .utf8)
+    // The capture was as long as that.
+    #expect(trace.split(separator: "\n").count { $0.contains("(DELAYED)") } >= 21)
+    let reports = try ReportDirectory(database)
+    #expect(reports.hasOneCompleteReport, "\(reports.processed)")
+    let threads = try #require(reports.snapshots.first).threads
+    #expect(threads.count == 3 && threads.allSatisfy { $0.context != nil })
+  }
+}
