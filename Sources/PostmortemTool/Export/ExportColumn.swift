@@ -106,7 +106,10 @@ struct ExportColumn {
     ExportColumn("signature", .text, "the same for crashes of one cause") {
       ExportValue($0.facts.signature)
     },
-    ExportColumn("place", .text, "the innermost call of the program's own code") {
+    ExportColumn(
+      "place", .text,
+      "the innermost call of the program's own code; without one, of a dependency, or file and offset"
+    ) {
       ExportValue($0.facts.place)
     },
     ExportColumn(
