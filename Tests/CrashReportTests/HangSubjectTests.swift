@@ -91,6 +91,32 @@ import Testing
     #expect(found.threadID == 1 && !found.hasPlace)
   }
 
+  /// An event loop has no function of the runtime around its jobs: what it does tells whether it waits for work.
+  @Test(
+    arguments: [
+      (nil, "R", true), (35, "S", true), (230, "S", true), (232, "S", false), (202, "S", false),
+      (nil, "S", false),
+    ] as [(Int?, Character, Bool)])
+  func aLoopThatComputesOrSleepsIsThePlace(_ call: Int?, _ state: Character, _ isFound: Bool) {
+    var snapshot = Self.snapshot
+    snapshot.request = request(.lastSeen)
+    snapshot.exception = ExceptionSnapshot(threadID: 1)
+    var thread = ThreadSnapshot(id: 1)
+    (thread.systemCall, thread.state) = (call.map { "\($0) 0x1" }, state)
+    snapshot.threads = [thread]
+    let frames = stack("Shop.Handler.read() -> ()", "Shop.Loop.run() -> ()", "clone3")
+    let subject = HangSubject(
+      of: snapshot, [.init(id: 1, name: nil, frames: frames)],
+      OwnCode(of: snapshot, frames: frames), Waits())
+    #expect(subject?.threadID == 1 && subject?.hasPlace == isFound)
+    // Of a loop that has only its first function nothing is known.
+    let idle = stack("clone3")
+    let other = HangSubject(
+      of: snapshot, [.init(id: 1, name: nil, frames: idle)],
+      OwnCode(of: snapshot, frames: idle), Waits())
+    #expect(other?.hasPlace == false)
+  }
+
   @Test func ofSeveralPlacesNoneIsKnown() {
     let stacks: [UInt32: [StackFrame]] = [
       1: idleLoop, 2: blocked(in: "Shop.load() -> ()"), 3: blocked(in: "Shop.save() -> ()"),

@@ -57,6 +57,16 @@ import Testing
     #expect(self.isOwn("cart_total", in: 1, snapshot) == isOwn)
   }
 
+  /// Lists have a place where the report has one: a stripped program's is its file and the offset.
+  @Test func aProgramWithoutNamesHasAPlace() {
+    let snapshot = SampleReport.report(word: "/srv/shop").snapshot
+    #expect(CrashFacts(of: snapshot).place == "shop+0x10")
+    let report = CrashReport(snapshot: snapshot, symbolicating: false)
+    #expect(report.place == "shop+0x10")
+    let lines = TextReport.text(of: report).split(separator: "\n")
+    #expect(lines.dropFirst().first == "in shop+0x10 (no symbols)")
+  }
+
   /// One crash, whatever prefix the libraries are installed under.
   @Test func oneSignatureFromTwoPrefixes() {
     let signatures = ["/usr/lib", "/opt/conda/lib", "/home/me/zlib/lib"].map { prefix in

@@ -97,6 +97,8 @@ enum SampleReport {
     snapshot.client.annotationsOmitted = 1
     var report = CrashReport(snapshot: snapshot, symbolicating: false)
     report.symbolNotes = [word]
+    // That of a stack without names, which it does not have.
+    report.place = nil
     for index in report.threads.indices {
       report.threads[index].trace.frames = (0..<frames).map { number in
         var frame = StackFrame(

@@ -127,7 +127,8 @@ import Testing
     // Words of docker, git, journalctl and coredumpctl.
     for (word, meant) in [
       ("ps", "list"), ("logs", "list"), ("view", "show"), ("convert", "process"),
-      ("vacuum", "prune"), ("top", "list --group"),
+      ("vacuum", "prune"), ("top", "list --group"), ("df", "stats"),
+      ("diff", "list --since yesterday"),
     ] {
       #expect(try run(word).errors.contains("did you mean '\(meant)'?"), "\(word)")
     }

@@ -46,11 +46,24 @@ import Testing
     #expect(overview.shownDays(now: now) == 19_986...19_999)
     let page = Self.page(overview)
     #expect(page.contains("<h1>11 crash reports</h1>"))
-    #expect(page.contains("2024-10-03: 1 crashes, 1 hangs"))
+    #expect(page.contains("2024-10-03: 1 crash, 1 hang<"))
+    #expect(page.contains(">10 crashes<") && page.contains(">1 hang<"))
     #expect(page.contains("shop 2.0") && page.contains("shop 1.0"))
     // The one that the first crash of the newest version brought.
     #expect(page.matches(of: /class="new"/).count == 1)
     #expect(page.contains("<dt>new in the newest version</dt><dd>1</dd>"))
+  }
+
+  /// The report of a run that left no dump knows no host: it is none.
+  @Test func anUnknownHostIsNotCounted() throws {
+    var overview = CrashOverview()
+    overview.add(try Self.report(day: 19_999))
+    overview.add(try Self.report(day: 19_999, host: nil, kind: .end))
+    let page = Self.page(overview)
+    #expect(page.contains("<dt>hosts</dt><dd>1</dd>"))
+    #expect(!page.contains("of 2 hosts"))
+    overview.add(try Self.report(day: 19_999, host: "b"))
+    #expect(Self.page(overview).contains("2 of 2 hosts"))
   }
 
   /// One report of a clock that is ahead, one of 1971.

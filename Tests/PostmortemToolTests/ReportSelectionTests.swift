@@ -77,10 +77,25 @@ import Testing
     #expect(none.end.exitCode == 1 && none.standardError.contains("no such report"), "\(none)")
     let listed = try await run("list", "-q", "--pid", first)
     #expect(listed.standardOutput == ids[0] + "\n")
+    let byProgram = try await run("list", "-q", "--program", "worker")
+    #expect(byProgram.standardOutput == ids[1] + "\n")
     // Without the index the reports are read, and it stays away.
     try FileManager.default.removeItem(atPath: database + "/reports.index")
     #expect(try await shown(second) == ids[1])
     #expect(!FileManager.default.fileExists(atPath: database + "/reports.index"))
+  }
+
+  /// The laboratory's product has another name than its file.
+  @Test func listAndShowKnowAProgramByItsFileToo() async throws {
+    _ = try await crash("web")
+    _ = try await crash("crash-lab")
+    _ = try await run("process")
+    let id = try await shown("crash-lab")
+    for name in ["crash-lab", "CrashLab"] {
+      let listed = try await run("list", "-q", "--program", name)
+      #expect(listed.standardOutput == id + "\n", "\(name) \(listed)")
+      #expect(try await shown("--program", name) == id)
+    }
   }
 
   /// A program may be named as an ID begins.

@@ -73,6 +73,12 @@ import Testing
     #expect(lines[4].contains("2026-11-30") && lines[4].contains("  hang  "))
   }
 
+  @Test func anEndThatNothingExplainsSaysWhatItMostLikelyIs() {
+    var facts = ReportFacts()
+    facts.end = "unexplained"
+    #expect(CrashWords.text(of: facts) == "ended: likely SIGKILL")
+  }
+
   @Test func colorChangesNoLetter() throws {
     let reports = try Self.reports(in: SharedDirectory(inMemory: true))
     let plain = Self.table(80).text(of: reports)

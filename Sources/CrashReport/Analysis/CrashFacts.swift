@@ -11,7 +11,8 @@ package struct CrashFacts: Sendable {
   package let cause: String?
   package let message: String?
   package let signature: String?
-  /// The innermost call of the program's own code, with file and line if the report stores them.
+  /// The innermost call of the program's own code, with file and line if the report stores them; without one, that of
+  /// a dependency, or file and offset of code without symbols.
   package let place: String?
   /// The innermost calls of the program's own code, each with file and line if the report stores them.
   package let ownFrames: [String]
@@ -55,7 +56,7 @@ package struct CrashFacts: Sendable {
       snapshot.end.map { $0.kind?.word ?? "unknown" }
       ?? (snapshot.request == nil ? finding : waits.deadlock(of: snapshot, hang)?.finding)?.kind
     place =
-      hang?.hasPlace == false ? nil : rules.place(in: finder.trace.frames, thrown: thrown)
+      hang?.hasPlace == false ? nil : rules.crashPlace(in: finder.trace.frames, thrown: thrown)
     let frames = finder.trace.frames
     let own = frames.lazy.filter(rules.standsOut).map(rules.line)
     ownFrames = Array(own.prefix(Self.frameCount.own))

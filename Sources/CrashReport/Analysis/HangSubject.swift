@@ -84,7 +84,26 @@ extension HangSubject {
   ) {
     guard let request = snapshot.request, request.kind == .hang else { return nil }
     let first = HangSubject(request, first: snapshot.exception?.threadID, threads, ownCode)
-    self = first.owner(threads, ownCode, waits) ?? first
+    self =
+      first.owner(threads, ownCode, waits) ?? first.ofEventLoop(in: snapshot, threads, ownCode)
+      ?? first
+  }
+
+  /// The thread that answered last, if nothing else is known and it computes or sleeps in the program's own code: then
+  /// it does not wait for work, as an event loop does that is idle.
+  private func ofEventLoop(
+    in snapshot: ProcessSnapshot, _ threads: [Candidate], _ ownCode: OwnCode
+  ) -> HangSubject? {
+    guard !hasPlace, snapshot.request?.threadEvidence == .lastSeen,
+      let thread = snapshot.threads.first(where: { $0.id == threadID }),
+      let frames = threads.first(where: { $0.id == threadID })?.frames,
+      Self.place(in: frames[...], ownCode) != nil
+    else { return nil }
+    let call = thread.systemCallNumber.flatMap(snapshot.architecture.systemCallName)
+    let isBusy =
+      thread.systemCallNumber == nil
+      ? thread.state == "R" : call == "nanosleep" || call == "clock_nanosleep"
+    return isBusy ? HangSubject(threadID: thread.id, hasPlace: true, waiter: nil) : nil
   }
 
   /// The last thread in the chain that the hung thread waits for, or the first thread of a circle; nil if that thread

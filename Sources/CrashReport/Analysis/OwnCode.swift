@@ -163,6 +163,30 @@ package struct OwnCode: Sendable {
     return (placeFrame(in: thrown) ?? own).map(line)
   }
 
+  /// The same, and without a call of the program's own code the innermost one of a dependency in its module, or the
+  /// offset in a module without names.
+  func crashPlace(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
+    if let own = place(in: frames, thrown: thrown) { return own }
+    let other = nameless(in: frames) ?? frames.first { isInOwnModule($0) && isOfDependency($0) }
+    return other.map(line)
+  }
+
+  /// The innermost call without a name: of any module if the stack has no name at all, otherwise of an own one.
+  func nameless(in frames: [StackFrame]) -> StackFrame? {
+    // A jump to nowhere has no code of its own.
+    let frames = frames.filter { $0.moduleIndex != nil }
+    let isNamed = frames.contains { $0.function != nil }
+    return frames.first { $0.function == nil && (!isNamed || isInOwnModule($0)) }
+  }
+
+  /// True for a call that is neither of Swift's or the system's libraries nor made by the compiler.
+  func isOfDependency(_ frame: StackFrame) -> Bool {
+    guard let function = frame.function, let module = modules.module(of: frame),
+      !RuntimeCode.isLibrary(module.name)
+    else { return false }
+    return functions.areOwn(function, isCNameOwn: false) && isWritten(frame) && !isEntry(frame)
+  }
+
   /// The innermost own call of written code, otherwise the innermost one that the compiler generated from a
   /// declaration of the program; an entry function does not count.
   private func placeFrame(in frames: [StackFrame]) -> StackFrame? {

@@ -15,7 +15,7 @@ extension HTMLReport {
             html.element("dd") { html in
               html.element("code", text: value.wide)
               if let word = report.word(inRegister: name) {
-                html.element("span", text: word.words)
+                html.element("span", ["class": "at"], text: word.words)
               }
               if let place = report.snapshot.place(of: value) {
                 html.element("span", ["class": "at"], text: place)

@@ -52,7 +52,7 @@ package struct HTMLReport: Sendable {
   /// The title: place, event and program, which distinguish one browser tab from another.
   private var title: String {
     let place = report.place?.replacing(" at ", with: " ")
-    let end = report.snapshot.end?.kind?.word
+    let end = (report.snapshot.end?.kind?.word).map(RunEndKind.fewWords)
     let request = report.snapshot.request.map { $0.kind == .hang ? "hang" : "snapshot" }
     let what = (end ?? request ?? report.cause?.kind)?.replacing("-", with: " ")
     let event = what ?? report.signalText ?? "report"

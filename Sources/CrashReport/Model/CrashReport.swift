@@ -21,8 +21,8 @@ package struct CrashReport: Sendable {
   package var cause: Finding?
   /// Crashes with the same cause have the same signature; the rules are in `Docs/Reference/Signatures.md`.
   package var signature: String?
-  /// The innermost call of the program's own code on the crashing thread, with file and line if they are known; nil
-  /// if none has a name.
+  /// The innermost call of the program's own code on the crashing thread, with file and line if they are known;
+  /// without one, that of a dependency, or file and offset of code without symbols.
   package var place: String?
   /// The thread that hangs; nil for a report that is not of a hang.
   package var hang: HangSubject?
@@ -182,7 +182,7 @@ package struct CrashReport: Sendable {
     signature = Signature.text(
       of: snapshot, trace: finder.trace, finding, thrown: frames, hang: hang, ownCode: ownCode)
     place =
-      hang?.hasPlace == false ? nil : ownCode.place(in: finder.trace.frames, thrown: frames)
+      hang?.hasPlace == false ? nil : ownCode.crashPlace(in: finder.trace.frames, thrown: frames)
   }
 }
 

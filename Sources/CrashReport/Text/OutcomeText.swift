@@ -1,4 +1,4 @@
-internal import IntermediateDump
+package import IntermediateDump
 package import ProcessSnapshot
 
 // Sentences about a dump without a crash, an end without a dump, and the outcome after a dump.
@@ -52,6 +52,13 @@ extension DumpRequest {
   private static func seconds(_ nanoseconds: UInt64) -> String {
     let tenths = nanoseconds / 100_000_000
     return "\(tenths / 10).\(tenths % 10) s"
+  }
+}
+
+extension RunEndKind {
+  /// The word for an end in few words for a list and a title; another word without its hyphens.
+  package static func fewWords(for word: String) -> String {
+    word == RunEndKind.unexplained.word ? "likely SIGKILL" : word.replacing("-", with: " ")
   }
 }
 

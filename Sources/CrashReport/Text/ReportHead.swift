@@ -32,13 +32,27 @@ extension CrashReport {
     let told = message != nil && cause?.isToldByMessage == true
     let sentences = told ? objectSentences + snapshot.shortages.map(\.text) : explanationSentences
     let details = message == nil ? Array(sentences.dropFirst()) : sentences
-    let sentence = message ?? sentences.first
+    let sentence = headline ?? sentences.first
     return Head(
       sentence: sentence ?? "The \(log == nil ? "dump" : "log") does not show the cause.",
       place: headPlace, contexts: threads.first(where: \.crashed)?.contextFields ?? [],
       paragraphs: waitSentences
         + (details.isEmpty ? notes : [details.joined(separator: " ")] + notes),
       signs: signs(isFull: isFull), facts: facts(isFull: isFull))
+  }
+
+  /// The message without its file and line if the reader has no use for them: those of Swift's library, and those that
+  /// the place names.
+  private var headline: String? {
+    guard let message, let end = message.firstIndex(of: " "), message[..<end].hasSuffix(":") else {
+      return message
+    }
+    let position = message[..<end].dropLast()
+    guard position.contains(".swift:") else { return message }
+    let file = position.split(separator: "/").last ?? position
+    let isTold =
+      RuntimeCode.isModule(position.prefix { $0 != "/" }) || place?.hasSuffix(" at \(file)") == true
+    return isTold ? String(message[message.index(after: end)...]) : message
   }
 
   /// Warnings in addition to the cause.
@@ -103,18 +117,15 @@ extension CrashReport {
   }
 
   private var headPlace: String? {
-    if let place { return "in \(place)" }
     if snapshot.end != nil { return Self.list([productText ?? programName, sinceStartText]) }
-    guard hang?.hasPlace != false, let crashed = threads.first(where: \.crashed) else { return nil }
+    let frames =
+      hang?.hasPlace == false ? [] : threads.first(where: \.crashed)?.frames ?? []
     let ownCode = ownCode
-    // After a jump to an invalid address, there is no code at the address.
-    let frames = crashed.frames.filter { $0.moduleIndex != nil }
-    let isNamed = frames.contains { $0.function != nil }
-    let nameless = frames.first {
-      $0.function == nil && (!isNamed || ownCode.isInOwnModule($0))
-    }
-    if let nameless { return "in \(ownCode.line(of: nameless)) (no symbols)" }
-    guard let frame = frames.first(where: { $0.function != nil }) else { return nil }
+    let nameless = ownCode.nameless(in: frames).map(ownCode.line)
+    if let nameless, place == nil || place == nameless { return "in \(nameless) (no symbols)" }
+    if let place { return "in \(place)" }
+    let named = frames.filter { $0.moduleIndex != nil && $0.function != nil }
+    guard let frame = named.first(where: ownCode.isOfDependency) ?? named.first else { return nil }
     let module = snapshot.modules.module(of: frame).map { " (\($0.name))" } ?? ""
     return "in \(ownCode.line(of: frame))\(module)"
   }

@@ -152,7 +152,7 @@ extension CrashReport {
     let torn = client.breadcrumbsOmitted.nonzero.map { ", \($0) torn" } ?? ""
     let rows = shown.map(row)
     let more = client.breadcrumbs.count - shown.count
-    let hint = more > 0 ? "; \(more) more: --full" : ""
+    let hint = more > 0 ? "; \(more) more in the dump: --full" : ""
     var section = ReportSection(
       "Breadcrumbs (last \(shown.count) of \(left)\(torn)\(hint))",
       rows: rows.isEmpty ? [.text("none is whole")] : rows)

@@ -115,11 +115,17 @@ extension [StackFrame] {
   /// The index after the last frame that is not one of these functions; the end of the stack if it has no other
   /// functions.
   fileprivate var endOfCalls: Int {
-    let last = lastIndex { frame in
-      let name = frame.function?.prefix { $0 != "@" } ?? ""
-      return !Self.beginnings.contains(String(name)) && !name.hasPrefix("__libc_start_main_")
+    let last = indices.last { index in
+      if Self.isBeginning(self[index]) { return false }
+      // In a stripped program `_start` has no name.
+      return self[index].function != nil || index == 0 || !Self.isBeginning(self[index - 1])
     }
     return last.map { $0 + 1 } ?? count
+  }
+
+  private static func isBeginning(_ frame: StackFrame) -> Bool {
+    let name = frame.function?.prefix { $0 != "@" } ?? ""
+    return beginnings.contains(String(name)) || name.hasPrefix("__libc_start_main_")
   }
 }
 

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -11,6 +12,8 @@ package struct TextReport: Sendable {
   /// True to show everything that is known, false for the short report.
   let isFull: Bool
   private let usesColor: Bool
+  /// True to break facts at the width too; in a pipe each fact stays on one line.
+  private let wrapsFacts: Bool
   /// Distinguishes the program's own calls from others.
   let ownCode: OwnCode
   var lines: [String] = []
@@ -23,12 +26,15 @@ package struct TextReport: Sendable {
   ///     evidence that the head shows, build IDs of system libraries, older breadcrumbs.
   ///   - width: columns of the terminal; at least 40 are used. Names are not cut, prose is wrapped.
   ///   - color: true to use SGR escape sequences.
+  ///   - isForTerminal: true to break long facts too; a pipe has each on one line.
   /// - Returns: lines that each end in a line feed.
   package static func text(
-    of report: CrashReport, isFull: Bool = false, width: Int = 80, color: Bool = false
+    of report: CrashReport, isFull: Bool = false, width: Int = 80, color: Bool = false,
+    isForTerminal: Bool = false
   ) -> String {
     var text = TextReport(
-      report: report, width: max(width, 40), isFull: isFull, usesColor: color)
+      report: report, width: max(width, 40), isFull: isFull, usesColor: color,
+      wrapsFacts: isForTerminal)
     text.addHead()
     for section in report.programSections(isFull: isFull) { text.addSection(section) }
     text.addThreads()
@@ -48,7 +54,8 @@ package struct TextReport: Sendable {
   package static func text(
     ofLogged report: CrashReport, width: Int = 80, color: Bool = false
   ) -> String {
-    var text = TextReport(report: report, width: max(width, 40), isFull: false, usesColor: color)
+    var text = TextReport(
+      report: report, width: max(width, 40), isFull: false, usesColor: color, wrapsFacts: false)
     let head = report.head(isFull: false)
     text.addSentences(head)
     for field in head.signs + head.facts where loggedFacts.contains(field.name) {
@@ -66,11 +73,14 @@ package struct TextReport: Sendable {
 
   private var whole: String { lines.map { $0 + "\n" }.joined() }
 
-  private init(report: CrashReport, width: Int, isFull: Bool, usesColor: Bool) {
+  private init(
+    report: CrashReport, width: Int, isFull: Bool, usesColor: Bool, wrapsFacts: Bool
+  ) {
     self.report = report
     self.width = width
     self.isFull = isFull
     self.usesColor = usesColor
+    self.wrapsFacts = wrapsFacts
     ownCode = report.ownCode
   }
 
@@ -82,20 +92,30 @@ package struct TextReport: Sendable {
   }
 
   private mutating func addFact(_ field: ReportField) {
-    lines.append(
-      styled(field.name.padded(to: 10) + " ", .faint) + field.value.escapedForTerminal())
+    let name = styled(field.name.padded(to: 10) + " ", .faint)
+    addValue(field.value.escapedForTerminal(), after: name, column: 11)
+  }
+
+  /// Adds a line, and for a terminal as many as the value takes from its column on.
+  private mutating func addValue(_ value: String, after name: String, column: Int) {
+    guard wrapsFacts, column + value.count > width else { return lines.append(name + value) }
+    let parts = Self.wrapped(value, width: max(width - column, 20))
+    lines.append(name + (parts.first ?? ""))
+    lines += parts.dropFirst().map { String(repeating: " ", count: column) + $0 }
   }
 
   private mutating func addSentences(_ head: CrashReport.Head) {
     let safe = head.sentence.escapedForTerminal(keepingLines: true)
     let sentence = safe.split(separator: "\n", omittingEmptySubsequences: false)
-    func strong(_ line: Substring, width: Int) -> [String] {
-      Self.wrapped(String(line), width: width).map { styled($0, .strong) }
+    func wrapped(_ line: Substring, width: Int, _ style: Style) -> [String] {
+      Self.wrapped(String(line), width: width).map { styled($0, style) }
     }
+    let isAlarm = report.snapshot.request.map { $0.kind == .hang } ?? true
     // It is usually one line, so that the place is on the second line.
-    lines += strong(sentence.first ?? "", width: max(width, Self.headlineWidth))
+    lines += wrapped(
+      sentence.first ?? "", width: max(width, Self.headlineWidth), isAlarm ? .alarm : .strong)
     if let place = head.place { lines.append(styled(place.escapedForTerminal(), .strong)) }
-    for line in sentence.dropFirst() { lines += strong(line, width: width) }
+    for line in sentence.dropFirst() { lines += wrapped(line, width: width, .strong) }
     lines += head.contexts.map { styled(Self.assignment($0), .strong) }
     for paragraph in head.paragraphs {
       lines += Self.wrapped(paragraph.escapedForTerminal(), width: width)
@@ -110,9 +130,10 @@ package struct TextReport: Sendable {
       switch row {
       case .field(let field):
         let label = field.name.escapedForTerminal().padded(to: column)
-        lines.append("  " + label + " " + field.value.escapedForTerminal())
+        addValue(
+          field.value.escapedForTerminal(), after: "  " + label + " ", column: column + 3)
       case .assignment(let field): lines.append("  " + Self.assignment(field))
-      case .text(let text): lines.append("  " + text.escapedForTerminal())
+      case .text(let text): addValue(text.escapedForTerminal(), after: "  ", column: 2)
       }
     }
   }
@@ -200,6 +221,7 @@ package struct TextReport: Sendable {
   enum Style: String {
     case plain = ""
     case strong = "1"
+    case alarm = "1;31"
     case faint = "2"
   }
 

@@ -4,7 +4,8 @@ enum Suggestion {
   private static let subcommands: [String: String] = [
     "log": "list", "logs": "list", "ps": "list", "reports": "list", "crashes": "list",
     "view": "show", "cat": "show", "report": "show", "last": "show latest", "latest": "show latest",
-    "convert": "process", "import": "process", "summary": "stats",
+    "convert": "process", "import": "process", "summary": "stats", "df": "stats", "du": "stats",
+    "diff": "list --since yesterday", "new": "list --since yesterday",
     "top": "list --group", "group": "list --group", "send": "upload", "submit": "upload",
     "gc": "prune", "clean": "prune", "vacuum": "prune", "remove": "delete", "del": "delete",
     "gdb": "debug", "lldb": "debug", "check": "doctor", "html": "dashboard", "follow": "watch",

@@ -51,7 +51,10 @@ enum DemoCommand: Subcommand {
     if arguments.has("--json") {
       Terminal.print(report.json(isIndented: true))
     } else {
-      Terminal.print(TextReport.text(of: report, width: Terminal.width, color: Terminal.usesColor))
+      Terminal.print(
+        TextReport.text(
+          of: report, width: Terminal.width, color: Terminal.usesColor,
+          isForTerminal: Terminal.isOutput))
     }
     if arguments.has("--keep") {
       say("\nThe minidump: \(stored.path.escapedForMessage)")

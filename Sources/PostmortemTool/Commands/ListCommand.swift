@@ -79,7 +79,7 @@ enum ListCommand: Subcommand {
     let uploading = reportBeingSent(in: database, &unreadable)
     var (reports, failures, refused) = try ListedReport.all(
       in: database, needsNames: isGrouped, symbolDirectories: symbolDirectories,
-      needsProcessIDs: arguments.has("--json") || arguments["--pid"] != nil)
+      needsProcesses: arguments.has("--json") || filter.needsProcesses)
     refused.forEach { unreadable.add($0) }
     let total = reports.count
     reports.removeAll { !filter.matches($0) }
@@ -118,9 +118,12 @@ struct ReportFilter {
     processID = try arguments["--pid"].map { UInt64(try arguments.processID($0)) }
   }
 
+  /// True for a filter by facts that lists do not read otherwise.
+  var needsProcesses: Bool { program != nil || processID != nil }
+
   func matches(_ report: ListedReport) -> Bool {
     period.contains(report.time)
-      && (program.map { report.facts?.program == $0 } ?? true)
+      && (program.map { [report.facts?.program, report.executable].contains($0) } ?? true)
       && (processID.map { report.processID == $0 } ?? true)
   }
 }

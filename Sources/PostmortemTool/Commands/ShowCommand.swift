@@ -93,7 +93,8 @@ enum ShowCommand: Subcommand {
     let isFile = arguments["--output"] != nil
     return TextReport.text(
       of: report, isFull: arguments.has("--full"),
-      width: isFile ? Terminal.widthOfFiles : Terminal.width, color: color)
+      width: isFile ? Terminal.widthOfFiles : Terminal.width, color: color,
+      isForTerminal: !isFile && Terminal.isOutput)
   }
 
   private static func file(_ arguments: Arguments) throws -> CrashFile {

@@ -10,12 +10,16 @@ struct ListedReport {
   var facts: ReportFacts?
   /// Nil if it is not known or was not requested.
   var processID: UInt64?
+  /// The file name of the program; nil as for the process ID.
+  var executable: String?
 
-  /// - Parameter keepsDetails: if false, only the process ID is kept of the details.
+  /// - Parameter keepsDetails: if false, only the process ID and the executable are kept of the details.
   init(stored: StoredReport, facts: ReportFacts?, keepsDetails: Bool = true) {
     self.stored = stored
     self.facts = facts
-    processID = facts?.details?[number: .processID]
+    let details = facts?.details
+    processID = details?[number: .processID]
+    executable = details?[text: .executablePath]?.lastComponent
     if !keepsDetails { self.facts?.details = nil }
   }
 
@@ -66,11 +70,11 @@ struct ListedReport {
   /// - Parameters:
   ///   - needsNames: true to read also reports whose names were not completely searched for when they were made.
   ///   - symbolDirectories: as for `show`; with one the index is neither used nor changed.
-  ///   - needsProcessIDs: reads them from the index too.
+  ///   - needsProcesses: reads process IDs and executables from the index too.
   ///   - isStoring: false leaves the index as it is.
   static func all(
     in database: CrashReportDatabase, needsNames: Bool = false, symbolDirectories: [String] = [],
-    needsProcessIDs: Bool = false, isStoring: Bool = true
+    needsProcesses: Bool = false, isStoring: Bool = true
   ) throws -> Listing {
     let directory = try database.open()
     let index = symbolDirectories.isEmpty ? ReportIndex(in: directory) : nil
@@ -81,7 +85,7 @@ struct ListedReport {
       // Details are kept only for an index that is written again.
       stored[piece].map {
         ListedReport(
-          stored: $0, facts: index?.facts(of: $0, withDetails: isWorn || needsProcessIDs),
+          stored: $0, facts: index?.facts(of: $0, withDetails: isWorn || needsProcesses),
           keepsDetails: isWorn)
       }
     }

@@ -165,8 +165,7 @@ extension ReportSelection.Candidate {
     time = report.time
     self.kind = kind
     program = report.facts?.program
-    let details = report.facts?.details
-    executable = details?[text: .executablePath]?.lastComponent
+    executable = report.executable
     processID = report.processID
   }
 

@@ -166,7 +166,7 @@ enum CrashWords {
   /// The message, otherwise the signal and the cause; for a run without a dump how it ended.
   static func text(of facts: ReportFacts?) -> String {
     guard let facts else { return "(cannot be read)" }
-    if let end = facts.end { return "ended: " + spaced(end) }
+    if let end = facts.end { return "ended: " + RunEndKind.fewWords(for: end) }
     let line = facts.message?.split(whereSeparator: \.isNewline).first.map(String.init)
     if let line = line.map(withoutFile), !line.isEmpty { return line.escapedForMessage }
     // The signature of a report without a crash begins with "hang" or "dump".

@@ -15,6 +15,7 @@ struct CrashOverview {
     var crash = ""
     var place: String?
     var versions: Set<Int32> = []
+    /// Those that are known.
     var hosts: Set<Int32> = []
     /// The counts by day since 1970.
     var days: [Int32: Int] = [:]
@@ -48,13 +49,14 @@ struct CrashOverview {
     let day = Int32(clamping: report.time.seconds / 86_400)
     let program = number(of: report.facts.program ?? Self.noName)
     let version = number(of: report.facts.version ?? Self.noName)
-    let host = number(of: report.details[text: .hostName] ?? Self.noName)
+    let hostName = report.details[text: .hostName]
+    let host = number(of: hostName ?? Self.noName)
     func add(to group: inout Group) {
       group.count += 1
       group.first = min(group.first, report.time)
       if report.time >= group.last { (group.last, group.lastReport) = (report.time, report.id) }
       group.versions.insert(version)
-      group.hosts.insert(host)
+      if hostName != nil { group.hosts.insert(host) }
       group.days[day, default: 0] += 1
     }
     days[report.details.kind ?? .crash, default: [:]][day, default: 0] += 1

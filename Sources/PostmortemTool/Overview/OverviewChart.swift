@@ -5,10 +5,25 @@ internal import IntermediateDump
 /// Charts as drawings in a page: stretched to the available width, with their words next to them.
 enum OverviewChart {
   /// Classes of the style sheet, in the order in which a bar has them from below.
-  static let kinds: [(kind: ReportDetails.Kind, style: String, word: String)] = [
-    (.crash, "crash", "crashes"), (.hang, "hang", "hangs"),
-    (.end, "end", "runs without a dump"), (.dump, "dump", "dumps of processes that lived on"),
+  static let kinds: [(kind: ReportDetails.Kind, style: String, words: Words)] = [
+    (.crash, "crash", Words(one: "crash", many: "crashes")),
+    (.hang, "hang", Words(one: "hang", many: "hangs")),
+    (.end, "end", Words(one: "run without a dump", many: "runs without a dump")),
+    (
+      .dump, "dump",
+      Words(one: "dump of a process that lived on", many: "dumps of processes that lived on")
+    ),
   ]
+
+  /// What is counted.
+  struct Words {
+    let one: String
+    let many: String
+
+    func text(of count: Int) -> String {
+      "\(Quantity.grouped(count)) \(count == 1 ? one : many)"
+    }
+  }
 
   /// Bars of a day each, the kinds on top of each other.
   static func addDays(
@@ -54,9 +69,9 @@ enum OverviewChart {
   ) {
     var words: [String] = []
     var below = 0
-    for (kind, style, word) in kinds {
+    for (kind, style, name) in kinds {
       guard let count = overview.days[kind]?[day], count > 0 else { continue }
-      words.append("\(Quantity.grouped(count)) \(word)")
+      words.append(name.text(of: count))
       let height = percent(below + count, of: top) - percent(below, of: top)
       html.element(
         "rect",

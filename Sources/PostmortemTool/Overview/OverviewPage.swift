@@ -86,7 +86,7 @@ struct OverviewPage {
     let newCount = overview.signatures.count { isNew($0.key, $0.value) }
     let signs = [
       ("signatures", overview.signatures.count), ("new in the newest version", newCount),
-      ("hosts", overview.hosts.count), ("programs", programs),
+      ("hosts", overview.all.hosts.count), ("programs", programs),
       ("cannot be read", overview.unreadable),
     ]
     html.element("dl", ["class": "signs tiles"]) { html in
@@ -103,11 +103,10 @@ struct OverviewPage {
     html.element("section") { html in
       html.element("h2", text: "By day")
       html.element("p", ["class": "key"]) { html in
-        for (kind, style, word) in OverviewChart.kinds {
+        for (kind, style, words) in OverviewChart.kinds {
           let count = overview.days[kind]?.values.reduce(0, +) ?? 0
           guard count > 0 else { continue }
-          html.element(
-            "span", ["class": "swatch \(style)"], text: "\(Quantity.grouped(count)) \(word)")
+          html.element("span", ["class": "swatch \(style)"], text: words.text(of: count))
         }
       }
       OverviewChart.addDays(overview, days, to: &html)
@@ -144,9 +143,9 @@ struct OverviewPage {
     let more = versions.count > 4 ? " and \(versions.count - 4) more" : ""
     let parts = [
       shortened(overview.name(key.program)), versions == [CrashOverview.noName] ? "" : shown + more,
-      overview.hosts.count == 1
+      overview.all.hosts.count < 2 || group.hosts.isEmpty
         ? ""
-        : "\(Quantity.grouped(group.hosts.count)) of \(Quantity.grouped(overview.hosts.count)) hosts",
+        : "\(Quantity.grouped(group.hosts.count)) of \(Quantity.grouped(overview.all.hosts.count)) hosts",
       "first \(group.first.second.prefix(10))", "last \(group.last.second.prefix(10))",
       group.lastReport.map { "postmortem show \($0.description.prefix(8))" } ?? "",
     ]

@@ -105,8 +105,10 @@ public final class SymbolSource {
   ///
   /// - Parameter timeLimit: seconds from now after which no more is read; nil for no limit.
   package func begin(timeLimit: Double?) {
+    // Tables that were being read then lack names, and would lack them in the next report too.
+    let wasReached = limit.isReached
     limit.begin(seconds: timeLimit)
-    guard limit.isMostlyTaken else { return }
+    guard wasReached || limit.isMostlyTaken else { return }
     (loaded, byFile, known, names) = ([:], [:], [:], [:])
     limit.forgetAll()
   }

@@ -21,6 +21,20 @@ import Testing
     #expect(number?.contains("white-space:nowrap") == true && number?.contains("flex:none") == true)
   }
 
+  /// Seen in Chromium 156: without its class the words touch the value.
+  @Test func wordsOnARegisterStandApartFromItsValue() throws {
+    var snapshot = SampleReport.report(word: "word").snapshot
+    var context = X86_64Context()
+    context.rip = 0x40_0010
+    context.r10 = 0xB4B6_47F2_571E_6E27
+    snapshot.exception?.context = .x86_64(context)
+    snapshot.threads[0].context = .x86_64(context)
+    let page = HTMLReport.text(of: CrashReport(snapshot: snapshot, symbolicating: false))
+    #expect(
+      page.contains(
+        "<code>b4b647f2571e6e27</code><span class=\"at\">no possible address</span>"), "\(page)")
+  }
+
   @Test(.needs(.python3)) func isWholeAndNeedsNothingElse() async throws {
     for report in [
       SampleReport.report(word: "word"),

@@ -124,6 +124,42 @@ import Testing
       } == "Shop, 1.2, /srv/shop, 123 ms after startHandler")
   }
 
+  /// A check that fails in a dependency stands there, and not in Swift's function that stops the process.
+  @Test func aCrashInADependencyHasItsPlaceThere() {
+    var report = SampleReport.report(word: "/srv/shop")
+    report.message = "one line"
+    report.thrown = nil
+    report.place = nil
+    let path = "/src/.build/checkouts/nio/Sources/Loop.swift"
+    report.threads[0].trace.frames = [
+      StackFrame("Swift._assertionFailure(_:_:file:line:flags:) -> ()", module: 0),
+      StackFrame(
+        "NIO.Loop.run() -> ()", module: 0, line: SourceLocation(file: path, line: 12)),
+    ]
+    let lines = TextReport.text(of: report).split(separator: "\n")
+    #expect(lines[1] == "in NIO.Loop.run() at Loop.swift:12 (shop)")
+  }
+
+  /// A file of Swift's library is not the reader's, and one that the place has needs no second mention.
+  @Test(arguments: [
+    ("Swift/ContiguousArrayBuffer.swift:692: Fatal error: Index out of range", true, true),
+    ("_Concurrency/CheckedContinuation.swift:169: Fatal error: Index out of range", false, true),
+    ("Shop/Cart.swift:12: Fatal error: Index out of range", true, true),
+    ("Shop/Cart.swift:12: Fatal error: Index out of range", false, false),
+    ("Shop/Cart.swift:13: Fatal error: Index out of range", true, false),
+    ("Shop/Art.swift:12: Fatal error: Index out of range", true, false),
+    ("Swift/Cart.swift: Index out of range", true, false),
+  ])
+  func theHeadlineNamesNoFileInVain(_ message: String, _ hasPlace: Bool, _ isCut: Bool) throws {
+    var report = SampleReport.report(word: "word")
+    report.message = message
+    report.place = hasPlace ? "Cart.first() at Cart.swift:12" : nil
+    let line = isCut ? "Fatal error: Index out of range" : message
+    #expect(TextReport.text(of: report).hasPrefix(line + "\n"))
+    #expect(HTMLReport.text(of: report).contains(">\(line)</h1>"))
+    #expect(try report.jsonObject["message"] as? String == message)
+  }
+
   @Test func overflowsHaveThePlaceInTheSecondLineToo() {
     var report = SampleReport.report(word: "word")
     report.message = nil
@@ -182,10 +218,13 @@ import Testing
     report.symbolNotes.append(nil)
     report.threads[1].trace.frames[0].moduleIndex = 1
     report.threads[1].snapshot.state = "S"
-    report.threads[2].trace.frames.append(StackFrame("__libc_start_call_main"))
+    // The first function of a stripped program has no name.
+    for name in ["__libc_start_call_main", "__libc_start_main", nil] {
+      report.threads[2].trace.frames.append(StackFrame(name, address: 0x400F00))
+    }
     report.snapshot.system.swiftVersion = "6.3"
     report.snapshot.client.breadcrumbs = (1...12).map { .init(text: "step \($0)") }
-    report.snapshot.client.breadcrumbsLeft = 12
+    report.snapshot.client.breadcrumbsLeft = 40
     report.snapshot.launchAnnotations["long"] = String(repeating: "v", count: 400)
     report.cause = Finding(
       cause: .abort, evidence: [.ownAbort, .processorTime(5_000_000)])
@@ -193,7 +232,7 @@ import Testing
     let full = TextReport.text(of: report, isFull: true)
     for part in [
       "0x000000401000", "3c 73 63 72", "signal SIGABRT, SI_TKILL", "abcd /usr/lib/libc.so.6",
-      "(stopped, state S)", "__libc_start_call_main", "Compiler", ": step 2\n",
+      "(stopped, state S)", "__libc_start_call_main", "??  shop+0xf00", "Compiler", ": step 2\n",
       String(repeating: "v", count: 400),
     ] {
       #expect(full.contains(part), "no \(part) in\n\(full)")
@@ -202,11 +241,27 @@ import Testing
     for part in [
       "CPU time used: 5 ms", "/usr/lib/libc.so.6", "no build ID /srv/shop",
       "Thread 101 \"/srv/shop\" (sleeping):",
-      ": step 12\n", "Breadcrumbs (last 10 of 12; 2 more: --full):",
+      ": step 12\n", "Breadcrumbs (last 10 of 40; 2 more in the dump: --full):",
       "vvv... (100 more characters: --full)",
     ] {
       #expect(text.contains(part), "no \(part) in\n\(text)")
     }
+  }
+
+  /// A terminal would break them anywhere; a pipe is searched by lines.
+  @Test func longFactsAreBrokenForATerminalOnly() throws {
+    var report = SampleReport.report(word: "word")
+    report.snapshot.process.executablePath =
+      "/srv/" + String(repeating: "long/", count: 10) + "shop"
+    report.snapshot.process.parentProcessID = 1
+    let process = "Process    /srv/" + String(repeating: "long/", count: 10) + "shop, process"
+    let plain = TextReport.text(of: report, width: 80)
+    #expect(plain.contains(process + " 100, parent 1\n"))
+    let text = TextReport.text(of: report, width: 80, isForTerminal: true)
+    #expect(text.contains(process + "\n           100, parent 1\n"), "\(text)")
+    let head = text.split(separator: "\n").drop { !$0.hasPrefix("Signal") }
+      .prefix { !$0.hasPrefix("Annotations") }
+    #expect(head.allSatisfy { $0.count <= 80 })
   }
 
   @Test func codeOutsideOfFunctionsHasAName() {
@@ -229,7 +284,9 @@ import Testing
     let colored = TextReport.text(of: report, color: true)
     #expect(!plain.contains("\u{1B}"))
     #expect(colored.contains("\u{1B}[1m"))
-    #expect(colored.replacing(/\u{1B}\[[0-9]*m/, with: "") == plain)
+    #expect(colored.replacing(/\u{1B}\[[0-9;]*m/, with: "") == plain)
+    // The event is what a reader looks for.
+    #expect(colored.hasPrefix("\u{1B}[1;31mword\u{1B}[0m\n"))
   }
 
   @Test func namesCannotSteerTheTerminal() {
