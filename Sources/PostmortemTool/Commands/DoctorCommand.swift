@@ -24,8 +24,8 @@ enum DoctorCommand: Subcommand {
       "name the processes of this database"),
     .color,
     .json(
-      "print a JSON object with processID, healthy, and the lines of text: findings, which has all, and problems and "
-        + "notes; without PID an array of objects with processID, name and database"),
+      "print a JSON object with pid, healthy, and the lines of text: findings, which has all, and problems and "
+        + "notes; without PID an array of objects with pid, name and database"),
   ]
   static let operands = Operands(0...1, "PID", completing: .processID)
   static let closing = """
@@ -35,6 +35,8 @@ enum DoctorCommand: Subcommand {
 
   /// The result as JSON.
   struct Answer: Codable {
+    let pid: Int32
+    /// The old name of `pid`, until 2.0.
     let processID: Int32
     let healthy: Bool
     let findings: [String]

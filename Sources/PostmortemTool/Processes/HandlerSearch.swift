@@ -8,12 +8,14 @@ internal import PendingDumps
 enum HandlerSearch {
   /// A process, as `doctor` names it.
   struct Found: Codable {
+    let pid: Int32
+    /// The old name of `pid`, until 2.0.
     let processID: Int32
     let name: String
     let database: String
 
     var text: String {
-      "\(processID)  \(name.escapedForMessage)  the crash handler is in place: \(database.escapedForMessage)"
+      "\(pid)  \(name.escapedForMessage)  the crash handler is in place: \(database.escapedForMessage)"
     }
   }
 
@@ -27,7 +29,8 @@ enum HandlerSearch {
         let path = process.database,
         wanted.map({ $0 == InputFile.identity(of: path) }) ?? true
       else { return nil }
-      return Found(processID: processID, name: process.signals.name, database: path)
+      return Found(
+        pid: processID, processID: processID, name: process.signals.name, database: path)
     }
   }
 

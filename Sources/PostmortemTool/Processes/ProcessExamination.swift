@@ -69,7 +69,7 @@ struct ProcessExamination {
 
   var answer: DoctorCommand.Answer {
     DoctorCommand.Answer(
-      processID: processID, healthy: isHealthy,
+      pid: processID, processID: processID, healthy: isHealthy,
       findings: (isHealthy ? ["\(title): \(headline)"] : problems) + notes, problems: problems,
       notes: notes)
   }
