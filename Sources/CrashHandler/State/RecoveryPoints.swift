@@ -12,7 +12,7 @@ struct RecoveryPoints {
     unsafe self.points = points
   }
 
-  /// Armed while a section runs.
+  /// The recovery point that is set while a section runs.
   var section: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points } }
   /// Used during one guarded copy in a section.
   var copy: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 1 } }

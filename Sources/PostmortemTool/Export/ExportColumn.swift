@@ -70,7 +70,8 @@ struct ExportColumn {
       .text($0.id.description)
     },
     ExportColumn(
-      "time", .time, isOptional: false, "the time of the crash; that of the report if `time_known` is false"
+      "time", .time, isOptional: false,
+      "the time of the crash; that of the report if `time_known` is false"
     ) { .time($0.time) },
     ExportColumn("time_known", .boolean, isOptional: false, "whether the dump contains the time") {
       .boolean($0.isTimeKnown)
@@ -100,7 +101,9 @@ struct ExportColumn {
     ExportColumn("cause", .word, "a word for the cause, as in `show --json`") {
       ExportValue($0.facts.cause)
     },
-    ExportColumn("message", .text, "the message of the runtime, the C library or the program, at most 1 KiB") {
+    ExportColumn(
+      "message", .text, "the message of the runtime, the C library or the program, at most 1 KiB"
+    ) {
       ExportValue($0.facts.message)
     },
     ExportColumn("signature", .text, "a text that is equal for crashes with the same cause") {
@@ -119,7 +122,9 @@ struct ExportColumn {
     ExportColumn("resident_bytes", .integer, unit: "bytes", "the memory of the process, VmRSS") {
       ExportValue($0.details[.residentMemory])
     },
-    ExportColumn("peak_resident_bytes", .integer, unit: "bytes", "the peak memory of the process, VmHWM") {
+    ExportColumn(
+      "peak_resident_bytes", .integer, unit: "bytes", "the peak memory of the process, VmHWM"
+    ) {
       ExportValue($0.details[.peakMemory])
     },
     of(.memoryUsed),
@@ -149,7 +154,9 @@ struct ExportColumn {
     ExportColumn("error", .text, "the reason why the report cannot be read; otherwise null") {
       ExportValue($0.failure)
     },
-    ExportColumn("age_seconds", .number, unit: "seconds", "the time from the process's start to the crash") {
+    ExportColumn(
+      "age_seconds", .number, unit: "seconds", "the time from the process's start to the crash"
+    ) {
       $0.details[.age].map { .seconds($0) } ?? .none
     },
   ]
