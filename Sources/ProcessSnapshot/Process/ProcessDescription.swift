@@ -49,7 +49,7 @@ public struct ProcessDescription: Sendable, Equatable {
   /// `/proc/self/oom_score_adj` at the crash.
   public var oomScoreAdjustment: Int32?
   public var cgroup = CgroupUsage()
-  /// The time in nanoseconds after which the service manager treats the process as hung; nil if it has no watchdog for it.
+  /// The time in nanoseconds after which the service manager treats the process as hung; nil without a watchdog.
   public var watchdogInterval: UInt64?
   /// The secrets that were left out; nil if none were.
   public var privacy: ReportPrivacy?

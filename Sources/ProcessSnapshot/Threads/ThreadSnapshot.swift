@@ -26,8 +26,9 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var schedulingPolicy: UInt8?
   /// The nice value of getpriority(2), from -20 to 19.
   public var niceValue: Int32?
-  /// The CPU time in nanoseconds that the thread had used, in user mode and in the kernel together; only of the crashing
-  /// thread only.
+  /// The CPU time in nanoseconds that the thread had used, in user mode and in the kernel together.
+  ///
+  /// Only the crashing thread has it.
   public var processorTime: UInt64?
   /// The system call that the thread was blocked in, in the format of proc_pid_syscall(5); only the number if the
   /// arguments are not known.
