@@ -25,7 +25,7 @@ struct CoreImage {
 
   let bytes: DumpBytes
   let architecture: ProcessSnapshot.Architecture
-  /// In the file's order.
+  /// The segments, in the file's order.
   private(set) var segments: [Segment] = []
   private(set) var notes: [Range<Int>] = []
   /// The number of bytes of notes that the file does not have.

@@ -18,7 +18,7 @@ struct CoreMappings {
   let text: [UInt8]
   /// The number of mappings.
   let count: Int
-  /// Sorted by address, without overlaps.
+  /// All mappings, sorted by address and without overlaps.
   let all: [MemoryMapping]
 
   /// - Parameters:

@@ -10,7 +10,7 @@ struct CoreThread {
   /// `pr_cursig`; 0 for a process that no signal ended.
   let signal: Int32
   let blockedSignals: UInt64
-  /// Nanoseconds of CPU time; for the main thread, the time of all threads.
+  /// The CPU time in user mode in nanoseconds; for the main thread, the time of all threads.
   let (userTime, systemTime): (UInt64, UInt64)
   /// The registers in the layout of a signal frame, without the trap number that a frame contains.
   let registers: [UInt8]

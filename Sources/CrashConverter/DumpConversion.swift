@@ -36,9 +36,9 @@ struct DumpConversion: ~Copyable {
   struct Result {
     /// The report's ID: the dump's, unless another report has it.
     let reportID: ReportID
-    /// Nil for a complete dump; for a truncated one, where and why it ends.
+    /// The place and the reason where a truncated dump ends; nil for a complete dump.
     let damage: IntermediateDumpDocument.Damage?
-    /// Nil if the report was there already.
+    /// The summary of the crash; nil if the report existed already.
     let summary: ProcessedDump.Summary?
     /// False if the dump was written to after it was read, so there is more to read.
     let isWhole: Bool

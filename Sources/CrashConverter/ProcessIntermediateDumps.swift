@@ -232,7 +232,7 @@ private func keep(
 }
 
 extension ProcessedDump.Outcome {
-  /// Nil for a dump that was not converted.
+  /// The counter of the outcome; nil for a dump that was not converted.
   fileprivate var counter: WritableKeyPath<OutcomeCounters, Int>? {
     switch kind {
     case .complete: \.complete

@@ -83,7 +83,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// The name under which the dump was found.
   public let fileName: String
   public let outcome: Outcome
-  /// Nil if this call made no report.
+  /// The summary of the crash; nil if this call made no report.
   public let summary: Summary?
 
   /// One line for a log.

@@ -66,7 +66,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 public struct ReportUpload: Sendable, Equatable {
   /// The number of uploads that were started.
   public let attempts: Int
-  /// Nil if there was none.
+  /// The time of the last attempt; nil if there was none.
   public let lastAttemptTime: Timestamp?
   /// The earliest time of the next attempt; nil for immediately.
   public let nextAttemptTime: Timestamp?
@@ -109,6 +109,6 @@ package enum UploadReduction: Int, Sendable, CaseIterable {
   /// gets none.
   case smallest
 
-  /// Nil if nothing more can be left out.
+  /// The next stricter privacy; nil if nothing more can be left out.
   package var next: UploadReduction? { UploadReduction(rawValue: rawValue + 1) }
 }

@@ -113,7 +113,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
       age: date(of: status).map { SystemClock.now.clampedSubtracting($0) } ?? 0)
   }
 
-  /// Nil if the clock was not set then, or is not set now.
+  /// The date; nil if the clock was not set then, or is not set now.
   private static func date(of status: FileStatus) -> Int64? {
     FileDate.latest(of: [status.modificationTime, status.changeTime])
   }

@@ -71,7 +71,7 @@ extension IntermediateDumpKey {
     case .privacy: .unsigned(1, """
       The data that was left out, at the crash or later: \(ReportPrivacy.sanitized.rawValue) \
       `ReportPrivacy.sanitized`, \(ReportPrivacy.noMemory.rawValue) `ReportPrivacy.noMemory`. \
-      Missing if nothing was.
+      Missing if nothing was left out.
       """).shown(in: .report, as: "privacy")
     case .processStart: .unsigned(8, """
       The process's start, which is its fork and not its exec, in hundredths of a second after boot: \
@@ -157,9 +157,10 @@ extension IntermediateDumpKey {
     case .stackBytesOmitted: .unsigned(8, "Bytes of the stack that a limit left out.").shown(in: .thread, as: "stackBytesOmitted")
     case .blockedSignals: .address("Signal mask: bit n - 1 for signal n.")
     case .crashingThread: .map("""
-      The thread that took the signal, or that the dump is about; contents as `thread`. There are \
-      two parts without common bytes of the stack; the first contains the registers and the top of \
-      the stack. A hung thread has one part, and so has every thread in dumps of earlier versions.
+      The thread that took the signal, or that the dump is about; contents as `thread`. It is \
+      written in two parts, which contain different bytes of the stack; the first contains the \
+      registers and the top of the stack. A hung thread has one part, and so has every thread in \
+      dumps of earlier versions.
       """)
     case .schedulingPolicy: .code(SchedulingPolicy.self, "As sched_getscheduler(2)").shown(in: .thread, as: "schedulingPolicy")
     case .niceValue: .signed(4, "The nice value of getpriority(2): -20 to 19.").shown(in: .thread, as: "niceValue")

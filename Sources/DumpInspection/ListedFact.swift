@@ -22,7 +22,7 @@ package struct ListedFact: Sendable {
     package let meaning: String
   }
 
-  /// The number of the field in a record of the index, below 32 for a number, else for a text.
+  /// The number of the field in a record of the index: below 32 for a number, otherwise for a text.
   ///
   /// Never changed or reused.
   package let field: UInt8

@@ -10,7 +10,7 @@ public enum IntermediateDumpFormat {
   /// The version this code writes and the only one it reads.
   public static var version: UInt16 { @_noLocks get { 1 } }
 
-  /// Bytes before the first token: magic (8), version (2), architecture (1), word size (1), header
+  /// The number of bytes before the first token: magic (8), version (2), architecture (1), word size (1), header
   /// size (4), identifier of the writer (16).
   public static var headerSize: Int { @_noLocks get { 32 } }
 

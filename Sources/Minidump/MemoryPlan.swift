@@ -22,7 +22,7 @@ struct MemoryPlan {
     var sizeInFile: UInt64 { UInt64(count + 15) & ~15 }
   }
 
-  /// Sorted by address.
+  /// The pieces, sorted by address.
   let pieces: [Piece]
   /// The number of pieces that the file has no room for.
   let unlistedCount: Int

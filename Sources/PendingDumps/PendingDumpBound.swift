@@ -17,7 +17,7 @@ package struct PendingDumpBound {
   /// The maximum number of empty locked files of this program that are kept, the newest ones; from each, a converter
   /// finds out how a run ended.
   ///
-  /// Each takes the preallocated blocks that it was created with.
+  /// Each such file occupies the blocks that were preallocated when it was created.
   static let maximumLeftovers = 64
 
   /// On average, one start in 64 lists a large directory.

@@ -37,7 +37,7 @@ public struct StackFrame: Sendable, Equatable {
   /// True if `address` is a return address, which follows the call.
   public var isReturnAddress: Bool
   public var trust: FrameTrust
-  /// Nil if it is not known.
+  /// The frame's stack pointer; nil if it is not known.
   public var stackPointer: Address?
   /// An index into the snapshot's `modules`; nil for an address outside all of them.
   public var moduleIndex: Int?
@@ -117,7 +117,7 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
 public struct SourceLocation: Sendable, Hashable {
   /// The path on the machine that built the program; usually absolute.
   public var file: String
-  /// Counted from 1; nil for code without a line.
+  /// The line, counted from 1; nil for code without a line.
   public var line: Int?
   /// The column, counted from 1; nil if it is not recorded.
   public var column: Int?
@@ -139,7 +139,7 @@ public struct SourceLocation: Sendable, Hashable {
 public struct AsyncCalls: Sendable, Equatable {
   /// The index of the awaited function in the trace's frames; nil if it is not listed.
   public var calleeIndex: Int?
-  /// Innermost first, each at the address where it will continue.
+  /// The callers, the innermost first, each at the address where it will continue.
   public var frames: [StackFrame] = []
   /// Callers in the middle that are not in `frames`.
   public var omittedCount = 0

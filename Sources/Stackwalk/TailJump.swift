@@ -111,7 +111,7 @@ struct X86Instruction {
   private var hasOperandSize = false
   private var isWide = false
 
-  /// Nil for bytes that are not an instruction, or that end before it does.
+  /// Returns nil for bytes that are not an instruction, or that end before it does.
   init?(_ code: [UInt8], at start: Int) {
     var index = start
     func next() -> UInt8? {

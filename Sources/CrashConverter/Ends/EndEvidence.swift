@@ -18,7 +18,7 @@ struct EndEvidence: Sendable {
 
   var record: RunRecord
   var process = Process.none
-  /// Nil if this host's boot ID cannot be read.
+  /// The boot ID of this host; nil if it cannot be read.
   var bootID: String?
   /// When this machine was started, nanoseconds since 1970.
   var bootTime: Int64?

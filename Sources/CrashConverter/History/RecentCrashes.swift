@@ -69,7 +69,7 @@ private enum CrashHistory {
     return crashes
   }
 
-  /// Nil for a file that was removed in the meantime, and for a file that is not a dump or report.
+  /// Returns nil for a file that was removed in the meantime, and for a file that is not a dump or report.
   private static func ifUsable<Value>(
     _ read: () throws(CrashReportDatabaseError) -> Value?
   ) throws(CrashReportDatabaseError) -> Value? {

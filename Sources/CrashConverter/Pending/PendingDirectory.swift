@@ -23,7 +23,7 @@ struct PendingDirectory: ~Copyable {
   let isLocalFileSystem: Bool
   /// The program whose dumps come first; nil for no preference.
   let identifier: String?
-  /// Nanoseconds since 1970.
+  /// The current time in nanoseconds since 1970.
   let now: Int64
   /// The end of a process that the caller has waited for; nil if there is none.
   let observedEnd: ObservedEnd?
@@ -94,7 +94,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Nanoseconds since the latest of a file's dates, otherwise since its last change of any kind.
+  /// The time in nanoseconds since the latest of a file's dates, otherwise since its last change of any kind.
   ///
   /// 0 if all dates come from a clock that was not set; the age then counts from now on.
   private func age(

@@ -17,7 +17,7 @@ internal import CSignalSafe
 ///
 /// A call takes about 100 nanoseconds and no lock, and can be made before `startHandler`. The value is in the memory
 /// of the task. Swift copies it for a `Task { }`, where it outlives this call. For a thread that runs no task, Swift
-/// allocates it.
+/// allocates the memory.
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. Names and values of nested

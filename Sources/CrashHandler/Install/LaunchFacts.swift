@@ -129,7 +129,7 @@ struct LaunchFacts {
 
   /// Nanoseconds after which the service manager treats this process as hung; nil if it has no watchdog for it.
   ///
-  /// Nil also in a program with more permissions than its caller, because the caller controls the environment.
+  /// It is also nil in a program with more permissions than its caller, because the caller controls the environment.
   ///
   /// Source: sd_watchdog_enabled(3).
   static func watchdogInterval() -> UInt64? {

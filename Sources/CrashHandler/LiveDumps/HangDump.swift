@@ -39,7 +39,7 @@ package struct HangDump: Sendable {
     }
   }
 
-  /// The report that it becomes.
+  /// The ID of the report that the dump will become.
   package let reportID: ReportID
   private let index: Int
   /// Shows other processes that this one is alive, until the dump is dropped or kept.

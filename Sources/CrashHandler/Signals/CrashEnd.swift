@@ -8,7 +8,7 @@ extension Capture {
   /// True once `endProcess` has begun; false while Swift's backtracer runs.
   var isEnding: Bool { @_noLocks get { shared.ending.value == Shared.Ending.now } }
 
-  /// Ends the process by the crash of the calling thread, which stays the capturing one.
+  /// Ends the process by the crash of the calling thread, which remains the capturing thread.
   ///
   /// Waiting threads are not woken: if one continued with its own crash, the process could end by the signal of
   /// either.

@@ -57,8 +57,9 @@ extension Capture {
     shared.ending.store(0)
   }
 
-  /// Notes that the previous handler of the crash just remembered has returned; called while this thread is still the
-  /// capturing one.
+  /// Records that the previous handler has returned from the last recorded crash.
+  ///
+  /// It is called while this thread is still the capturing thread.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,

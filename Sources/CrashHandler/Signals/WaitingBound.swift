@@ -31,7 +31,7 @@ struct WaitingBound {
     self.capture = capture
   }
 
-  /// True once the thread has waited for its whole time and the process does not end.
+  /// True if the thread has waited for its complete time and the process has not ended.
   var isOver: Bool {
     @_noLocks get { isBegun && ending == 0 && isLate }
   }

@@ -20,7 +20,7 @@ struct DumpRequest {
   var target = HangTarget.mainThread
   var name: UnsafeRawPointer?
   var nameCount = 0
-  /// Nanoseconds after which the watched part counts as hung, and nanoseconds for which it has been hung.
+  /// The time in nanoseconds after which the watched part counts as hung, and the time for which it has been hung.
   var threshold: UInt64 = 0
   var time: UInt64 = 0
   /// CPU time of the hung thread since then in nanoseconds; the largest number if it is not known.

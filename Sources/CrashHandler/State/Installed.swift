@@ -98,7 +98,7 @@ struct Installed: ~Copyable {
   /// Tokens encoded at launch: the first process map; the course of the run for a run record; system and annotations.
   struct EncodedFacts {
     let process: Bytes
-    /// Empty if the program turned off reports on how runs end.
+    /// The record of the end; empty if the program turned off reports on how runs end.
     let course: Bytes
     let system: Bytes
   }

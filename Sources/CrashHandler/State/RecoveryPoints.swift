@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The places at which the handler continues after a fault of its own or a system call that does not end.
 ///
-/// RUNS-DURING-CRASH, on the capturing thread and on one that takes a dump.
+/// RUNS-DURING-CRASH, on the capturing thread and on a thread that takes a dump without a crash.
 @safe
 struct RecoveryPoints {
   private let points: UnsafeMutablePointer<pm_recovery_point>
@@ -12,7 +12,7 @@ struct RecoveryPoints {
     unsafe self.points = points
   }
 
-  /// Armed while a section runs.
+  /// The recovery point that is set while a section runs.
   var section: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points } }
   /// Used during one guarded copy in a section.
   var copy: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 1 } }

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
 extension CrashCalls {
-  /// The number in a file of the cgroup, which is open since the handler was installed; nil for "max", or if it
-  /// cannot be read.
+  /// The number in a file of the cgroup that the installation has opened; nil for "max", or if the file cannot be
+  /// read.
   @_noLocks
   func number(in file: HeldFile, _ scratch: Scratch) -> UInt64? {
     var text = text(of: file, capacity: 64, scratch)

@@ -110,8 +110,8 @@ struct TextBuffer {
 
   /// Appends text that the program chose, with escapes, so that it stays on its line and does not control a terminal.
   ///
-  /// A backslash is doubled; control characters, what is not UTF-8, and marks that break lines or
-  /// turn the direction of text become `\n`, `\r`, `\t` or `\xHH` for each byte.
+  /// A backslash is doubled. Control characters, bytes that are not UTF-8, and characters that break lines or change
+  /// the direction of text are replaced with `\n`, `\r`, `\t`, or `\xHH` for each byte.
   ///
   /// - Parameter limit: the maximum number of bytes to append; longer text ends in "...".
   @_noLocks

@@ -10,7 +10,7 @@ package enum ConcurrencyFailure: String, Sendable {
   case actorIsolation = "swift-actor-isolation"
   case other = "swift-concurrency"
 
-  /// Nil if the runtime did not end the process.
+  /// Returns nil if the runtime did not end the process.
   init?(of frames: [StackFrame]) {
     let functions = frames.prefix(16).compactMap(\.linkageName)
     guard let end = functions.lastIndex(where: { $0.contains("swift_Concurrency_fatalError") })

@@ -146,11 +146,11 @@ package enum Evidence: Sendable, Equatable {
   case trapIn(String)
   case isolationCheck
   case instruction(Address, TrapInstruction)
-  /// Nanoseconds.
+  /// The CPU time in nanoseconds.
   case processorTime(UInt64)
   case sender(Cause.Sender)
   case mainThread(UInt32, MainThreadActivity)
-  /// Nanoseconds.
+  /// The interval of the watchdog in nanoseconds.
   case watchdogInterval(UInt64)
   case wait(Wait)
 }

@@ -11,7 +11,7 @@ package struct HangSubject: Sendable, Equatable {
     let frames: [StackFrame]
   }
 
-  /// Nil if no thread is known to be involved.
+  /// The ID of the thread; nil if no thread is known to be involved.
   package let threadID: UInt32?
   /// True for a thread that is in the program's own code.
   package let hasPlace: Bool

@@ -14,7 +14,7 @@ package enum MainThreadActivity: Sendable, Equatable {
   /// The thread took the signal itself, and was not in a system call.
   case computing
 
-  /// Nil if the dump does not show it.
+  /// Returns nil if the dump does not show it.
   init?(of snapshot: ProcessSnapshot) {
     guard let id = snapshot.process.processID,
       let thread = snapshot.threads.first(where: { $0.id == id })

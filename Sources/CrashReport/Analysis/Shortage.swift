@@ -4,10 +4,10 @@ internal import ProcessSnapshot
 enum Shortage: Equatable {
   case openFiles(used: UInt64, limit: UInt64)
   case mappings(used: UInt64, limit: UInt64)
-  /// Bytes.
+  /// The memory of the cgroup and its limit, in bytes.
   case cgroupMemory(used: UInt64, limit: UInt64)
   case cgroupTasks(used: UInt64, limit: UInt64)
-  /// Bytes.
+  /// The size of the address space and its limit, in bytes.
   case addressSpace(used: UInt64, limit: UInt64)
   case threads(used: UInt64, limit: UInt64)
 }

@@ -86,7 +86,7 @@ struct TrapFinding {
     return symbol.hasPrefix("$s") || symbol.hasPrefix("$S")
   }
 
-  /// Nil if the instruction's bytes are not in the dump.
+  /// Returns nil if the instruction's bytes are not in the dump.
   private func instruction(
     at address: Address, _ exception: ExceptionSnapshot
   ) -> TrapInstruction? {

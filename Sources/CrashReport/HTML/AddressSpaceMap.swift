@@ -43,7 +43,7 @@ struct AddressSpaceMap {
 
   private(set) var rows: [Row] = []
 
-  /// Empty if the mappings are not known.
+  /// Adds nothing if the mappings are not known.
   init(_ report: CrashReport) {
     let mappings = report.snapshot.listedMappings.mappings.filter { !$0.range.isEmpty }
     guard !mappings.isEmpty else { return }

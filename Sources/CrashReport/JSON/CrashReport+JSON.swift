@@ -123,7 +123,7 @@ extension CrashReport {
     }
   }
 
-  /// Nil if the program provided nothing.
+  /// The program's data; nil if the program provided none.
   private var clientJSON: JSONObject? {
     let client = snapshot.client
     guard !client.isEmpty else { return nil }

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Builds JSON byte by byte, because the JSON of a report with a hundred threads has two megabytes.
+/// Builds JSON byte by byte, because the JSON of a report with a hundred threads takes two megabytes.
 ///
 /// It writes no character that controls a terminal.
 ///

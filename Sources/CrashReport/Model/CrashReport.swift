@@ -43,7 +43,7 @@ package struct CrashReport: Sendable {
   /// The throw of an error, with its callers at that time.
   package struct Thrown: Sendable, Equatable {
     package var record: ThrowSnapshot
-    /// Innermost first.
+    /// The frames, the innermost first.
     package var frames: [StackFrame]
 
     package init(record: ThrowSnapshot, frames: [StackFrame]) {
@@ -187,12 +187,12 @@ package struct CrashReport: Sendable {
 }
 
 extension CrashReport {
-  /// Nanoseconds from a breadcrumb to the crash, by CLOCK_BOOTTIME.
+  /// The time from a breadcrumb to the crash in nanoseconds, by CLOCK_BOOTTIME.
   package func age(of breadcrumb: ClientInformation.Breadcrumb) -> UInt64? {
     breadcrumb.uptime.flatMap(age(since:))
   }
 
-  /// Nanoseconds from a throw to the crash.
+  /// The time from a throw to the crash in nanoseconds.
   package func age(of thrown: Thrown) -> UInt64? { age(since: thrown.record.uptime) }
 
   private func age(since uptime: UInt64) -> UInt64? {

@@ -20,7 +20,7 @@ extension CrashReport {
 
   /// A task of Swift concurrency, and the asynchronous functions that wait in it.
   package struct Task: Sendable {
-    /// Nil if the task's memory is not in the dump.
+    /// The fields; nil if the task's memory is not in the dump.
     package var fields: TaskSnapshot.Fields?
     /// The waiting callers, without those that the compiler and the runtime add.
     package var calls: AsyncCalls

@@ -28,7 +28,7 @@ struct ReportSection: Sendable, Equatable {
     return words.joined(separator: "-").lowercased()
   }
 
-  /// Nil if there is nothing to show.
+  /// Returns nil if there is nothing to show.
   init?(_ title: String, rows: [Row]) {
     guard !rows.isEmpty else { return nil }
     self.title = title

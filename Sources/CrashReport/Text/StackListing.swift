@@ -140,7 +140,7 @@ struct FoldedRecursion {
   let range: Range<Int>
   let text: String
 
-  /// Nil if nothing is folded.
+  /// Returns nil if nothing is folded.
   init?(_ trace: StackTrace) {
     guard let recursion = trace.recursion, recursion.period > 0, recursion.period <= 64 else {
       return nil

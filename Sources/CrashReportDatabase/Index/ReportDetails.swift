@@ -34,7 +34,7 @@ package struct ReportDetails: Sendable, Equatable {
   package struct Text: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
-    /// Nil for one that this version does not know.
+    /// Returns nil for one that this version does not know.
     package init?(rawValue: UInt8) {
       guard Self.known.contains(rawValue) else { return nil }
       self.rawValue = rawValue
@@ -51,7 +51,7 @@ package struct ReportDetails: Sendable, Equatable {
     package static let architecture = Text(40)
 
     private static let derived = [codeName, endSignal, containerID, buildID, architecture]
-    /// In the order of their keys.
+    /// All facts, in the order of their keys.
     package static let all = (derived + ListedFact.all.map { Text($0.fact.field) })
       .filter { keys.contains($0.rawValue) }.sorted { $0.rawValue < $1.rawValue }
     private static let known = Set(all.map(\.rawValue))
@@ -64,7 +64,7 @@ package struct ReportDetails: Sendable, Equatable {
   package struct Number: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
-    /// Nil for one that this version does not know.
+    /// Returns nil for one that this version does not know.
     package init?(rawValue: UInt8) {
       guard Self.known.contains(rawValue) else { return nil }
       self.rawValue = rawValue
@@ -75,16 +75,16 @@ package struct ReportDetails: Sendable, Equatable {
     package static let kind = Number(1)
     /// The bits of the signal's code in siginfo_t.
     package static let code = Number(2)
-    /// Nanoseconds from the handler's start to the crash.
+    /// The time from the handler's start to the crash, in nanoseconds.
     package static let uptime = Number(4)
     /// The resident memory in bytes.
     package static let residentMemory = Number(6)
     package static let peakMemory = Number(7)
-    /// Nanoseconds from the process's start to the crash.
+    /// The time from the process's start to the crash, in nanoseconds.
     package static let age = Number(12)
 
     private static let derived = [kind, code, uptime, residentMemory, peakMemory, age]
-    /// In the order of their keys.
+    /// All facts, in the order of their keys.
     package static let all = (derived + ListedFact.all.map { Number($0.fact.field) })
       .filter { keys.contains($0.rawValue) }.sorted { $0.rawValue < $1.rawValue }
     private static let known = Set(all.map(\.rawValue))
@@ -149,7 +149,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// Nil for one that this version does not know.
+  /// The kind; nil for one that this version does not know.
   package var kind: Kind? {
     get { self[.kind].flatMap(Kind.init(rawValue:)) }
     set { self[.kind] = newValue?.rawValue }

@@ -23,7 +23,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   }
 
   public let kind: Kind
-  /// Nil if the event is not about one report.
+  /// The report ID; nil if the event is not about one report.
   public let reportID: ReportID?
   /// The number of this attempt, from 1.
   public private(set) var attempt: Int?

@@ -210,7 +210,7 @@ struct UploadEngine: Sendable {
 
 /// The clock and random numbers, which tests replace.
 package struct UploadClock: Sendable {
-  /// Seconds since 1970.
+  /// The current time in seconds since 1970.
   var now: @Sendable () -> Int64
   /// Returns after a number of seconds, or earlier if the task is canceled.
   var sleep: @Sendable (Int64) async -> Void

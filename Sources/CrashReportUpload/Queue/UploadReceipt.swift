@@ -172,7 +172,7 @@ private struct JSONAnswer {
   /// The value of JSON that is a single text or number.
   private let scalar: String?
 
-  /// Nil for a text that is not JSON.
+  /// Returns nil for a text that is not JSON.
   init?(_ text: String) {
     let bytes = Data(text.utf8)
     if let members = try? JSONDecoder().decode([String: Value].self, from: bytes) {

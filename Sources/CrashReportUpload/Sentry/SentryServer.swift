@@ -62,7 +62,7 @@ extension UploadTarget {
 extension ReportUploader {
   /// Creates an uploader to Sentry, or to a server with the same protocol.
   ///
-  /// It does not send yet.
+  /// The server does not send anything yet.
   ///
   /// Each report is an envelope: an event with message, stacks, tags and breadcrumbs, and the minidump as
   /// an attachment.

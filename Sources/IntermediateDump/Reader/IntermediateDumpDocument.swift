@@ -14,8 +14,9 @@ public struct IntermediateDumpDocument: Sendable {
   /// The writer's identifier in the header, without trailing NULs and blanks.
   public let writer: String
   public let root: IntermediateDumpMap
-  /// Nil for a dump that ends in EndDocument with every map closed; a truncated dump has damage and can still be
-  /// read.
+  /// The damage of a truncated dump; nil for a dump that ends in EndDocument with every map closed.
+  ///
+  /// A truncated dump can still be read.
   public let damage: Damage?
 
   /// True for a dump that its writer finished.

@@ -21,7 +21,7 @@ public struct IntermediateDumpMap: Sendable {
 
   /// The whole file; shared, not copied.
   package let bytes: DumpBytes
-  /// In file order.
+  /// The entries, in file order.
   ///
   /// A key may occur twice in a malicious file; the first occurrence is used.
   public let entries: [Entry]

@@ -3,7 +3,7 @@
 /// Text and JSON have ISO 8601 in UTC with nanoseconds: "2026-11-21T14:49:05.123456789Z". Arithmetic
 /// ends at the first and the last moment.
 public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
-  /// Nanoseconds since 1970.
+  /// The time in nanoseconds since 1970.
   public var nanoseconds: Int64
 
   /// Creates a moment.

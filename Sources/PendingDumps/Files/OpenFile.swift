@@ -154,9 +154,9 @@ package struct FileStatus: Sendable, Equatable {
   package let kind: Kind
   /// The size in bytes.
   package let size: Int64
-  /// Nanoseconds since 1970.
+  /// The time of the last modification, in nanoseconds since 1970.
   package let modificationTime: Int64
-  /// Nanoseconds since 1970; set by a rename on most file systems.
+  /// The time of the last change in nanoseconds since 1970; most file systems set it on a rename.
   package let changeTime: Int64
   package let owner: UInt32
   package let device: UInt64

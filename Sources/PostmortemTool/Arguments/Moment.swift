@@ -122,7 +122,7 @@ struct Age {
     return units
   }()
 
-  /// Nil for a text that is not a duration, or one over a million of its unit.
+  /// Returns nil for a text that is not a duration, or that exceeds a million of its unit.
   ///
   /// - Parameter allowsSign: true to accept a leading minus, as in journalctl.
   init?(_ text: String, allowsSign: Bool = false) {
@@ -143,7 +143,7 @@ struct Age {
 
 /// A number of bytes in the form that options accept: "500M", "1G", "10GiB".
 enum ByteCount {
-  /// Nil for a text that is not a size or has no unit.
+  /// Returns nil for a text that is not a size or has no unit.
   static func bytes(_ text: String) -> Int64? {
     guard let parts = text.uppercased().wholeMatch(of: /([0-9]{1,9}) *([KMGT]?)(I?B)?/),
       !parts.2.isEmpty || parts.3 != nil, let count = Int64(parts.1)

@@ -6,8 +6,8 @@ internal import PendingDumps
 struct WatchedCores {
   /// The time without a change after which a file counts as written, in seconds.
   ///
-  /// The kernel writes a core file at its final path. Only the file's owner and root can find out whether it is still
-  /// being written: the kernel then refuses a read lease.
+  /// The kernel writes a core file at its final path. The kernel refuses a read lease while the file is still being
+  /// written, but only the file's owner and root may ask for a lease.
   static let quietTime = 2
 
   private let directories: [String]

@@ -10,7 +10,7 @@ struct ExportedReport {
   /// The time of the crash; the minidump's last change if that is not known.
   let time: Timestamp
   let isTimeKnown: Bool
-  /// Empty for a report that cannot be read.
+  /// The facts; empty for a report that cannot be read.
   let facts: ReportFacts
   let details: ReportDetails
   /// The reason why the report could not be read; nil if it was read.

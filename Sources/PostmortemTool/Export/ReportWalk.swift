@@ -33,7 +33,7 @@ struct ReportWalk {
     }
   }
 
-  /// Nil for a database without processed dumps.
+  /// Returns nil for a database without processed dumps.
   private static func open(_ path: String) throws -> CrashReportDatabase? {
     let place = try ReportDatabase.place(path)
     if InputFile.isDirectory(place + "/pending") { return try ReportDatabase.open(place) }

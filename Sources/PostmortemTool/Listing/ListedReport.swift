@@ -6,9 +6,9 @@ internal import ProcessSnapshot
 /// A report with the facts that lists print.
 struct ListedReport {
   let stored: StoredReport
-  /// Nil for a report that is still being written or cannot be read.
+  /// The facts; nil for a report that is still being written or cannot be read.
   var facts: ReportFacts?
-  /// Nil if it is not known or was not requested.
+  /// The process ID; nil if it is not known or was not requested.
   var processID: UInt64?
   /// The file name of the program; nil as for the process ID.
   var executable: String?

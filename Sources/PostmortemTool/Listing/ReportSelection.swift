@@ -17,7 +17,7 @@ struct ReportSelection {
     var program: String?
     var executable: String?
     var processID: UInt64?
-    /// Nil for a report.
+    /// The waiting dump; nil for a report.
     var waiting: WaitingDump?
 
     func isOf(program name: String) -> Bool { program == name || executable == name }

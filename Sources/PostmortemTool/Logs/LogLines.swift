@@ -235,7 +235,7 @@ private struct JournalEntry {
   private(set) var source = ""
   private static let maximumSourceLength = 4096
 
-  /// Nil for a line that begins no entry.
+  /// Returns nil for a line that begins no entry.
   init?(first line: [UInt8]) {
     guard line.starts(with: Array("__CURSOR=".utf8)) else { return nil }
   }
@@ -260,7 +260,7 @@ private struct CRIPart {
   let isLast: Bool
   let text: [UInt8]
 
-  /// Nil for a line of another form.
+  /// Returns nil for a line of another form.
   init?(_ line: [UInt8]) {
     // The time is near the beginning; the program's own text may contain anything.
     var start = 0

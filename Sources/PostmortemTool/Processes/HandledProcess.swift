@@ -32,7 +32,7 @@ struct HandledProcess {
   /// The path of the directory of pending dumps for this process, and whether the other process has it open.
   let directory: String?
   let holdsDirectory: Bool
-  /// Nil if it cannot be read.
+  /// The run record; nil if it cannot be read.
   let record: RunRecord?
   /// A converter's verdict on the owner of the locked file; nil without a file.
   let verdict: OwnerVerdict?

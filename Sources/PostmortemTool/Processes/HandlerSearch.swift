@@ -21,7 +21,7 @@ enum HandlerSearch {
 
   /// The processes that have their own locked file open.
   ///
-  /// - Parameter database: the path of the only database that counts; nil for all.
+  /// - Parameter database: the path of the database to which the processes must belong; nil for any.
   static func handled(in database: String?) -> [Found] {
     let wanted = database.map(InputFile.identity(of:))
     return processIDs.compactMap { processID in

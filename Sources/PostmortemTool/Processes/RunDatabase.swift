@@ -132,7 +132,7 @@ struct RunDatabase {
       ).description)
   }
 
-  /// Nil if there is no directory.
+  /// Returns nil if there is no directory.
   private static func owner(of path: String) -> User? {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
@@ -174,7 +174,7 @@ private struct UserChanger {
     "capsh": ["--user", "--uid"], "start-stop-daemon": ["-c", "--chuid"],
   ]
 
-  /// Nil if the command's first word is not such a program.
+  /// Returns nil if the command's first word is not such a program.
   init?(_ command: [String]) {
     guard let word = command.first?.split(separator: "/").last.map(String.init) else { return nil }
     let options = Self.byOption[word] ?? []

@@ -32,7 +32,7 @@ struct SignalRoom: ~Copyable {
   private let memory: Int32
   private let told: [Int32: ToldStack]
 
-  /// Nil if the process's memory cannot be read.
+  /// Returns nil if the process's memory cannot be read.
   init?(_ processID: Int32, toldStacks address: UInt64) {
     let memory = unsafe open("/proc/\(processID)/mem", O_RDONLY | O_CLOEXEC)
     guard memory >= 0 else { return nil }
@@ -67,7 +67,7 @@ struct SignalRoom: ~Copyable {
     return stacks
   }
 
-  /// Nil if there is no room, or if a thread has a small alternate stack and its stack pointer is not known.
+  /// Returns nil if there is no room, or if a thread has a small alternate stack and its stack pointer is not known.
   func certainty(of thread: ThreadSignals) -> Certainty? {
     // Threads know themselves by the IDs of their own PID namespace.
     let stack = told[thread.innermostThreadID]
@@ -90,7 +90,7 @@ struct SignalRoom: ~Copyable {
     return suffices ? .known : nil
   }
 
-  /// Nil if the thread runs, or the kernel does not show it.
+  /// Returns nil if the thread runs, or the kernel does not show it.
   ///
   /// Source: proc_pid_syscall(5).
   private func stackPointer(of thread: Int32) -> UInt64? {

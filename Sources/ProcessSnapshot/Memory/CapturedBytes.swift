@@ -9,7 +9,7 @@ package struct CapturedBytes: Sendable {
     var range: Range<Int>
     /// The offset from the start of all pieces.
     var start: Int
-    /// Nil if the bytes are unchanged since the capture.
+    /// The filter for the words; nil if the bytes are unchanged since the capture.
     var words: SanitizedWords?
 
     /// The part within a range of all bytes; nil if there is none.

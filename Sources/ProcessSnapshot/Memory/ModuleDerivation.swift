@@ -35,11 +35,11 @@ struct ModuleDerivation {
     let path: String
     let buildID: [UInt8]
     let source: ModuleSnapshot.Source?
-    /// Empty without program headers.
+    /// The segments; empty without program headers.
     let segments: [ModuleSnapshot.Segment]
   }
 
-  /// Sorted by address, without overlaps.
+  /// Returns the modules sorted by address, without overlaps.
   func modules(of maps: [IntermediateDumpMap]) -> [ModuleSnapshot] {
     var candidates = maps.compactMap(candidate(of:)).enumerated().sorted { left, right in
       (left.element.address, left.offset) < (right.element.address, right.offset)

@@ -27,7 +27,7 @@ public struct CaptureQuality: Sendable, Equatable {
   ///
   /// These parts are unknown, not empty. Nil if all was shown.
   public var notShown: UInt64?
-  /// Nanoseconds from the handler's entry to the end mark.
+  /// The time from the handler's entry to the end mark, in nanoseconds.
   public var captureTime: UInt64?
   /// The number of bytes that were left out because of a limit.
   public var bytesOmitted: UInt64?

@@ -40,13 +40,13 @@ public struct ClientInformation: Sendable, Equatable {
 
   /// A note that the program left in its breadcrumbs.
   public struct Breadcrumb: Sendable, Equatable {
-    /// Nanoseconds since 1970.
+    /// The time in nanoseconds since 1970.
     public var time: Int64?
     /// CLOCK_BOOTTIME in nanoseconds.
     public var uptime: UInt64?
     public var threadID: UInt32?
     public var text: String
-    /// Nil if the program gave none.
+    /// The level; nil if the program gave none.
     public var level: BreadcrumbLevel?
     public var metadata = BreadcrumbMetadata()
 
@@ -141,9 +141,9 @@ public struct ClientAnnotation: Sendable, Equatable {
 
   public typealias State = AnnotationState
 
-  /// Nil if it could not be read.
+  /// The name; nil if it could not be read.
   public var name: String?
-  /// Nil if it could not be read, or is of a type that this reader does not know.
+  /// The value; nil if it could not be read, or is of a type that this reader does not know.
   public var value: Value?
   /// The state of the value; nil if it is simply the last value that was set.
   public var state: State?
@@ -198,7 +198,7 @@ extension ClientAnnotation {
 }
 
 extension ClientAnnotation.Value {
-  /// Nil if there are no bytes or too few, and for an unknown type.
+  /// Returns nil if there are no bytes or too few, and for an unknown type.
   fileprivate init?(reading map: IntermediateDumpMap) {
     guard let type: AnnotationType = map[.annotationType] else { return nil }
     if type == .text {

@@ -8,7 +8,7 @@ public struct DumpRequest: Sendable, Equatable {
   public typealias Target = HangTarget
   public typealias ThreadEvidence = HangThreadEvidence
 
-  /// Nil for one that this version does not know.
+  /// The kind; nil for one that this version does not know.
   public var kind: Kind?
   /// The program's reason, and the error that it passed: its type, and the error as text.
   public var reason: String?
@@ -23,7 +23,7 @@ public struct DumpRequest: Sendable, Equatable {
   ///
   /// Times in which the whole process was stopped are not included.
   public var hangTime: UInt64?
-  /// Nanoseconds of CPU time that the thread used since then; nil if the thread is not known.
+  /// The CPU time in nanoseconds that the thread has used since then; nil if the thread is not known.
   public var processorTime: UInt64?
   public var threadEvidence: ThreadEvidence?
 

@@ -14,11 +14,11 @@ public struct ProcessDescription: Sendable, Equatable {
   public var environment: String?
   /// The time at which the handler was started, in nanoseconds since 1970.
   public var launchTime: Int64?
-  /// Nanoseconds since 1970.
+  /// The time of the crash, in nanoseconds since 1970.
   public var crashTime: Int64?
-  /// Nanoseconds from boot to the start of the handler, including time in sleep.
+  /// The time from boot to the start of the handler in nanoseconds, including time in sleep.
   public var launchUptime: UInt64?
-  /// Nanoseconds from boot to the crash, including time in sleep.
+  /// The time from boot to the crash in nanoseconds, including time in sleep.
   public var crashUptime: UInt64?
   /// The process's start in hundredths of a second after boot: its fork, not its exec.
   public var startTicks: UInt64?
@@ -49,7 +49,7 @@ public struct ProcessDescription: Sendable, Equatable {
   /// `/proc/self/oom_score_adj` at the crash.
   public var oomScoreAdjustment: Int32?
   public var cgroup = CgroupUsage()
-  /// Nanoseconds after which the service manager treats the process as hung; nil if it has no watchdog for it.
+  /// The time in nanoseconds after which the service manager treats the process as hung; nil without a watchdog.
   public var watchdogInterval: UInt64?
   /// The secrets that were left out; nil if none were.
   public var privacy: ReportPrivacy?
@@ -115,7 +115,7 @@ public struct ProcessDescription: Sendable, Equatable {
     return words?.map { String(decoding: $0, as: UTF8.self) } ?? []
   }
 
-  /// Nanoseconds from the process's start, which is its fork and not its exec, to the crash, in steps of
+  /// The time in nanoseconds from the process's start, which is its fork and not its exec, to the crash, in steps of
   /// 10 milliseconds.
   ///
   /// Source: proc_pid_stat(5), field 22; sysconf(3), _SC_CLK_TCK, which is 100 on both architectures.
@@ -136,7 +136,7 @@ public struct ProcessDescription: Sendable, Equatable {
     return overflow ? nil : start
   }
 
-  /// Nanoseconds from the handler's start to the crash by CLOCK_BOOTTIME.
+  /// The time from the handler's start to the crash in nanoseconds, by CLOCK_BOOTTIME.
   public var uptime: UInt64? {
     guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
     return crashUptime &- launchUptime

@@ -6,8 +6,10 @@ public import IntermediateDump
 public struct Survival: Sendable, Equatable {
   public typealias Outcome = SurvivalOutcome
 
-  /// Nil if the process ended: by the signal's default action, after Swift's backtracer if there is a
-  /// `previousHandler`, or by abort(3) as the first process of a PID namespace.
+  /// What followed the dump; nil if the process ended by the signal's default action.
+  ///
+  /// It is also nil if this happened after Swift's backtracer (then there is a `previousHandler`), or by abort(3) as
+  /// the first process of a PID namespace.
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
   public var previousHandler: Address?

@@ -48,7 +48,7 @@ extension ExceptionSnapshot {
   /// For a signal that was sent, the frame still contains the numbers of an earlier trap of the thread.
   static func isFault(signal: Int32?, code: Int32?) -> Bool {
     guard let signal, let code else { return false }
-    // ILL, TRAP, BUS, FPE, SEGV.
+    // SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV.
     return [4, 5, 7, 8, 11].contains(signal) && code > 0
   }
 

@@ -22,12 +22,13 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var instructionPointer: Address?
   /// Bit n - 1 is signal n.
   public var blockedSignals: UInt64?
-  /// As sched_getscheduler(2), see `SchedulingPolicy`.
+  /// The policy in the numbering of sched_getscheduler(2); see `SchedulingPolicy`.
   public var schedulingPolicy: UInt8?
-  /// As getpriority(2): -20 to 19.
+  /// The nice value of getpriority(2), from -20 to 19.
   public var niceValue: Int32?
-  /// Nanoseconds of CPU time that the thread had used, in user mode and in the kernel together; of the crashing
-  /// thread only.
+  /// The CPU time in nanoseconds that the thread had used, in user mode and in the kernel together.
+  ///
+  /// Only the crashing thread has it.
   public var processorTime: UInt64?
   /// The system call that the thread was blocked in, in the format of proc_pid_syscall(5); only the number if the
   /// arguments are not known.

@@ -13,7 +13,7 @@ struct BreakpadFrames {
   let base: Address
   let limit: WorkLimit
 
-  /// Nil for an architecture that the format has no registers for.
+  /// Returns nil for an architecture that the format has no registers for.
   init?(of machine: BreakpadMachine, base: Address, _ limit: WorkLimit) {
     guard let architecture = machine.architecture else { return nil }
     map = RegisterMap(architecture)

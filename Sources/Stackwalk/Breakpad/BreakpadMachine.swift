@@ -6,7 +6,7 @@ internal import ProcessSnapshot
 /// DWARF number); System V ABI, chapter 4 (`e_machine`).
 struct BreakpadMachine {
   let name: String
-  /// Nil for a machine whose frames are not described.
+  /// The architecture; nil for a machine whose frames are not described.
   let architecture: ProcessSnapshot.Architecture?
   /// Register names by DWARF number; empty for a register without a name.
   let registers: [String]

@@ -24,7 +24,7 @@ struct BreakpadNames {
 
   private let limit: WorkLimit
   private var files = List()
-  /// By linkage name.
+  /// The inlined functions, by linkage name.
   private var origins = List()
 
   init(_ limit: WorkLimit) { self.limit = limit }

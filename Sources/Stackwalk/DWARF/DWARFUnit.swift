@@ -56,7 +56,7 @@ final class DWARFUnit {
   /// Reads the first entry.
   ///
   /// - Parameter bytes: from the start of the unit.
-  /// - Returns: false if they end before the entry does.
+  /// - Returns: false if the bytes end before the entry does.
   func readRoot(_ bytes: [UInt8], _ abbreviations: DWARFAbbreviations) -> Bool {
     var cursor = DWARFReader(bytes, from: min(headerSize, bytes.count))
     let code = cursor.uleb()

@@ -18,7 +18,7 @@ extension DebugInformation {
   struct InlinedCall {
     /// The linkage name, otherwise the plain one.
     let name: String?
-    /// 0 for a call in the function itself.
+    /// The number of calls around it; 0 for a call in the function itself.
     let depth: Int
     let file: UInt16?
     let line: UInt64

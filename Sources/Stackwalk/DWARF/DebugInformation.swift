@@ -28,7 +28,7 @@ package final class DebugInformation: MemoryHolder {
   /// The number of bytes of `limit` that the three take.
   private(set) var cost = 0
 
-  /// Nil for a file without debug information.
+  /// Returns nil for a file without debug information.
   init?(of image: ELFImage, limit: WorkLimit) {
     let sections = DWARFSections(of: image, limit)
     guard sections.info != nil else { return nil }
@@ -244,7 +244,7 @@ struct AddressMap<Payload> {
     var payload: Payload
   }
 
-  /// Sorted by start.
+  /// The entries, sorted by start.
   let entries: [Entry]
   /// The highest end of each entry and all entries before it, which shows when a backward search can stop.
   private let furthest: [Address]

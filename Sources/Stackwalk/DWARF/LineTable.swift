@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 final class LineTable {
   struct Row {
     var address: Address
-    /// 0 for code without a line.
+    /// The line; 0 for code without a line.
     var line: UInt32
     var column: UInt16
     /// `unknownFile` for a number above 65,534.

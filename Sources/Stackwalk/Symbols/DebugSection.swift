@@ -52,7 +52,7 @@ final class DebugSection {
     storedSize = section.size
   }
 
-  /// Nil for a section that can be read, or was not needed.
+  /// The reason why the section cannot be read; nil if it can be read or was not needed.
   var obstacle: Obstacle? {
     guard case .failure(let obstacle) = result else { return nil }
     return obstacle

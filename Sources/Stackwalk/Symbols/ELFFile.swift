@@ -20,7 +20,7 @@ package struct ELFFile: ~Copyable {
   }
 
   struct Section {
-    /// Empty if the file does not name it.
+    /// The name of the section; empty if the file does not name it.
     var name: String
     var type: UInt32
     var flags: UInt64
@@ -179,7 +179,7 @@ package struct ELFFile: ~Copyable {
 
 /// The addresses in some ranges.
 struct AddressSet {
-  /// Sorted, without overlaps.
+  /// The ranges, sorted and without overlaps.
   private let ranges: [AddressRange]
 
   init(_ unsorted: some Sequence<AddressRange>) {

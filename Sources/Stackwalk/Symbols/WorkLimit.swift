@@ -10,7 +10,7 @@ package final class WorkLimit {
   /// The maximum number of bytes that all readers keep; growing tables briefly need twice as much.
   package static let maximumBytes = 112 << 20
 
-  /// Nanoseconds of the monotonic clock; nil for no limit.
+  /// The deadline in nanoseconds of the monotonic clock; nil for no limit.
   private var deadline: UInt64?
   private var wasLate = false
   private let steps: Int
@@ -66,7 +66,7 @@ package final class WorkLimit {
   /// True if most memory is taken.
   var isMostlyTaken: Bool { bytesLeft < bytes / 2 }
 
-  /// True once time or work is over.
+  /// True if the limit of time or work has been reached.
   var isReached: Bool {
     if stepsLeft <= 0 { return true }
     guard let deadline else { return false }
@@ -82,7 +82,7 @@ package final class WorkLimit {
 
   /// Counts steps, and checks the clock at intervals.
   ///
-  /// - Returns: false once time or work is over.
+  /// - Returns: false if the limit of time or work has been reached.
   func spend(_ count: Int) -> Bool {
     let old = stepsLeft
     stepsLeft = max(0, old - max(0, count))

@@ -31,7 +31,7 @@ public struct CandidateFrames {
 
     /// The offset from the start of `module`.
     public var address: Address
-    /// Nil for an address outside all modules.
+    /// The module; nil for an address outside all modules.
     public var module: ModuleSnapshot?
     public var evidence: Evidence
     public var place: Place

@@ -13,7 +13,7 @@ struct EHFrameHeader {
   /// A table that claims more entries is not read.
   private static let maximumCount: UInt64 = 8 << 20
 
-  /// Sorted by start; empty for a header without a table.
+  /// The entries, sorted by start; empty for a header without a table.
   private(set) var entries: [Entry] = []
   /// The start of `.eh_frame`; nil if the header does not have it.
   private(set) var frames: Address?

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The program's operations on the list; the crash handler only reads it.
 extension AnnotationList {
-  /// The offset of the cell of a number annotation; 0 for the annotation 0.
+  /// The offset of the cell that contains an annotation's number; 0 if the annotation does not exist.
   @_noLocks
   func numberOffset(_ offset: UInt32) -> UInt32 {
     guard let node = node(offset) else { return 0 }

@@ -10,7 +10,7 @@ struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
   /// The head of an entry; after it the names of dump, run record and FIFO.
   private struct Entry {
-    /// 0 free, 1 being filled, 2 valid, 3 valid until exit.
+    /// The state of the entry: 0 free, 1 being filled, 2 valid, 3 valid until exit.
     let state: UInt32
     var dump: HeldFile
     var fifo: HeldFile

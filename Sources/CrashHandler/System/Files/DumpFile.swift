@@ -68,7 +68,7 @@ extension Capture {
   /// Creates a locked file with a new report ID.
   ///
   /// FIFO and run record are created first, so that the locked file never exists without the evidence that its owner
-  /// lives.
+  /// is alive.
   ///
   /// - Returns: false if there is no file; a converter then removes FIFO and run record.
   @_noLocks
