@@ -168,7 +168,11 @@ let package = Package(
     // The table of the kinds of crashes, for CrashLab and those that test what it leaves.
     .target(name: "CrashKinds", path: "Examples/CrashLab/Table"),
     .executableTarget(
-      name: "CrashLab", dependencies: ["CCrashLab", "CrashKinds", "CrashLabDeeds", "Postmortem"],
+      name: "CrashLab",
+      dependencies: [
+        "CCrashLab", "CSignalSafe", "CrashKinds", "CrashLabDeeds", "IntermediateDump",
+        "PendingDumps", "Postmortem",
+      ],
       path: "Examples/CrashLab", exclude: ["C", "Deeds", "Module", "Table"]),
 
     .testTarget(

@@ -21,6 +21,7 @@ extension Command {
            crash-lab near-memory-limit KIBIBYTES THREADS crash|live (--database DIR | --no-handler)
            crash-lab objects SCENE DIR FIRST
            crash-lab served-memory SERVER PLACE --database DIR
+           crash-lab storm SEED --database DIR
            crash-lab tell SCENE DIR DIRECTORY
            crash-lab threads-made LIMIT KIBIBYTES (--database DIR | --no-handler)
            crash-lab data-race (--database DIR | --no-handler)
@@ -51,6 +52,8 @@ extension Command {
                       DIR or "none"; Subcommands/ObjectScene.swift says what each SCENE is
       served-memory   crashes, or takes a dump, beside memory that a thread of its own serves; takes
                       root; Subcommands/ServedMemory.swift says what SERVER and PLACE are
+      storm           sends another process of this program the signals of its handler at random, and crashes
+                      it
       tell            tells the handler all it can be told, with its reports in DIR and its own files in
                       DIRECTORY, and then ends as SCENE says; Subcommands/Telling.swift has them
       threads-made    makes threads with stacks of so many KiB until it can make no more, 2,000 at most, and

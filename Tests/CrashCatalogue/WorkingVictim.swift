@@ -25,6 +25,20 @@ package final class WorkingVictim: Sendable {
     package let done: Int
     package let crashed: Int
     fileprivate let running: [UInt8]
+
+    /// Converts and reads what a process left that has ended.
+    package init(database: String, ledger: String) throws {
+      let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: ledger)))
+      _ = try processIntermediateDumps(database: database, storingSymbols: false)
+      let reports = try CrashReportDatabase(path: database).reports()
+      guard reports.count == 1, bytes.count > 64 else { throw OutsideToolError("\(reports)") }
+      let dump = try Data(contentsOf: URL(fileURLWithPath: reports[0].path))
+      func word(_ offset: Int) -> Int {
+        bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
+      }
+      snapshot = try MinidumpReader.snapshot(of: [UInt8](dump))
+      (done, crashed, running) = (word(4), word(0), Array(bytes.dropFirst(64)))
+    }
   }
 
   /// Runs it once.
@@ -36,20 +50,13 @@ package final class WorkingVictim: Sendable {
     let child = try await ChildProcess.run(
       executable, ["work", scene, "\(requests)", ledger, "--database", database],
       in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
-    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: ledger)))
-    _ = try processIntermediateDumps(database: database, storingSymbols: false)
-    let reports = try CrashReportDatabase(path: database).reports()
-    guard reports.count == 1, bytes.count > 64 else {
-      throw OutsideToolError("\(reports) \(child.end) \(child.standardError)")
+    do {
+      let run = try Run(database: database, ledger: ledger)
+      try FileManager.default.removeItem(atPath: database)
+      return run
+    } catch {
+      throw OutsideToolError("\(error) \(child.end) \(child.standardError)")
     }
-    let dump = try Data(contentsOf: URL(fileURLWithPath: reports[0].path))
-    let snapshot = try MinidumpReader.snapshot(of: [UInt8](dump))
-    try FileManager.default.removeItem(atPath: database)
-    func word(_ offset: Int) -> Int {
-      bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
-    }
-    return Run(
-      snapshot: snapshot, done: word(4), crashed: word(0), running: Array(bytes.dropFirst(64)))
   }
 }
 

@@ -25,16 +25,11 @@ struct Proof: Sendable {
   let covers: [String]
   var ring = Ring.core
   var full: Full?
-  /// False for one that runs by its name and with `--full`.
-  var isEveryday = true
   /// True for one that measures processes that wait: other work on the machine would count for theirs.
   var runsAlone = false
 }
 
 extension Proof {
-  /// Those that every change is checked with.
-  static var everyday: [Proof] { all.filter(\.isEveryday) }
-
   /// In the order in which they run.
   ///
   /// `DoorTests` compares the suites with the files below this directory.
@@ -76,7 +71,7 @@ extension Proof {
         "Sources/CProcessEnds", "Sources/CrashHandler", "Sources/IntermediateDump",
         "Sources/Minidump", "Sources/Stackwalk", "Sources/CrashReport/Analysis",
         "Examples/CrashLab", "Tests/CrashCatalogue",
-      ], full: .environment(name: "POSTMORTEM_ARM64", value: "all"), isEveryday: false),
+      ], full: .environment(name: "POSTMORTEM_ARM64", value: "all")),
     Proof(
       name: "idle", summary: "all that waits takes less than a thousandth of a processor together",
       suites: ["IdleTests"],

@@ -65,7 +65,7 @@ struct ProofSelection {
     let changes = try await ChildProcess.run(
       "/usr/bin/env", ["git", "-C", root, "diff", "--name-only", "--no-renames", base + "...HEAD"],
       in: root)
-    guard changes.end.exitCode == 0 else { return Proof.everyday }
+    guard changes.end.exitCode == 0 else { return Proof.all }
     let paths = changes.standardOutput.split(separator: "\n").map(String.init)
     let manifest = try await PackageManifest.ofPackage()
     let programs = manifest.programsOfProofs
@@ -73,8 +73,8 @@ struct ProofSelection {
       !paths.contains(where: { path in
         isCommon(path) || programs.contains { path.hasPrefix($0 + "/") }
       })
-    else { return Proof.everyday }
-    return Proof.everyday.filter { proof in
+    else { return Proof.all }
+    return Proof.all.filter { proof in
       proof.ring == .core
         || paths.contains { proof.isAbout($0) || proof.standsOn($0, in: manifest) }
     }

@@ -82,7 +82,7 @@ struct ProofsCommand {
     if names.first == "--since" {
       guard names.count == 2 else { throw UsageError(description: "--since takes one commit") }
       let proofs = try await ProofSelection.proofs(since: names[1])
-      let others = Proof.everyday.filter { proof in !proofs.contains { $0.name == proof.name } }
+      let others = Proof.all.filter { proof in !proofs.contains { $0.name == proof.name } }
       if !others.isEmpty {
         // At once, as the proofs print: a pipe would get it after them.
         let line = "no change reaches: " + others.map(\.name).joined(separator: " ") + "\n"
@@ -91,7 +91,7 @@ struct ProofsCommand {
       return try await run(proofs, isFull: isFull)
     }
     let isWhole = names.isEmpty || names.contains("all")
-    var proofs: [Proof] = isWhole ? (isFull ? Proof.all : Proof.everyday) : []
+    var proofs: [Proof] = isWhole ? Proof.all : []
     for name in names where name != "all" {
       guard let proof = Proof.all.first(where: { $0.name == name }) else {
         throw UsageError(description: "no proof is named \(name)")
@@ -158,8 +158,7 @@ struct ProofsCommand {
         case nil: ""
         }
       print(
-        String(repeating: " ", count: width + 2) + proof.suites.joined(separator: " ") + full
-          + (proof.isEveryday ? "" : "; runs by its name and with --full"))
+        String(repeating: " ", count: width + 2) + proof.suites.joined(separator: " ") + full)
     }
   }
 

@@ -29,6 +29,7 @@ extension Command {
     "status": Probe.self,
     "status-closed": Probe.self,
     "status-of-many": Probe.self,
+    "storm": Storm.self,
     "tell": Telling.self,
     "threads-made": ThreadsMade.self,
     "work": Working.self,

@@ -32,6 +32,10 @@ struct ARM64Machine: Sendable {
   let kernel: String
   /// The name of a processor, and its options, as qemu knows them.
   var processor = "cortex-a76"
+  /// Numbers of threads of crashes whose system calls are counted.
+  var counts: [Int] = []
+  /// Other runs of crash-lab: by the name of a directory below `scenes`, the arguments.
+  var scenes: [String: [String]] = [:]
 
   /// - Parameter directory: where the results go.
   func run(_ cases: [Case], in directory: String) async throws -> [Result] {
@@ -40,13 +44,17 @@ struct ARM64Machine: Sendable {
       return "\(index) \(testCase.runsAlone ? 1 : 0) \(testCase.wantsCore ? 1 : 0) \(arguments)\n"
     }
     try list.joined().write(toFile: directory + "/cases", atomically: false, encoding: .utf8)
+    try counts.map { "\($0)\n" }.joined().write(
+      toFile: directory + "/counts", atomically: false, encoding: .utf8)
+    try scenes.map { "\($0) \($1.joined(separator: " "))\n" }.sorted().joined().write(
+      toFile: directory + "/scenes", atomically: false, encoding: .utf8)
     let image = directory + "/image.cpio"
     // Two archives, one behind the other, are one image.
     try await shell(
       """
       cd '\(programs.tree)' && find . | cpio -o -H newc --quiet > '\(image)' && cd '\(directory)' &&
       cp '\(BuiltProducts.packageRoot)/Tests/Proofs/ARM64/init.sh' init && chmod 755 init &&
-      printf 'init\\ncases\\n' | cpio -o -H newc --quiet >> '\(image)'
+      printf 'init\\ncases\\ncounts\\nscenes\\n' | cpio -o -H newc --quiet >> '\(image)'
       """, in: directory)
     let archive = directory + "/results.tar"
     let machine = try await ChildProcess.run(

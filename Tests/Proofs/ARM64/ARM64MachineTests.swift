@@ -12,7 +12,8 @@
 
   /// arm64, on an emulated machine with a real kernel: the catalogue's crashes, and gdb's view of their core files.
   @Suite(
-    "An arm64 machine", .serialized, .needs(.arm64Machine), .needs(.multiarchGDB), .needs(.cpio))
+    "An arm64 machine", .serialized, .needs(.arm64Machine), .needs(.multiarchGDB), .needs(.cpio),
+    .needs(.strace))
   struct ARM64MachineTests {
     /// One way to build and to run the same.
     struct Machine: Sendable, CustomTestStringConvertible {
@@ -32,7 +33,7 @@
         ]
 
       static var some: [Machine] { isFull ? all : everyday }
-      private static var isFull: Bool {
+      static var isFull: Bool {
         ProcessInfo.processInfo.environment["POSTMORTEM_ARM64"] == "all"
       }
 
@@ -52,7 +53,7 @@
       let directory = try TemporaryDirectory()
       let (programs, kernel) = try await system(machine)
       let emulated = ARM64Machine(
-        programs: programs, kernel: kernel, processor: machine.processor)
+        programs: programs, kernel: kernel, processor: machine.processor, counts: [0, 15, 79])
       let cases = machine.cases
       try #require(cases.count > 80)
       let results = try await emulated.run(cases, in: directory.path)
@@ -72,6 +73,9 @@
           result, programs, in: directory.subdirectory("gdb-\(result.directory.hashValue)"))
       }
       try handlerOnly(directory.path + "/results/handler-only")
+      try await counted(
+        directory.path + "/results/counted", programs,
+        build: machine.configuration == "debug" ? .asTested : .release)
     }
 
     @Test("The crash path of the arm64 program calls nothing that is not ours or allowed")
@@ -158,6 +162,34 @@
       #expect(snapshots.first?.system.processorModel?.isEmpty == false)
     }
 
+    /// The system calls of a crash are no more than on x86_64, where `SystemCallTests` bounds them.
+    private func counted(
+      _ directory: String, _ programs: ARM64System.Programs, build: BuildConfiguration
+    ) async throws {
+      let names = try KernelTrace.names(root: programs.root)
+      func calls(_ count: Int) throws -> CountedCrash {
+        let place = "\(directory)/\(count)"
+        let report = try ReportDirectory(place + "/database")
+        #expect(report.hasOneCompleteReport, "\(report.processed)")
+        let trace = ARM64Machine.Result.text(place + "/trace")
+        return CountedCrash(KernelTrace(trace, names: names).events)
+      }
+      let (few, many) = (try calls(15), try calls(79))
+      let fewHere = try await CountedCrash(sleepers: 15, build: build)
+      let manyHere = try await CountedCrash(sleepers: 79, build: build)
+      let perThread = Double(many.total - few.total) / 64
+      let perThreadHere = Double(manyHere.total - fewHere.total) / 64
+      #expect(perThread > 4 && perThread <= SystemCallTests.perThread)
+      #expect(perThread <= perThreadHere + 0.5, "\(many.calls) \(manyHere.calls)")
+      let (alone, aloneHere) = (try calls(0), try await CountedCrash(build: build))
+      #expect(alone.total > 100)
+      // /proc has other mappings and modules to read.
+      #expect(alone.total <= aloneHere.total + 10, "\(alone.calls) \(aloneHere.calls)")
+      print(
+        "system calls per thread: \(perThread) on arm64, \(perThreadHere) here;",
+        "fixed: \(alone.total) and \(aloneHere.total)")
+    }
+
     private static func snapshots(in database: String) throws -> [ProcessSnapshot] {
       try CrashReportDatabase(path: database).reports().map { report in
         let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))
@@ -165,15 +197,15 @@
       }
     }
 
-    /// The programs and the kernel of a machine.
-    private func system(_ machine: Machine) async throws -> (ARM64System.Programs, String) {
+    /// The programs and the kernel of a machine; skips the test where a package cannot be had, but for `--full`.
+    func system(_ machine: Machine) async throws -> (ARM64System.Programs, String) {
       do {
         return (
           try await ARM64System.shared.programs(machine.configuration),
           try await ARM64System.shared.kernel(machine.kernel)
         )
-      } catch let gone as DebianPackage.Gone {
-        try Test.cancel("\(gone.package) is no longer at the mirror: renew Packages.txt")
+      } catch let missing as DebianPackage.Missing where !Machine.isFull {
+        try Test.cancel("\(missing)")
       }
     }
   }

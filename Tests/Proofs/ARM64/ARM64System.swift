@@ -28,7 +28,7 @@ actor ARM64System {
   private var root: Task<String, any Error>?
   private var builds: [String: Task<Programs, any Error>] = [:]
 
-  /// - Throws: `DebianPackage.Gone`.
+  /// - Throws: `DebianPackage.Missing`.
   func programs(_ configuration: String) async throws -> Programs {
     if let build = builds[configuration] { return try await build.value }
     let root = root ?? Task { try await Self.madeRoot() }
@@ -42,7 +42,7 @@ actor ARM64System {
 
   /// The file of a kernel.
   ///
-  /// - Throws: `DebianPackage.Gone`.
+  /// - Throws: `DebianPackage.Missing`.
   func kernel(_ kernel: Kernel) async throws -> String {
     let root = try await programs("debug").root
     return try Self.kernel(in: kernel == .pages4K ? root : try await Self.unpacked("16k"))

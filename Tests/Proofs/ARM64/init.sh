@@ -39,5 +39,28 @@ run 0 | run 1
 mkdir -p handler-only/database
 printf '1\nboom\n' | HandlerOnly /tmp/out/handler-only/database > handler-only/out 2> handler-only/err
 echo $? > handler-only/end
+# A name and crash-lab's arguments.
+while read -r name arguments; do
+  mkdir -p "scenes/$name"
+  # shellcheck disable=SC2086
+  (cd "scenes/$name" && exec timeout -s KILL 120 crash-lab $arguments --database "/tmp/out/scenes/$name/database" > out 2> err < /dev/null)
+  echo $? > "scenes/$name/end"
+done < /scenes
+# Crashes whose system calls the kernel lists, by their numbers of threads.
+mount -t tracefs tracefs /sys/kernel/tracing
+tracing=/sys/kernel/tracing
+echo 16384 > $tracing/buffer_size_kb
+echo mono > $tracing/trace_clock
+echo 1 > $tracing/options/event-fork
+echo 1 > $tracing/events/raw_syscalls/sys_enter/enable
+echo 1 > $tracing/events/signal/signal_deliver/enable
+for count in $(cat /counts); do
+  mkdir -p "counted/$count"
+  echo > $tracing/trace
+  # shellcheck disable=SC2016
+  (cd "counted/$count" && exec timeout -s KILL 60 sh -c 'echo $$ > "$1"; shift; exec crash-lab "$@"' - $tracing/set_event_pid \
+    null-read --threads "$count" --database "/tmp/out/counted/$count/database" > out 2> err < /dev/null)
+  cat $tracing/trace > "counted/$count/trace"
+done
 tar -cf - . > /dev/vport0p1
 poweroff -f

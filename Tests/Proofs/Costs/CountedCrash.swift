@@ -3,7 +3,7 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
-/// A crash under strace(1), and the system calls from its signal on.
+/// A crash, and the system calls from its signal on, as strace(1) or the kernel lists them.
 struct CountedCrash {
   /// The number of each, by name.
   let calls: [String: Int]
@@ -16,18 +16,18 @@ struct CountedCrash {
   /// Two links are no descriptors': `/etc/localtime` and the working directory.
   var ofDescriptors: Int { calls["readlinkat", default: 0] - 2 + calls["F_GETFL", default: 0] }
 
-  /// Runs crash-lab, optimised, through a null read.
+  /// Runs crash-lab through a null read under strace.
   ///
   /// - Parameters:
   ///   - sleepers: threads beside the one that crashes.
   ///   - launcher: what runs it, before its path.
   init(
     sleepers: Int = 0, _ more: [String] = [], environment: [String: String] = [:],
-    launcher: [String] = []
+    launcher: [String] = [], build: BuildConfiguration = .release
   ) async throws {
     let directory = try TemporaryDirectory()
     let strace = try #require(OutsideTool.strace.path)
-    let victim = try await BuiltProducts.shared.executable("crash-lab", .release)
+    let victim = try await BuiltProducts.shared.executable("crash-lab", build)
     let trace = directory.path + "/trace"
     let child = try await ChildProcess.run(
       strace,
@@ -37,7 +37,7 @@ struct CountedCrash {
       ] + more, in: try directory.subdirectory("run"), environment: environment)
     #expect(child.end.signal == 11)
     let text = try String(contentsOfFile: trace, encoding: .utf8)
-    calls = Self.count(text)
+    calls = Self.count(text.split(separator: "\n").compactMap { Event(strace: $0) })
     let reports = try ReportDirectory(directory.path + "/database")
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
     let threads = try #require(reports.snapshots.first).threads
@@ -46,34 +46,60 @@ struct CountedCrash {
   }
 
   /// Counts those of a trace.
-  init(trace: String) { calls = Self.count(trace) }
+  init(_ events: [Event]) { calls = Self.count(events) }
+
+  /// What a thread did, and the trace tells.
+  enum Event {
+    /// The crash.
+    case fault
+    /// A signal of a timer.
+    case tick(thread: Substring)
+    case call(String, thread: Substring)
+  }
 
   /// Leaves out what depends on how long the crash takes, which under strace is a hundred times as
-  /// long: the ticks of the handler's timer, and looks at threads that have not answered for 10 ms.
-  private static func count(_ trace: String) -> [String: Int] {
+  /// long: the ticks of the handler's timer.
+  private static func count(_ events: [Event]) -> [String: Int] {
     var calls: [String: Int] = [:]
     var ticking: Set<Substring> = []
     var hasCrashed = false
-    for line in trace.split(separator: "\n") {
-      let words = line.split(separator: " ", maxSplits: 1)
-      guard let thread = words.first, let rest = words.last else { continue }
-      let event = rest.drop { $0 == " " }
-      if event.hasPrefix("--- ") {
-        if event.hasPrefix("--- SIGSEGV") { hasCrashed = true }
-        if event.contains("SI_TIMER") { ticking.insert(thread) }
-        continue
+    for event in events {
+      switch event {
+      case .fault: hasCrashed = true
+      case .tick(let thread): ticking.insert(thread)
+      case .call(let name, let thread):
+        guard hasCrashed else { continue }
+        if !ticking.contains(thread) {
+          calls[name, default: 0] += 1
+        } else if name == "rt_sigreturn" {
+          ticking.remove(thread)
+        }
       }
-      guard hasCrashed, let match = event.prefixMatch(of: /([a-z0-9_]+)\(/) else { continue }
-      let name = String(match.1)
-      if ticking.contains(thread) {
-        if name == "rt_sigreturn" { ticking.remove(thread) }
-        continue
-      }
-      if name == "tgkill", event.contains(", 0)") { continue }
-      // A sleeper that was about to sleep.
-      if name == "pause" { continue }
-      calls[event.contains("F_GETFL") ? "F_GETFL" : name, default: 0] += 1
     }
     return calls
+  }
+}
+
+extension CountedCrash.Event {
+  /// - Returns: nil for a line that tells no event, and for two calls that depend on the time too: a look at a thread
+  ///   that has not answered for 10 ms, and the sleep of a thread that was about to sleep.
+  init?(strace line: Substring) {
+    let words = line.split(separator: " ", maxSplits: 1)
+    guard let thread = words.first, let rest = words.last else { return nil }
+    let event = rest.drop { $0 == " " }
+    if event.hasPrefix("--- ") {
+      if event.contains("SI_TIMER") {
+        self = .tick(thread: thread)
+      } else if event.hasPrefix("--- SIGSEGV") {
+        self = .fault
+      } else {
+        return nil
+      }
+      return
+    }
+    guard let match = event.prefixMatch(of: /([a-z0-9_]+)\(/) else { return nil }
+    let name = String(match.1)
+    if name == "tgkill" && event.contains(", 0)") || name == "pause" { return nil }
+    self = .call(event.contains("F_GETFL") ? "F_GETFL" : name, thread: thread)
   }
 }

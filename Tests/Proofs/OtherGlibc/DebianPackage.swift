@@ -3,9 +3,16 @@ import Foundation
 
 /// A package of Debian's, named by a committed list, so that each run has the same.
 struct DebianPackage {
-  /// One that the mirror no longer has.
-  struct Gone: Error {
+  /// One that the mirror no longer has, or that cannot be downloaded now.
+  struct Missing: Error, CustomStringConvertible {
     let package: String
+    let isGone: Bool
+
+    var description: String {
+      isGone
+        ? "\(package) is no longer at the mirror: renew Packages.txt"
+        : "\(package) could not be downloaded"
+    }
   }
 
   /// Below the mirror's directory.
@@ -34,7 +41,7 @@ struct DebianPackage {
 
   /// Downloads it by apt's own program, which compares the digest.
   ///
-  /// - Throws: `Gone`.
+  /// - Throws: `Missing`. A file with another digest is another error.
   func download(to file: String, in place: String) async throws {
     let uri = Self.mirror + "/" + path.replacing("+", with: "%2b")
     let run = try await ChildProcess.run(
@@ -42,8 +49,12 @@ struct DebianPackage {
       ["-o", "APT::Sandbox::User=root", "download-file", uri, file, "SHA256:" + digest],
       in: place, patience: 300)
     if run.end.exitCode == 0 { return }
-    if (run.standardOutput + run.standardError).contains("404") { throw Gone(package: name) }
-    throw OutsideToolError("apt-helper: \(run)")
+    let text = run.standardOutput + run.standardError
+    // "Hash Sum mismatch".
+    guard run.end.exitCode != nil, !text.contains("mismatch") else {
+      throw OutsideToolError("apt-helper: \(run)")
+    }
+    throw Missing(package: name, isGone: text.contains("404"))
   }
 
   /// This machine's own source of packages, else Debian's.

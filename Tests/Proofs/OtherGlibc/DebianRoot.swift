@@ -5,7 +5,7 @@ import Foundation
 /// The C library of another version of Debian, unpacked below `.build/other-glibc` and kept there.
 struct DebianRoot {
   /// - Parameter name: of the version, as in `Packages.txt`.
-  /// - Throws: `DebianPackage.Gone`.
+  /// - Throws: `DebianPackage.Missing`.
   static func made(_ name: String) async throws -> CatalogueRoot {
     let packages = try DebianPackage.all(of: name, in: "OtherGlibc/Packages.txt")
     guard packages.count == 3 else {

@@ -49,12 +49,12 @@
       }
     }
 
-    /// Nil where the mirror no longer has one of its packages.
+    /// Skips the test where one of its packages cannot be had.
     private func root(_ system: String) async throws -> CatalogueRoot? {
       do {
         return try await DebianRoot.made(system)
-      } catch let gone as DebianPackage.Gone {
-        try Test.cancel("\(gone.package) is no longer at the mirror: renew Packages.txt")
+      } catch let missing as DebianPackage.Missing {
+        try Test.cancel("\(missing)")
       }
     }
   }

@@ -1,0 +1,74 @@
+#if arch(x86_64)
+  import CrashCatalogue
+  import CrashReport
+  import CrashTestSupport
+  import Foundation
+  import IntermediateDump
+  import ProcessSnapshot
+  import Stackwalk
+  import Testing
+
+  /// What the catalogue has not: throws, contexts, dumps on request, and storms of signals.
+  extension ARM64MachineTests {
+    private static let throwing = [
+      "uncaught-error": ["uncaught-error"],
+      "try-bang": ["try-bang"],
+      "try-bang-pthread": ["try-bang", "--on", "pthread"],
+      "try-bang-dispatch": ["try-bang", "--on", "dispatch"],
+      "try-bang-task": ["try-bang", "--on", "task"],
+    ]
+
+    private static let storms = 16
+
+    @Test(
+      "Throws and contexts are told, and storms leave one report",
+      .enabled(if: Machine.isFull, "only with --full"))
+    func scenes() async throws {
+      let (programs, kernel) = try await system(Machine.everyday[0])
+      var scenes = Self.throwing.mapValues { $0 + ["--throws"] }
+      for scene in WorkingVictim.scenes {
+        scenes["work-\(scene)"] = ["work", scene, "500", "ledger"]
+      }
+      let seeds = (0..<Self.storms).map { _ in UInt64.random(in: .min ... .max) }
+      for seed in seeds { scenes["storm-\(seed)"] = ["storm", "\(seed)"] }
+      let directory = try TemporaryDirectory()
+      _ = try await ARM64Machine(programs: programs, kernel: kernel, scenes: scenes)
+        .run([], in: directory.path)
+      func place(_ name: String) -> String { "\(directory.path)/results/scenes/\(name)" }
+      for (name, arguments) in Self.throwing {
+        let reports = try ReportDirectory(place(name) + "/database")
+        #expect(reports.hasOneCompleteReport, "\(name) \(reports.processed)")
+        guard let snapshot = reports.snapshots.first else { continue }
+        let report = CrashReport(
+          snapshot: snapshot, symbolicating: true, symbolDirectories: [programs.tree])
+        let thrower = report.thrown?.frames.first?.symbol?.name ?? "nothing"
+        let expected = "crash_" + arguments[0].replacing("-", with: "_")
+        #expect(thrower.contains(expected), "\(name): thrown by \(thrower)")
+        #expect(report.thrown?.record.threadID == snapshot.exception?.threadID, "\(name)")
+      }
+      for scene in WorkingVictim.scenes {
+        let run = try WorkingVictim.Run(
+          database: place("work-\(scene)") + "/database", ledger: place("work-\(scene)") + "/ledger"
+        )
+        #expect(run.failures(scene) == [], "\(scene)")
+      }
+      for seed in seeds { try storm(place("storm-\(seed)"), "seed \(seed)") }
+    }
+
+    /// The end is by one of the signals, with one report of it; what was requested before is a report too.
+    private func storm(_ place: String, _ seed: Comment) throws {
+      let lines = ARM64Machine.Result.text(place + "/out").split(separator: "\n")
+      let errors = ARM64Machine.Result.text(place + "/err").suffix(500)
+      #expect(ARM64Machine.Result.text(place + "/end") == "0\n", "\(seed) \(lines) \(errors)")
+      guard lines.count == 2, let end = lines[1].split(separator: " ").last.flatMap({ Int32($0) })
+      else { return }
+      let reports = try ReportDirectory(place + "/database").snapshots
+      let crashes = reports.filter { $0.request == nil }
+      #expect(crashes.map { $0.exception?.signal } == [end], seed)
+      #expect(reports.contains { $0.request?.kind == .tool }, seed)
+      // A dump of the process's own is given up for the crash of the thread that takes it.
+      let torn = reports.filter { !$0.capture.isComplete }
+      #expect(torn.count <= 1 && torn.allSatisfy { $0.request?.kind == .program }, seed)
+    }
+  }
+#endif
