@@ -5,14 +5,12 @@ import Testing
 
 @testable import CrashReport
 
-@Suite("Core files")
-struct CoreReaderTests {
+@Suite struct CoreReaderTests {
   private func snapshot(_ core: SyntheticCore) throws -> ProcessSnapshot {
     try CoreReader.snapshot(of: DumpBytes(core.bytes), readsFiles: false)
   }
 
-  @Test("A core file of x86_64: process, exception, threads, memory")
-  func x86() throws {
+  @Test func aCoreFileOfX86_64ProcessExceptionThreadsMemory() throws {
     let snapshot = try snapshot(SyntheticCore())
     #expect(snapshot.architecture == .x86_64 && snapshot.capture.isComplete)
     #expect(snapshot.process.processID == 4001 && snapshot.process.parentProcessID == 77)
@@ -50,8 +48,7 @@ struct CoreReaderTests {
     #expect(snapshot.memory.word(at: 0x40_1000) == nil)
   }
 
-  @Test("A core file of arm64")
-  func arm64() throws {
+  @Test func aCoreFileOfArm64() throws {
     var core = SyntheticCore()
     core.isARM64 = true
     let snapshot = try snapshot(core)
@@ -65,8 +62,7 @@ struct CoreReaderTests {
     #expect(context.vectorRegisters.count == 512 && context.vectorRegisters.first == 0x7F)
   }
 
-  @Test("Mappings and modules come from segments, NT_FILE and the headers in memory")
-  func modules() throws {
+  @Test func mappingsAndModulesComeFromSegmentsNtFileAndTheHeadersInMemory() throws {
     let snapshot = try snapshot(SyntheticCore())
     #expect(snapshot.mappings.map(\.path) == ["/opt/victim", "/opt/victim", ""])
     #expect(snapshot.mappings[1].protection == [.read, .execute])
@@ -83,8 +79,7 @@ struct CoreReaderTests {
     #expect(unknown.modules.first?.buildID == [])
   }
 
-  @Test("A core file of a process that lived on is a dump without a crash")
-  func requested() throws {
+  @Test func aCoreFileOfAProcessThatLivedOnIsADumpWithoutACrash() throws {
     var core = SyntheticCore()
     core.signalInformation = nil
     core.threads[0].signal = 0
@@ -98,16 +93,14 @@ struct CoreReaderTests {
     }
   }
 
-  @Test("Without NT_SIGINFO the signal is that of the first thread, and its code is not known")
-  func signalAlone() throws {
+  @Test func withoutNtSiginfoTheSignalIsThatOfTheFirstThreadAndItsCodeIsNotKnown() throws {
     var core = SyntheticCore()
     core.signalInformation = nil
     let exception = try #require(try snapshot(core).exception)
     #expect(exception.signal == 11 && exception.code == nil && exception.address == nil)
   }
 
-  @Test("A main thread that a signal ended in a system call was not busy")
-  func endedInACall() throws {
+  @Test func aMainThreadThatASignalEndedInASystemCallWasNotBusy() throws {
     var core = SyntheticCore()
     core.threads[0].call = (230, -516)
     let snapshot = try snapshot(core)
@@ -115,8 +108,7 @@ struct CoreReaderTests {
     #expect(MainThreadActivity(of: snapshot) == .blocked(230, "clock_nanosleep"))
   }
 
-  @Test("A core file that is cut off is read as far as it goes, and says so")
-  func truncated() throws {
+  @Test func aCoreFileThatIsCutOffIsReadAsFarAsItGoesAndSaysSo() throws {
     let core = SyntheticCore()
     let whole = core.bytes
     let cut = try CoreReader.snapshot(
@@ -136,8 +128,7 @@ struct CoreReaderTests {
     }
   }
 
-  @Test("Other files and processors are refused")
-  func refused() throws {
+  @Test func otherFilesAndProcessorsAreRefused() throws {
     func code(_ bytes: [UInt8]) -> CoreError.Code? {
       do throws(CoreError) {
         _ = try CoreReader.snapshot(of: DumpBytes(bytes), readsFiles: false)

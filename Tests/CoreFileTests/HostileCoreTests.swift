@@ -5,14 +5,13 @@ import ProcessSnapshot
 import Testing
 
 /// Core files that no kernel writes, or hardly ever.
-@Suite("Hostile core files")
-struct HostileCoreTests {
+@Suite struct HostileCoreTests {
   private func snapshot(_ bytes: [UInt8]) throws -> ProcessSnapshot {
     try CoreReader.snapshot(of: DumpBytes(bytes))
   }
 
-  @Test("60,000 and 70,000 segments", arguments: [60_000, 70_000])
-  func manySegments(_ count: Int) throws {
+  @Test(arguments: [60_000, 70_000])
+  func aCoreOf60000Or70000SegmentsIsRead(_ count: Int) throws {
     var core = SyntheticCore()
     core.segments += (0..<count).map {
       SyntheticCore.Segment(
@@ -26,8 +25,7 @@ struct HostileCoreTests {
     #expect(CrashFacts(of: snapshot).cause == "unmapped-memory")
   }
 
-  @Test("4,000 threads on one stack")
-  func manyThreads() throws {
+  @Test func aCoreOf4000ThreadsOnOneStackIsRead() throws {
     var core = SyntheticCore()
     core.threads = (0..<4000).map { SyntheticCore.Thread(id: 5000 + UInt32($0)) }
     let snapshot = try snapshot(core.bytes)
@@ -35,8 +33,7 @@ struct HostileCoreTests {
     #expect(CrashFacts(of: snapshot).signal == "SIGSEGV")
   }
 
-  @Test("Segments that overlap, end behind the address space or promise more than there is")
-  func absurdSegments() throws {
+  @Test func segmentsThatOverlapEndBehindTheAddressSpaceOrPromiseMoreThanThereIs() throws {
     var core = SyntheticCore()
     let bytes = [UInt8](repeating: 3, count: 64)
     core.segments += [
@@ -52,8 +49,7 @@ struct HostileCoreTests {
     #expect(!CrashReport(snapshot: snapshot, symbolicating: true).threads.isEmpty)
   }
 
-  @Test("Every field of the headers at its limits")
-  func limits() throws {
+  @Test func everyFieldOfTheHeadersAtItsLimits() throws {
     let original = SyntheticCore().bytes
     let end = 64 + 4 * 56
     for place in stride(from: 16, to: end + 256, by: 4) {
@@ -65,8 +61,7 @@ struct HostileCoreTests {
     }
   }
 
-  @Test("NT_FILE that counts more entries than it has, and names without an end")
-  func files() throws {
+  @Test func ntFileThatCountsMoreEntriesThanItHasAndNamesWithoutAnEnd() throws {
     var core = SyntheticCore()
     core.files = (0..<2000).map {
       .init(start: UInt64($0) * 0x1000, end: .max, pages: .max, path: "/opt/\($0)\n")

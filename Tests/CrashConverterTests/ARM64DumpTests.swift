@@ -9,8 +9,7 @@ import ProcessSnapshot
 import Testing
 
 /// A crash on arm64, made by hand: the whole way from its pending dump to the report.
-@Suite("A dump of arm64")
-struct ARM64DumpTests {
+@Suite struct ARM64DumpTests {
   private static let code: UInt64 = 0x5555_0000
   private static let stack: UInt64 = 0x7FFF_0000
   /// A trap of Swift's, in a function with a frame.
@@ -84,8 +83,7 @@ struct ARM64DumpTests {
     return bytes
   }
 
-  @Test("Registers, vectors, cause and callers are in minidump and report")
-  func wholeWay() throws {
+  @Test func registersVectorsCauseAndCallersAreInMinidumpAndReport() throws {
     let dumps = try PendingDatabase()
     try dumps.putDump(try #require(Self.dump()))
     let processed = try processIntermediateDumps(database: dumps.path)

@@ -41,37 +41,35 @@ import Testing
     return Dictionary(uniqueKeysWithValues: processed.map { ($0.reportID, $0.outcome) })
   }
 
-  @Test("A crash on another thread sets nothing aside", arguments: [2, 3, 20] as [UInt32])
-  func another(_ attempt: UInt32) throws {
+  @Test(arguments: [2, 3, 20] as [UInt32])
+  func aCrashOnAnotherThreadSetsNothingAside(_ attempt: UInt32) throws {
     let id = try putClaimed(attempt: attempt, thread: Self.crashed + 1)
     let crash = try putCrash()
     #expect(try outcomes() == [id: .complete, crash: .complete])
     #expect(dumps.names == [])
   }
 
-  @Test("A crash of the thread that converted does")
-  func same() throws {
+  @Test func aCrashOfTheThreadThatConvertedDoes() throws {
     let id = try putClaimed(attempt: 2, thread: Self.crashed)
     _ = try putCrash()
     #expect(try isQuarantined(outcomes()[id]))
   }
 
-  @Test("So does an end that is not known", arguments: [(78, 99), (77, 98)] as [(UInt32, UInt64)])
-  func unknown(processID: UInt32, startTime: UInt64) throws {
+  @Test(arguments: [(78, 99), (77, 98)] as [(UInt32, UInt64)])
+  func soDoesAnEndThatIsNotKnown(processID: UInt32, startTime: UInt64) throws {
     let id = try putClaimed(attempt: 2, thread: Self.crashed + 1)
     _ = try putCrash(of: processID, startTime: startTime)
     #expect(try isQuarantined(outcomes()[id]))
   }
 
-  @Test("No dump is tried for ever")
-  func bound() throws {
+  @Test func noDumpIsTriedForEver() throws {
     let id = try putClaimed(attempt: 30, thread: Self.crashed + 1)
     _ = try putCrash()
     #expect(try isQuarantined(outcomes()[id]))
   }
 
-  @Test("Nothing is set aside that has its report", arguments: [true, false])
-  func reported(isSame: Bool) throws {
+  @Test(arguments: [true, false])
+  func nothingIsSetAsideThatHasItsReport(isSame: Bool) throws {
     let id = try dumps.putDump()
     #expect(try outcomes() == [id: .complete])
     let role = PendingDumpName.Role.claimed(

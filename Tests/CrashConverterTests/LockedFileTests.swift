@@ -247,9 +247,8 @@ import Testing
     }
   }
 
-  @Test(
-    "A file that a clock has dated that was not set is of no age", arguments: [100, 946_684_800])
-  func filesOfAClockThatWasNotSet(seconds: TimeInterval) throws {
+  @Test(arguments: [100, 946_684_800])
+  func aFileThatAClockHasDatedThatWasNotSetIsOfNoAge(seconds: TimeInterval) throws {
     let id = try dumps.putDump(
       suffix: ".locked", age: Date().timeIntervalSince1970 - seconds)
     #expect(try process() == [])

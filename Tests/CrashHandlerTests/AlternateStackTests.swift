@@ -6,9 +6,8 @@ import Testing
 @testable import CrashHandler
 
 /// Which threads have an alternate stack; each test in a process of its own.
-@Suite("Alternate stacks") struct AlternateStackTests {
-  @Test("A thread that is made later has one, with a page below it that cannot be touched")
-  func laterThread() async throws {
+@Suite struct AlternateStackTests {
+  @Test func aThreadThatIsMadeLaterHasOneWithAPageBelowItThatCannotBeTouched() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       #expect(TestThread { SignalStack.current }.join() == nil, "before startHandler")
@@ -29,8 +28,7 @@ import Testing
     }
   }
 
-  @Test("Threads that exist get one: a pthread and a Dispatch worker")
-  func earlierThreads() async throws {
+  @Test func threadsThatExistGetOneAPthreadAndADispatchWorker() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let pthread = WaitingThread(isWorker: false)
@@ -42,8 +40,7 @@ import Testing
     }
   }
 
-  @Test("A stack that a thread has already is left to it")
-  func ownStack() async throws {
+  @Test func aStackThatAThreadHasAlreadyIsLeftToIt() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let own = WaitingThread(
@@ -59,8 +56,7 @@ import Testing
     }
   }
 
-  @Test("A thread that blocks every signal is left out, and can help itself")
-  func blockedThread() async throws {
+  @Test func aThreadThatBlocksEverySignalIsLeftOutAndCanHelpItself() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let blocked = WaitingThread(
@@ -77,8 +73,7 @@ import Testing
     }
   }
 
-  @Test("Switched off, only the starting thread has one, and those that ask")
-  func off() async throws {
+  @Test func switchedOffOnlyTheStartingThreadHasOneAndThoseThatAsk() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let earlier = WaitingThread(isWorker: false)
@@ -97,8 +92,7 @@ import Testing
     }
   }
 
-  @Test("Ten thousand threads that end leave nothing, however they end")
-  func noLeak() async throws {
+  @Test func tenThousandThreadsThatEndLeaveNothingHoweverTheyEnd() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       try startHandler(database: database)
@@ -122,8 +116,7 @@ import Testing
     }
   }
 
-  @Test("A detached thread and a cancelled one leave nothing either")
-  func detachedAndCancelled() async throws {
+  @Test func aDetachedThreadAndACancelledOneLeaveNothingEither() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       try startHandler(database: database)
@@ -147,8 +140,7 @@ import Testing
     }
   }
 
-  @Test("Destructors of thread-specific data still have it")
-  func destructors() async throws {
+  @Test func destructorsOfThreadSpecificDataStillHaveIt() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       try startHandler(database: database)
@@ -164,8 +156,7 @@ import Testing
     }
   }
 
-  @Test("No thread is missed that is made while the handler starts")
-  func churn() async throws {
+  @Test func noThreadIsMissedThatIsMadeWhileTheHandlerStarts() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let makers = (0..<3).map { _ in
@@ -192,8 +183,7 @@ import Testing
     }
   }
 
-  @Test("SIGPROF's action is as before, and the worker that got the signal lives")
-  func profileSignal() async throws {
+  @Test func sigprofsActionIsAsBeforeAndTheWorkerThatGotTheSignalLives() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let worker = WaitingThread(isWorker: true)
@@ -205,8 +195,7 @@ import Testing
     }
   }
 
-  @Test("A stack of a thread that was there and has ended goes to another")
-  func reuse() async throws {
+  @Test func aStackOfAThreadThatWasThereAndHasEndedGoesToAnother() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let earlier = (0..<8).map { _ in WaitingThread(isWorker: false) }

@@ -27,8 +27,7 @@ import Testing
     return (held.map { $0.isThere() }, cgroup.isLimited)
   }
 
-  @Test("Version 2: what of the memory is a cache is held where there is a limit alone")
-  func unified() throws {
+  @Test func version2WhatOfTheMemoryIsACacheIsHeldWhereThereIsALimitAlone() throws {
     var files = [
       "memory.current": "4096\n", "memory.max": "max\n", "memory.stat": "file 0\n",
       "pids.current": "1\n", "pids.max": "max\n",
@@ -40,8 +39,7 @@ import Testing
     #expect(limited.open == [true, true, true, true, true] && limited.isLimited)
   }
 
-  @Test("Version 1: the largest number is no limit")
-  func legacy() throws {
+  @Test func version1TheLargestNumberIsNoLimit() throws {
     var files = [
       "memory.usage_in_bytes": "4096\n", "memory.limit_in_bytes": "9223372036854771712\n",
       "memory.stat": "cache 0\n",

@@ -4,20 +4,17 @@ import Glibc
 import Testing
 
 @Suite struct HandledSignalsTests {
-  @Test(
-    "The numbers written out are the system's",
-    arguments: [
-      (HandledSignals.abort, SIGABRT), (.arithmetic, SIGFPE), (.badSystemCall, SIGSYS),
-      (.brokenPipe, SIGPIPE), (.busError, SIGBUS), (.fileSizeLimit, SIGXFSZ),
-      (.illegalInstruction, SIGILL), (.processorTimeLimit, SIGXCPU), (.quit, SIGQUIT),
-      (.segmentationFault, SIGSEGV), (.stackFault, SIGSTKFLT), (.trap, SIGTRAP),
-    ])
-  func numbers(_ signals: HandledSignals, _ number: Int32) {
+  @Test(arguments: [
+    (HandledSignals.abort, SIGABRT), (.arithmetic, SIGFPE), (.badSystemCall, SIGSYS),
+    (.brokenPipe, SIGPIPE), (.busError, SIGBUS), (.fileSizeLimit, SIGXFSZ),
+    (.illegalInstruction, SIGILL), (.processorTimeLimit, SIGXCPU), (.quit, SIGQUIT),
+    (.segmentationFault, SIGSEGV), (.stackFault, SIGSTKFLT), (.trap, SIGTRAP),
+  ])
+  func theNumbersWrittenOutAreTheSystems(_ signals: HandledSignals, _ number: Int32) {
     #expect(signals.rawValue == 1 << UInt64(number - 1))
   }
 
-  @Test("Where a filter refuses getpid, its answer is a group's or everybody's number for kill")
-  func answersThatAreErrors() {
+  @Test func whereAFilterRefusesGetpidItsAnswerIsAGroupsOrEverybodysNumberForKill() {
     for answer: Int32 in [0, -EPERM, -ENOSYS] { #expect(pm_kill(answer, 0) == -Int(ESRCH)) }
     #expect(pm_kill(getpid(), 0) == 0)
   }

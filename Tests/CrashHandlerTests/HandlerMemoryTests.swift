@@ -4,9 +4,9 @@ import Testing
 @testable import CrashHandler
 
 /// What the handler's memory is cut into, on systems with pages of several sizes.
-@Suite("The handler's memory") struct HandlerMemoryTests {
-  @Test("A page below a stack cannot be touched, and its neighbours can", arguments: [4, 16, 64])
-  func stacks(kibibytes: Int) throws {
+@Suite struct HandlerMemoryTests {
+  @Test(arguments: [4, 16, 64])
+  func aPageBelowAStackCannotBeTouchedAndItsNeighboursCan(kibibytes: Int) throws {
     let pageSize = kibibytes << 10
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize, pageSize: pageSize)
     let before = unsafe try memory.pages(100)
@@ -24,8 +24,7 @@ import Testing
   }
 
   /// With SVE and SME they take 70 KiB and more.
-  @Test("A stack of the handler's own has room for signal frames of any size")
-  func signalFrames() {
+  @Test func aStackOfTheHandlersOwnHasRoomForSignalFramesOfAnySize() {
     for (size, count) in [(32 << 10, 2), (64 << 10, 4), (128 << 10, 4)] {
       let stack = SignalFrame.stackSize(size, frames: count)
       #expect(stack >= size && stack % 4096 == 0)
@@ -35,8 +34,8 @@ import Testing
     #expect(HandlerMemory.captureStackSize - 4 * SignalFrame.size >= 64 << 10)
   }
 
-  @Test("There is room for a capture, whatever the size of a page", arguments: [4, 16, 64])
-  func room(kibibytes: Int) throws {
+  @Test(arguments: [4, 16, 64])
+  func thereIsRoomForACaptureWhateverTheSizeOfAPage(kibibytes: Int) throws {
     var memory = try HandlerMemory(
       capacity: HandlerMemory.captureSize, pageSize: kibibytes << 10)
     let (mark, isWiped) = unsafe try memory.pageWipedInCopies()

@@ -8,7 +8,7 @@ import Testing
 /// The kernel's masks of threads that block signals of crashes; each test in a process of its own.
 ///
 /// What a program sees of them, and of signals that are sent, is in EndToEndTests.
-@Suite("Signals that stay open") struct OpenSignalTests {
+@Suite struct OpenSignalTests {
   private static func set(_ signals: Int32...) -> sigset_t {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -28,8 +28,7 @@ import Testing
     return unsafe sigismember(&mask, signal) == 1
   }
 
-  @Test("The thread that starts the handler, and those to come, block none of them in the kernel")
-  func laterThreads() async throws {
+  @Test func theThreadThatStartsTheHandlerAndThoseToComeBlockNoneOfThemInTheKernel() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       Self.block(Self.set(SIGSEGV, SIGABRT, SIGUSR1))
@@ -55,8 +54,7 @@ import Testing
     }
   }
 
-  @Test("Threads that exist are opened, where a signal reaches them")
-  func earlierThreads() async throws {
+  @Test func threadsThatExistAreOpenedWhereASignalReachesThem() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let (isThere, isWanted) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -74,8 +72,7 @@ import Testing
     }
   }
 
-  @Test("Switched off, masks are the kernel's")
-  func off() async throws {
+  @Test func switchedOffMasksAreTheKernels() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       var options = HandlerOptions()
@@ -87,8 +84,7 @@ import Testing
     }
   }
 
-  @Test("A signal that is ignored, or another's handler's, is not kept open")
-  func othersSignals() async throws {
+  @Test func aSignalThatIsIgnoredOrAnothersHandlersIsNotKeptOpen() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       signal(SIGTRAP, SIG_IGN)
@@ -101,8 +97,7 @@ import Testing
     }
   }
 
-  @Test("Status names threads and handlers that block such signals all the same")
-  func status() async throws {
+  @Test func statusNamesThreadsAndHandlersThatBlockSuchSignalsAllTheSame() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let handler = try startHandler(database: database)

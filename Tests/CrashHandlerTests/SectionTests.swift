@@ -5,8 +5,7 @@ import Testing
 @testable import CrashHandler
 
 /// The sections of a dump, and what the format's document says of them.
-@Suite("Sections")
-struct SectionTests {
+@Suite struct SectionTests {
   /// The document, its line ends taken for blanks.
   private static func document() throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -29,15 +28,13 @@ struct SectionTests {
     sections.map { "\($0.entry.section.name)" }.joined(separator: ", ")
   }
 
-  @Test("Each has a number of its own, which no other one ever had")
-  func numbers() {
+  @Test func eachHasANumberOfItsOwnWhichNoOtherOneEverHad() {
     let numbers = Section.allCases.map(\.entry.section)
     #expect(Set(numbers).count == numbers.count)
     #expect(Set(DumpSection.allCases).subtracting(numbers).isEmpty)
   }
 
-  @Test("They follow each other in the order of the cases")
-  func order() {
+  @Test func theyFollowEachOtherInTheOrderOfTheCases() {
     var found: [Section] = []
     var next = Section.first
     while let section = next {
@@ -49,15 +46,13 @@ struct SectionTests {
     #expect(Self.ofDump.last == .writeCapture)
   }
 
-  @Test("The document has their numbers")
-  func documentedNumbers() throws {
+  @Test func theDocumentHasTheirNumbers() throws {
     let document = try Self.document()
     #expect(document.contains("Sections: \(Self.numbered(Self.ofDump)). "))
     #expect(document.contains("Behind the end mark: \(Self.numbered(Self.behind)). "))
   }
 
-  @Test("The document has their order")
-  func documentedOrder() throws {
+  @Test func theDocumentHasTheirOrder() throws {
     let document = try Self.document()
     #expect(document.contains("Its sections: \(Self.named(Self.ofDump)). "))
     #expect(document.contains("Behind the end mark, in a crash: \(Self.named(Self.behind)). "))

@@ -5,8 +5,7 @@ import Testing
 @testable import CrashHandler
 
 /// The hook that notes where errors are thrown; in processes of their own, which it stays in.
-@Suite("Recorded throws")
-struct ThrowTests {
+@Suite struct ThrowTests {
   private struct Boxed: Error { var number = 1 }
 
   @inline(never)

@@ -6,7 +6,7 @@ import Testing
 /// What threads tell of their alternate stacks.
 ///
 /// Numbers above the kernel's highest stand for threads that have ended.
-@Suite("Told alternate stacks") struct ToldStackTests {
+@Suite struct ToldStackTests {
   private static let highest: Int32 = 1 << 22
 
   private func told(_ thread: Int32) -> [UInt64] {
@@ -14,8 +14,7 @@ import Testing
     return [stack.base, stack.size, stack.is_handlers ? 1 : 0]
   }
 
-  @Test("The last word counts, and none is none")
-  func lastWord() {
+  @Test func theLastWordCountsAndNoneIsNone() {
     let thread = Self.highest + 100_000
     #expect(pm_told_stack(thread).size == 0)
     pm_tell_stack(thread, pm_told_stack(base: 4096, size: 2048, is_handlers: false))
@@ -30,8 +29,7 @@ import Testing
   }
 
   /// Ten times as many as there are places.
-  @Test("Threads that end without a word make room for others")
-  func manyThreads() {
+  @Test func threadsThatEndWithoutAWordMakeRoomForOthers() {
     let first = Self.highest + 200_000
     for thread in first..<first + 10 * Int32(PM_TOLD_STACKS) {
       pm_tell_stack(thread, pm_told_stack(base: 4096, size: UInt64(thread), is_handlers: false))
@@ -42,8 +40,7 @@ import Testing
     }
   }
 
-  @Test("Memory that cannot be read is told from memory that can")
-  func readable() {
+  @Test func memoryThatCannotBeReadIsToldFromMemoryThatCan() {
     var word: UInt64 = 0
     let isReadable = unsafe withUnsafeMutablePointer(to: &word) {
       pm_is_readable(UInt64(UInt(bitPattern: $0)))

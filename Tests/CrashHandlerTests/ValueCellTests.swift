@@ -45,7 +45,7 @@ extension ValueCell {
   }
 }
 
-@Suite("A value that is replaced whole") struct ValueCellTests {
+@Suite struct ValueCellTests {
   /// Bytes that tell whether they belong together: all the same, as many as that says.
   private static func pattern(_ number: Int) -> [UInt8] {
     let byte = UInt8(truncatingIfNeeded: number)

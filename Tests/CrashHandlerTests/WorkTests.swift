@@ -5,7 +5,7 @@ import Testing
 @testable import CrashHandler
 
 /// The values that are stored with tasks, and the breadcrumbs of works.
-@Suite("Contexts and works")
+@Suite
 @safe struct WorkTests {
   private static func context(_ value: UnsafeMutableRawPointer) -> [String] {
     let context = unsafe ContextValue(value)

@@ -88,10 +88,8 @@ import Testing
     #expect(Set(try database.reports().map(\.id)) == [future, past, torn])
   }
 
-  @Test(
-    "A report of a clock that was not set is as old as the last change of its file",
-    arguments: [0, 100, 315_532_800, 946_684_800, 1_577_836_800, 1_726_531_199, 4_102_444_800])
-  func datesThatCannotBe(_ created: Int64) throws {
+  @Test(arguments: [0, 100, 315_532_800, 946_684_800, 1_577_836_800, 1_726_531_199, 4_102_444_800])
+  func aReportOfAClockThatWasNotSetIsAsOldAsTheLastChangeOfItsFile(_ created: Int64) throws {
     let unset = try put(created: created)
     let old = try put(created: now - 366 * Self.day)
     #expect(try prune() == [old])
@@ -101,8 +99,7 @@ import Testing
     #expect(report.creationTime.seconds == created, "what is known of it stays")
   }
 
-  @Test("While the clock is not set nothing is old, and what is made now is the newest")
-  func clockThatIsNotSet() {
+  @Test func whileTheClockIsNotSetNothingIsOldAndWhatIsMadeNowIsTheNewest() {
     func report(_ created: Int64) -> (report: StoredReport, size: Int64) {
       let report = StoredReport(
         id: ReportID(), state: .pending, creationTime: Timestamp(seconds: created), size: 1 << 10,
@@ -126,8 +123,7 @@ import Testing
     #expect(excess(now, kept: 2) == [recent.report.id, old.report.id])
   }
 
-  @Test("What a clock that was not set has dated is no leftover")
-  func leftoversOfNoDate() throws {
+  @Test func whatAClockThatWasNotSetHasDatedIsNoLeftover() throws {
     for name in ["a.dmp", "b.tmp"] {
       try directory.put([1], "new/" + name)
       try FileManager.default.setAttributes(

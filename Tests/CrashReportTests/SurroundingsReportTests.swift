@@ -6,8 +6,7 @@ import Testing
 
 @testable import CrashReport
 
-@Suite("Reports on surroundings")
-struct SurroundingsReportTests {
+@Suite struct SurroundingsReportTests {
   private static let id = String(repeating: "0123456789abcdef", count: 4)
 
   private func snapshot() -> ProcessSnapshot {
@@ -38,8 +37,7 @@ struct SurroundingsReportTests {
     CrashReport(snapshot: snapshot, symbolicating: false)
   }
 
-  @Test("The text has a row for each, and the descriptors by kinds")
-  func text() {
+  @Test func theTextHasARowForEachAndTheDescriptorsByKinds() {
     let text = TextReport.text(of: report(snapshot()), width: 200)
     let lines = text.split(separator: "\n").map { $0.split { $0 == " " }.joined(separator: " ") }
     for line in [
@@ -53,8 +51,7 @@ struct SurroundingsReportTests {
     #expect(!text.contains("/srv/app/log"))
   }
 
-  @Test("The page lists them all")
-  func page() {
+  @Test func thePageListsThemAll() {
     let page = HTMLReport.text(of: report(snapshot()))
     for text in [
       "Open descriptors", "file /srv/app/log... (deleted)", "device /dev/null",
@@ -64,8 +61,7 @@ struct SurroundingsReportTests {
     }
   }
 
-  @Test("The crash handler's own descriptors are marked, and the numbers add up")
-  func handlers() {
+  @Test func theCrashHandlersOwnDescriptorsAreMarkedAndTheNumbersAddUp() {
     var snapshot = snapshot()
     for path in [
       "/db/pending-serialized-dumps", "/db/pending-serialized-dumps/app@id.locked", "/proc",
@@ -90,8 +86,7 @@ struct SurroundingsReportTests {
       !TextReport.text(of: self.report(snapshot), width: 300).contains("while they were counted"))
   }
 
-  @Test("The process's own memory stands beside its group's")
-  func memory() {
+  @Test func theProcesssOwnMemoryStandsBesideItsGroups() {
     var snapshot = snapshot()
     snapshot.process.cgroup.memoryUsed = 639 << 20
     snapshot.process.statusText = Array("VmHWM:\t25600 kB\nVmRSS:\t19456 kB\n".utf8)
@@ -101,8 +96,7 @@ struct SurroundingsReportTests {
     #expect(lines.contains("Group memory 639 MiB"))
   }
 
-  @Test("A process that was asked for a dump is not said to have crashed")
-  func requested() {
+  @Test func aProcessThatWasAskedForADumpIsNotSaidToHaveCrashed() {
     var snapshot = snapshot()
     var thread = ThreadSnapshot(id: 5)
     (thread.captureMethod, thread.state) = (.crashed, "R")
@@ -119,8 +113,7 @@ struct SurroundingsReportTests {
     }
   }
 
-  @Test("An end that nothing explains is told by its likely reason first")
-  func unexplained() throws {
+  @Test func anEndThatNothingExplainsIsToldByItsLikelyReasonFirst() throws {
     var end = RunEnd()
     (end.kind, end.certainty) = (.unexplained, .possible)
     let text = end.text
@@ -129,8 +122,7 @@ struct SurroundingsReportTests {
     #expect(text.contains("kill -9") && text.contains("exec") && text.contains("It left no dump"))
   }
 
-  @Test("More descriptors than are listed are counted")
-  func many() {
+  @Test func moreDescriptorsThanAreListedAreCounted() {
     var snapshot = snapshot()
     snapshot.process.descriptors = (0..<256).map { number in
       var descriptor = OpenDescriptor()
@@ -144,8 +136,7 @@ struct SurroundingsReportTests {
     #expect(HTMLReport.text(of: report(snapshot)).contains("744 more, not listed"))
   }
 
-  @Test("JSON has every part of them")
-  func json() throws {
+  @Test func jsonHasEveryPartOfThem() throws {
     let object = try report(snapshot()).jsonObject
     let system = try #require(object["system"] as? [String: Any])
     #expect(system["hostName"] as? String == "web-3")
@@ -171,8 +162,7 @@ struct SurroundingsReportTests {
     #expect(descriptors[4]["path"] is NSNull)
   }
 
-  @Test("Nothing known is null, and no row")
-  func nothing() throws {
+  @Test func nothingKnownIsNullAndNoRow() throws {
     let report = report(ProcessSnapshot(architecture: .arm64))
     let object = try report.jsonObject
     let system = try #require(object["system"] as? [String: Any])

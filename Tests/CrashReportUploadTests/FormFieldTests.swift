@@ -7,7 +7,7 @@ import Testing
 @testable import CrashReportUpload
 
 /// The fields of a form that say what crashed.
-@Suite("Fields of the crash", .needs(.python3))
+@Suite(.needs(.python3))
 struct FormFieldTests {
   private let uploads: UploadDatabase
   private let server: PythonServer
@@ -18,10 +18,8 @@ struct FormFieldTests {
   }
 
   /// What a server sorts by, and finds a request by, is in the form; an annotation of the name counts more.
-  @Test(
-    "A form has cause, signature and context as fields; a private one no context",
-    arguments: [false, true])
-  func fieldsOfTheCrash(isPrivate: Bool) async throws {
+  @Test(arguments: [false, true])
+  func aFormHasCauseSignatureAndContextAsFieldsAPrivateOneNoContext(isPrivate: Bool) async throws {
     let id = try uploads.addReport(annotations: ["report_signature": "own"]) { snapshot in
       var exception = ExceptionSnapshot(threadID: 7)
       (exception.signal, exception.code, exception.address) = (SIGSEGV, 1, 0)

@@ -3,10 +3,9 @@ import CrashTestSupport
 import Testing
 
 /// What the program's environment says of proxies holds.
-@Suite("Proxies", .needs(.python3))
+@Suite(.needs(.python3))
 struct ProxyTests {
-  @Test("http_proxy is asked for the whole URL, unless no_proxy names the host")
-  func environment() async throws {
+  @Test func httpProxyIsAskedForTheWholeURLUnlessNoProxyNamesTheHost() async throws {
     let uploads = try UploadDatabase()
     let server = try PythonServer(in: uploads.directory)
     // The host exists nowhere: only a proxy can answer for it.

@@ -6,8 +6,7 @@ import Testing
 
 @testable import CrashReportUpload
 
-@Suite("The review before an upload, and private uploads")
-struct ReviewTests {
+@Suite struct ReviewTests {
   private func engine(
     _ uploads: UploadDatabase, _ receiver: UploadReceiver, privacy: ReportPrivacy = .full,
     events: EventLog = EventLog(), review: UploadReview? = nil

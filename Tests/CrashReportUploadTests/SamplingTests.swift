@@ -41,8 +41,7 @@ private final class FormTransport: UploadTransport {
   }
 }
 
-@Suite("Sampling by signature")
-struct SamplingTests {
+@Suite struct SamplingTests {
   private let time = SharedTime()
   private let transport = FormTransport()
 
@@ -71,8 +70,7 @@ struct SamplingTests {
           now: { time.now.withLock { $0 } }, sleep: { _ in }, random: { 1 })))
   }
 
-  @Test("Beyond the bound a signature's reports are one form with their count")
-  func counts() async throws {
+  @Test func beyondTheBoundASignaturesReportsAreOneFormWithTheirCount() async throws {
     let uploads = try UploadDatabase()
     for _ in 0..<7 { try uploads.addReport(signature: "A") }
     try uploads.addReport(signature: "B")
@@ -98,8 +96,7 @@ struct SamplingTests {
     #expect(transport.take().map(\.hasMinidump) == [true])
   }
 
-  @Test("A count that was sent is the same when it is sent again; later reports wait")
-  func lostAnswer() async throws {
+  @Test func aCountThatWasSentIsTheSameWhenItIsSentAgainLaterReportsWait() async throws {
     let uploads = try UploadDatabase()
     for _ in 0..<4 { try uploads.addReport(signature: "A") }
     transport.answers.withLock { $0 = [200, 0] }
@@ -119,8 +116,7 @@ struct SamplingTests {
     #expect(try uploads.database.reports().allSatisfy { $0.state == .completed })
   }
 
-  @Test("While the server takes none, no more are begun whole than it would get whole")
-  func begunWhole() async throws {
+  @Test func whileTheServerTakesNoneNoMoreAreBegunWholeThanItWouldGetWhole() async throws {
     let uploads = try UploadDatabase()
     for _ in 0..<6 { try uploads.addReport(signature: "A") }
     transport.answers.withLock { $0 = [500, 500] }
@@ -134,8 +130,7 @@ struct SamplingTests {
     #expect(transport.take().map(\.hasMinidump) == [true, true])
   }
 
-  @Test("A refused count leaves its reports on disk; one that is asked for goes whole")
-  func refused() async throws {
+  @Test func aRefusedCountLeavesItsReportsOnDiskOneThatIsAskedForGoesWhole() async throws {
     let uploads = try UploadDatabase()
     var ids: [ReportID] = []
     for _ in 0..<3 { ids.append(try uploads.addReport(signature: "A")) }
@@ -154,8 +149,7 @@ struct SamplingTests {
     #expect(forms.first?.fields["report_id"] == member.id.description)
   }
 
-  @Test("A report that others are counted with keeps the count when it is asked for")
-  func requested() async throws {
+  @Test func aReportThatOthersAreCountedWithKeepsTheCountWhenItIsAskedFor() async throws {
     let uploads = try UploadDatabase()
     for _ in 0..<4 { try uploads.addReport(signature: "A") }
     transport.answers.withLock { $0 = [200, 0] }
@@ -176,8 +170,7 @@ struct SamplingTests {
     #expect(try uploads.database.reports().allSatisfy { $0.state == .completed })
   }
 
-  @Test("Members of a report that was deleted are sent themselves")
-  func deleted() async throws {
+  @Test func membersOfAReportThatWasDeletedAreSentThemselves() async throws {
     let uploads = try UploadDatabase()
     for _ in 0..<3 { try uploads.addReport(signature: "A") }
     transport.answers.withLock { $0 = [200, 0] }
@@ -191,8 +184,7 @@ struct SamplingTests {
     #expect(transport.take().map { $0.fields["report_count"] } == ["1"])
   }
 
-  @Test("The first upload waits for a part of the spread that its ID decides")
-  func spread() async throws {
+  @Test func theFirstUploadWaitsForAPartOfTheSpreadThatItsIDDecides() async throws {
     let uploads = try UploadDatabase()
     let id = try uploads.addReport(signature: "A")
     let created = try uploads.report(id).creationTime.seconds

@@ -7,7 +7,7 @@ import Testing
 @testable import CrashReportUpload
 
 /// Uploads to a real server on loopback that shares no code with ours.
-@Suite("Uploads to another's server", .needs(.python3))
+@Suite(.needs(.python3))
 struct ServerTests {
   private let uploads: UploadDatabase
   private let server: PythonServer
@@ -34,8 +34,7 @@ struct ServerTests {
     return String(child.standardOutput.prefix(64))
   }
 
-  @Test("Another's parser reads the form, byte for byte")
-  func form() async throws {
+  @Test func anothersParserReadsTheFormByteForByte() async throws {
     let annotations = ["a \"x\"\r\n": "välue\r\n--\0", "empty": "", "prod": "own"]
     let id = try uploads.addReport(annotations: annotations)
     let attachment = uploads.directory.path + "/log.txt"
@@ -71,10 +70,11 @@ struct ServerTests {
   }
 
   @Test(
-    "A fault that passes: the report stays, and goes the next time with the same ID",
     arguments: ["reset", "drop", "garbage", "redirect", "status/500", "status/408", "retry/429/7"],
     [false, true])
-  func passingFault(_ fault: String, isEnvelope: Bool) async throws {
+  func aFaultThatPassesTheReportStaysAndGoesTheNextTimeWithTheSameID(
+    _ fault: String, isEnvelope: Bool
+  ) async throws {
     let id = try uploads.addReport()
     let events = EventLog()
     let now = UploadClock.system.now()
@@ -95,10 +95,10 @@ struct ServerTests {
     #expect(uploads.directory.names("db/new").isEmpty)
   }
 
-  @Test(
-    "A report whose body cannot be put together is tried later, and is not in the others' way",
-    arguments: [false, true])
-  func withoutBody(isEnvelope: Bool) async throws {
+  @Test(arguments: [false, true])
+  func aReportWhoseBodyCannotBePutTogetherIsTriedLaterAndIsNotInTheOthersWay(isEnvelope: Bool)
+    async throws
+  {
     let large = try uploads.addReport()
     var random = SystemRandomNumberGenerator()
     try uploads.directory.put(
@@ -126,8 +126,7 @@ struct ServerTests {
     #expect(try await uploads.send(large, by: engine("ok", isEnvelope: isEnvelope)) == .uploaded)
   }
 
-  @Test("The tool sends so many reports of a signature whole, and the others as a count")
-  func wholeReports() async throws {
+  @Test func theToolSendsSoManyReportsOfASignatureWholeAndTheOthersAsACount() async throws {
     for _ in 0..<4 { _ = try uploads.addReport(signature: "crash in it") }
     try uploads.database.setUploadsEnabled(true)
     let tool = try await ChildProcess.run(
@@ -140,8 +139,8 @@ struct ServerTests {
     #expect(forms.map { $0.files["upload_file_minidump"] != nil } == [true, false])
   }
 
-  @Test("A reset in the middle of a body, and nobody there at all", arguments: [false, true])
-  func broken(isEnvelope: Bool) async throws {
+  @Test(arguments: [false, true])
+  func aResetInTheMiddleOfABodyAndNobodyThereAtAll(isEnvelope: Bool) async throws {
     let id = try uploads.addReport(extra: 3 << 20)
     let nobody = "http://127.0.0.1:1/"
     let engines = [
@@ -157,8 +156,7 @@ struct ServerTests {
     #expect(try uploads.report(id).upload.attempts == 2 && server.forms.isEmpty)
   }
 
-  @Test("A server that is slow to read and to answer gets the report whole, at the first attempt")
-  func slow() async throws {
+  @Test func aServerThatIsSlowToReadAndToAnswerGetsTheReportWholeAtTheFirstAttempt() async throws {
     let id = try uploads.addReport(extra: 16 << 20)
     let engine = try uploads.engine(to: server.url("slow"))
     #expect(try await uploads.send(id, by: engine) == .uploaded)
@@ -169,9 +167,11 @@ struct ServerTests {
   }
 
   @Test(
-    "What the server refuses for good is skipped, and why is kept", arguments: [400, 401],
+    arguments: [400, 401],
     [false, true])
-  func refused(_ status: Int, isEnvelope: Bool) async throws {
+  func whatTheServerRefusesForGoodIsSkippedAndWhyIsKept(_ status: Int, isEnvelope: Bool)
+    async throws
+  {
     let id = try uploads.addReport()
     let engine = try engine("status/\(status)", isEnvelope: isEnvelope)
     #expect(try await uploads.send(id, by: engine) == .skipped)
@@ -184,12 +184,13 @@ struct ServerTests {
   }
 
   @Test(
-    "An answer that is no receipt ends no report: it goes again, and the note says what came",
     arguments: [
       "page", "page-203", "page-403", "page-plain", "gzip-page", "sentence", "error", "false",
       "array", "partial",
     ], [false, true])
-  func noReceipt(_ name: String, isEnvelope: Bool) async throws {
+  func anAnswerThatIsNoReceiptEndsNoReportItGoesAgainAndTheNoteSaysWhatCame(
+    _ name: String, isEnvelope: Bool
+  ) async throws {
     let id = try uploads.addReport()
     let portal = try engine("answer/\(name)", isEnvelope: isEnvelope)
     guard case .delayed = try await uploads.send(id, by: portal) else {
@@ -205,13 +206,13 @@ struct ServerTests {
     #expect(try await uploads.send(id, by: next) == .uploaded)
   }
 
-  @Test(
-    "Receipts of servers of minidumps, and of Sentry's protocol",
-    arguments: [
-      ("id", "of-the-test"), ("gzip-id", "of-the-test"), ("json", "of-the-test"), ("empty", ""),
-      ("gzip-json", "of-the-test"), ("backtrace", "of-the-test"), ("no-content", ""),
-    ])
-  func receipt(_ name: String, serverID: String) async throws {
+  @Test(arguments: [
+    ("id", "of-the-test"), ("gzip-id", "of-the-test"), ("json", "of-the-test"), ("empty", ""),
+    ("gzip-json", "of-the-test"), ("backtrace", "of-the-test"), ("no-content", ""),
+  ])
+  func receiptsOfServersOfMinidumpsAndOfSentrysProtocol(_ name: String, serverID: String)
+    async throws
+  {
     for isEnvelope in [false, true] {
       let id = try uploads.addReport()
       let outcome = try await uploads.send(
@@ -228,10 +229,9 @@ struct ServerTests {
     }
   }
 
-  @Test(
-    "What is too large goes again without attachments, then smaller, and says so",
-    arguments: [false, true])
-  func tooLarge(isEnvelope: Bool) async throws {
+  @Test(arguments: [false, true])
+  func whatIsTooLargeGoesAgainWithoutAttachmentsThenSmallerAndSaysSo(isEnvelope: Bool) async throws
+  {
     var random = SystemRandomNumberGenerator()
     let noise = (0..<200_000).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     try uploads.directory.put(noise, "noise")
@@ -282,8 +282,7 @@ struct ServerTests {
     #expect(form.files["noise"]?.size == 200_000 && form.fields["left_out"] == nil)
   }
 
-  @Test("A 413 with Retry-After is waited for, and then less is sent, by the next process too")
-  func tooLargeForNow() async throws {
+  @Test func a413WithRetryAfterIsWaitedForAndThenLessIsSentByTheNextProcessToo() async throws {
     let id = try uploads.addReport()
     try uploads.directory.put([UInt8](repeating: 1, count: 100_000), "log")
     _ = try uploads.database.attach(
@@ -302,8 +301,8 @@ struct ServerTests {
     #expect(try server.forms.map(\.fields["left_out"]) == ["attachments"])
   }
 
-  @Test("An answer without an end is no receipt", arguments: [false, true])
-  func endless(isEnvelope: Bool) async throws {
+  @Test(arguments: [false, true])
+  func anAnswerWithoutAnEndIsNoReceipt(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
     let engine = try engine("endless", isEnvelope: isEnvelope)
     guard case .delayed = try await uploads.send(id, by: engine) else {
@@ -313,8 +312,8 @@ struct ServerTests {
     #expect(try uploads.report(id).upload.note.hasPrefix("HTTP 200, no receipt: xxx"))
   }
 
-  @Test("Of an answer of 2 GB no more is read than sockets buffer", arguments: [false, true])
-  func flood(isEnvelope: Bool) async throws {
+  @Test(arguments: [false, true])
+  func ofAnAnswerOf2GBNoMoreIsReadThanSocketsBuffer(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
     let engine = try engine("flood/2048", isEnvelope: isEnvelope)
     guard case .delayed = try await uploads.send(id, by: engine) else {
@@ -324,8 +323,8 @@ struct ServerTests {
     #expect(try await server.bytesSent() < 16 << 20)
   }
 
-  @Test("Headers without an end are no answer", arguments: [false, true])
-  func headers(isEnvelope: Bool) async throws {
+  @Test(arguments: [false, true])
+  func headersWithoutAnEndAreNoAnswer(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
     let engine = try engine("headers", isEnvelope: isEnvelope)
     guard case .delayed = try await uploads.send(id, by: engine) else {
@@ -335,10 +334,8 @@ struct ServerTests {
     #expect(try await server.bytesSent() < 16 << 20)
   }
 
-  @Test(
-    "A server that answers a byte at a time holds an upload until its deadline",
-    arguments: [false, true])
-  func drip(isEnvelope: Bool) async throws {
+  @Test(arguments: [false, true])
+  func aServerThatAnswersAByteAtATimeHoldsAnUploadUntilItsDeadline(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
     var options = UploadOptions()
     options.deadline = .seconds(2)
@@ -350,8 +347,7 @@ struct ServerTests {
     #expect(try uploads.report(id).upload.note.contains("not done after 2 s"))
   }
 
-  @Test("While a server does not answer, an upload sleeps")
-  func stalled() async throws {
+  @Test func whileAServerDoesNotAnswerAnUploadSleeps() async throws {
     let body = uploads.directory.path + "/body"
     try uploads.directory.put(Array("x".utf8), "body")
     let request = UploadRequest(
@@ -365,10 +361,9 @@ struct ServerTests {
     #expect(answer.reason.isEmpty && answer.status == 0)
   }
 
-  @Test(
-    "Cancelled while the server does not answer, an upload ends and is done again",
-    arguments: [false, true])
-  func cancelled(isEnvelope: Bool) async throws {
+  @Test(arguments: [false, true])
+  func cancelledWhileTheServerDoesNotAnswerAnUploadEndsAndIsDoneAgain(isEnvelope: Bool) async throws
+  {
     let id = try uploads.addReport()
     let engine = try engine("hang", isEnvelope: isEnvelope)
     let task = Task { [uploads] in try await uploads.send(id, by: engine) }
@@ -381,8 +376,8 @@ struct ServerTests {
     #expect(try await uploads.send(id, by: next) == .uploaded)
   }
 
-  @Test("A certificate that nobody vouches for is refused", .needs(.openssl))
-  func certificate() async throws {
+  @Test(.needs(.openssl))
+  func aCertificateThatNobodyVouchesForIsRefused() async throws {
     let directory = uploads.directory.path
     let made = try await ChildProcess.run(
       try #require(OutsideTool.openssl.path),

@@ -47,8 +47,7 @@ private final class ScriptedTransport: UploadTransport {
   var count: Int { sent.withLock { $0 } }
 }
 
-@Suite("Uploads of a process that goes on living")
-struct StandingUploadsTests {
+@Suite struct StandingUploadsTests {
   private let hand = HandClock()
 
   private func make(
@@ -196,8 +195,8 @@ struct StandingUploadsTests {
     #expect(transport.count == 1)
   }
 
-  @Test("Once started each new report goes, and the end is quick", .timeLimit(.minutes(1)))
-  func standing() async throws {
+  @Test(.timeLimit(.minutes(1)))
+  func onceStartedEachNewReportGoesAndTheEndIsQuick() async throws {
     let uploads = try UploadDatabase()
     let transport = ScriptedTransport()
     var options = UploadOptions()
@@ -231,9 +230,8 @@ struct StandingUploadsTests {
     #expect(await uploader.events.first { _ in true } == nil)
   }
 
-  @Test(
-    "After an event an uploader waits for the next one, and does not turn", .timeLimit(.minutes(1)))
-  func waiting() async throws {
+  @Test(.timeLimit(.minutes(1)))
+  func afterAnEventAnUploaderWaitsForTheNextOneAndDoesNotTurn() async throws {
     let uploads = try UploadDatabase()
     let target = try UploadTarget(url: "http://h/", options: UploadOptions())
     let clock = hand.clock
@@ -254,8 +252,7 @@ struct StandingUploadsTests {
     await uploader.stop()
   }
 
-  @Test("A clock that is set back holds no report, and does not send one again and again")
-  func clockSetBack() async throws {
+  @Test func aClockThatIsSetBackHoldsNoReportAndDoesNotSendOneAgainAndAgain() async throws {
     let uploads = try UploadDatabase()
     for _ in 0..<4 { try uploads.addReport() }
     let transport = ScriptedTransport(Array(repeating: 0, count: 100))
@@ -270,8 +267,8 @@ struct StandingUploadsTests {
     #expect(transport.count == count)
   }
 
-  @Test("A cancelled task ends its run", .timeLimit(.minutes(1)))
-  func cancelling() async throws {
+  @Test(.timeLimit(.minutes(1)))
+  func aCancelledTaskEndsItsRun() async throws {
     let uploads = try UploadDatabase()
     let engine = try uploads.engine(to: "http://h/", transport: ScriptedTransport())
     let uploader = ReportUploader { _ in engine }

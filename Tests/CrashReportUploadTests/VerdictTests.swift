@@ -48,25 +48,23 @@ import Testing
     #expect(judge(400, body: long) == .skip(reason: "HTTP 400: \(long.prefix(256))"))
   }
 
-  @Test(
-    "A receipt in a form that a server of minidumps gives",
-    arguments: [
-      ("5f3c9b2e8d114b6f9a0c7e51d2f4a6b8\n", "5f3c9b2e8d114b6f9a0c7e51d2f4a6b8"),
-      ("12345678-9abc-def0-1234-56789abcdef0", "12345678-9abc-def0-1234-56789abcdef0"),
-      ("CrashID=bp-1", "bp-1"), ("42", "42"), ("", ""), (" \r\n", ""), ("OK", "OK"),
-      (
-        "https://crashes.example/item?id=405&database=d",
-        "https://crashes.example/item?id=405&database=d"
-      ),
-      (#"{"id":"abc"}"#, "abc"), (#"{"id":17,"product":"p","error":null}"#, "17"),
-      (#""abc-1""#, "abc-1"),
-      (#"{"response":"ok","_rxid":"01000000-c86e-5005"}"#, "01000000-c86e-5005"),
-      (#"{"status":"success","crash_id":405,"message":"posted"}"#, "405"),
-      (#"{"success":true}"#, ""), (#"{"status":200}"#, ""),
-      (#"{"eventId":"e1","errors":[]}"#, "e1"),
-      (#"{"id":18446744073709551615}"#, "18446744073709551615"), (#"{"id":3,"status":"new"}"#, "3"),
-    ])
-  func receipt(_ body: String, _ serverID: String) {
+  @Test(arguments: [
+    ("5f3c9b2e8d114b6f9a0c7e51d2f4a6b8\n", "5f3c9b2e8d114b6f9a0c7e51d2f4a6b8"),
+    ("12345678-9abc-def0-1234-56789abcdef0", "12345678-9abc-def0-1234-56789abcdef0"),
+    ("CrashID=bp-1", "bp-1"), ("42", "42"), ("", ""), (" \r\n", ""), ("OK", "OK"),
+    (
+      "https://crashes.example/item?id=405&database=d",
+      "https://crashes.example/item?id=405&database=d"
+    ),
+    (#"{"id":"abc"}"#, "abc"), (#"{"id":17,"product":"p","error":null}"#, "17"),
+    (#""abc-1""#, "abc-1"),
+    (#"{"response":"ok","_rxid":"01000000-c86e-5005"}"#, "01000000-c86e-5005"),
+    (#"{"status":"success","crash_id":405,"message":"posted"}"#, "405"),
+    (#"{"success":true}"#, ""), (#"{"status":200}"#, ""),
+    (#"{"eventId":"e1","errors":[]}"#, "e1"),
+    (#"{"id":18446744073709551615}"#, "18446744073709551615"), (#"{"id":3,"status":"new"}"#, "3"),
+  ])
+  func aReceiptInAFormThatAServerOfMinidumpsGives(_ body: String, _ serverID: String) {
     #expect(judge(200, body: body) == .uploaded(serverID: serverID))
     #expect(judge(201, body: "\u{FEFF}" + body) == .uploaded(serverID: serverID))
   }
@@ -78,8 +76,8 @@ import Testing
     "<meta http-equiv=refresh content='0;url=http://portal/'>",
   ]
 
-  @Test("A web page is no answer of the server's, whatever its status", arguments: pages)
-  func webPage(_ page: String) {
+  @Test(arguments: pages)
+  func aWebPageIsNoAnswerOfTheServersWhateverItsStatus(_ page: String) {
     for status in [200, 201, 202, 203, 204, 400, 401, 403, 404, 405, 451, 500, 502, 511] {
       guard case .retry(nil, let reason, false) = judge(status, body: page) else {
         Issue.record("\(status): \(judge(status, body: page))")
@@ -95,20 +93,18 @@ import Testing
     }
   }
 
-  @Test(
-    "What no protocol calls a receipt is none",
-    arguments: [
-      "Please log in", "error", "Unauthorized", "false", "null", "window.location='http://portal/'",
-      #"{"error":"quota exceeded"}"#, #"{"error":{"code":1}}"#, #"{"errors":["x"],"id":"r1"}"#,
-      #"{"success":false,"id":"r1"}"#, #"{"status":"error","id":"r1"}"#, #"{"status":503}"#,
-      #"{"response":"error"}"#, #"{"jsonrpc":"2.0","error":{"code":-32600},"id":1}"#,
-      #"{"detail":"no"}"#,
-      #"{"message":"Forbidden"}"#, "{}", "[]", "true", #"["a"]"#, #"{"id":"#, #"{"id":""}"#,
-      #"{"id":null}"#,
-      "\u{1B}[2Jx", "ID 12345", "12345\nof the proxy", String(repeating: "x", count: 257), "é",
-      "\u{1F}\u{8B}\u{8}\u{0}",
-    ])
-  func noReceipt(_ body: String) {
+  @Test(arguments: [
+    "Please log in", "error", "Unauthorized", "false", "null", "window.location='http://portal/'",
+    #"{"error":"quota exceeded"}"#, #"{"error":{"code":1}}"#, #"{"errors":["x"],"id":"r1"}"#,
+    #"{"success":false,"id":"r1"}"#, #"{"status":"error","id":"r1"}"#, #"{"status":503}"#,
+    #"{"response":"error"}"#, #"{"jsonrpc":"2.0","error":{"code":-32600},"id":1}"#,
+    #"{"detail":"no"}"#,
+    #"{"message":"Forbidden"}"#, "{}", "[]", "true", #"["a"]"#, #"{"id":"#, #"{"id":""}"#,
+    #"{"id":null}"#,
+    "\u{1B}[2Jx", "ID 12345", "12345\nof the proxy", String(repeating: "x", count: 257), "é",
+    "\u{1F}\u{8B}\u{8}\u{0}",
+  ])
+  func whatNoProtocolCallsAReceiptIsNone(_ body: String) {
     guard case .retry(nil, let reason, false) = judge(200, body: body) else {
       Issue.record("\(judge(200, body: body))")
       return
@@ -126,13 +122,11 @@ import Testing
     }
   }
 
-  @Test("What a proxy passed on with a 203 is judged by what it is")
-  func passedOn() {
+  @Test func whatAProxyPassedOnWithA203IsJudgedByWhatItIs() {
     #expect(judge(203, body: "abc-1") == .uploaded(serverID: "abc-1"))
   }
 
-  @Test("Socorro's rules drop a report: it is refused")
-  func discarded() {
+  @Test func socorrosRulesDropAReportItIsRefused() {
     guard case .skip(let reason) = judge(200, body: "Discarded=rule_product\n") else {
       Issue.record("\(judge(200, body: "Discarded=rule_product"))")
       return
@@ -140,8 +134,7 @@ import Testing
     #expect(reason.contains("Discarded=rule_product"))
   }
 
-  @Test("413 names the size, and what the server says; with Retry-After any refusal is for later")
-  func tooLarge() {
+  @Test func status413NamesTheSizeAndWhatTheServerSays() {
     #expect(
       judge(413, body: "<h1>413 Request Entity Too Large</h1>", size: 123)
         == .tooLarge(after: nil, reason: "HTTP 413 for 123 bytes, answered by a web page"))

@@ -2,10 +2,8 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-@Suite("Child processes")
-struct ChildProcessTests {
-  @Test("An exit code is told from a signal")
-  func ends() async throws {
+@Suite struct ChildProcessTests {
+  @Test func anExitCodeIsToldFromASignal() async throws {
     let directory = try TemporaryDirectory()
     let exit = try await ChildProcess.run("/bin/sh", ["-c", "exit 7"], in: directory.path)
     #expect(exit.end.exitCode == 7 && exit.end.signal == nil)
@@ -13,8 +11,7 @@ struct ChildProcessTests {
     #expect(killed.end.exitCode == nil && killed.end.signal == SIGTERM)
   }
 
-  @Test("Output, directory, environment and process ID are the child's own")
-  func surroundings() async throws {
+  @Test func outputDirectoryEnvironmentAndProcessIDAreTheChildsOwn() async throws {
     let directory = try TemporaryDirectory()
     let child = try await ChildProcess.run(
       "/bin/sh", ["-c", "pwd; echo $$ $WORD; echo oops >&2"], in: directory.path,
@@ -24,8 +21,7 @@ struct ChildProcessTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
   }
 
-  @Test("No signal is blocked or ignored in a child")
-  func signals() async throws {
+  @Test func noSignalIsBlockedOrIgnoredInAChild() async throws {
     let directory = try TemporaryDirectory()
     let child = try await ChildProcess.run(
       "/bin/grep", ["-E", "^Sig(Blk|Ign)", "/proc/self/status"], in: directory.path)
@@ -36,8 +32,7 @@ struct ChildProcessTests {
     #expect(masks.map { $0 & ~0x1_8000_0000 } == [0, 0])
   }
 
-  @Test("A hung child is killed and fails the test")
-  func hung() async throws {
+  @Test func aHungChildIsKilledAndFailsTheTest() async throws {
     let directory = try TemporaryDirectory()
     await #expect(throws: HungChild.self) {
       try await ChildProcess.run("/bin/sleep", ["600"], in: directory.path, patience: 1)
@@ -45,8 +40,7 @@ struct ChildProcessTests {
   }
 
   /// The shell ends at once; the sleep would go on for ten minutes.
-  @Test("What a child has left behind in a group of its own is named, and gone")
-  func leftBehind() async throws {
+  @Test func whatAChildHasLeftBehindInAGroupOfItsOwnIsNamedAndGone() async throws {
     let directory = try TemporaryDirectory()
     let child = try await ChildProcess.run(
       "/bin/sh",
@@ -69,8 +63,7 @@ struct ChildProcessTests {
     #expect(quiet.leftBehind == [])
   }
 
-  @Test("A temporary directory goes with its value")
-  func directoryGoes() throws {
+  @Test func aTemporaryDirectoryGoesWithItsValue() throws {
     func make() throws -> String {
       let directory = try TemporaryDirectory()
       try "text".write(

@@ -10,8 +10,7 @@ import Testing
 /// `postmortem capture` on a real process, which goes on.
 ///
 /// `swift run proofs live-dumps` has the processes that give no answer.
-@Suite("Captured processes")
-struct CaptureTests {
+@Suite struct CaptureTests {
   private let directory = try! SharedDirectory()
   private var database: String { directory.path + "/db" }
 
@@ -37,8 +36,8 @@ struct CaptureTests {
     return CrashReport(snapshot: last, symbolicating: false)
   }
 
-  @Test("It goes on, and its report is marked as requested", arguments: [false, true])
-  func goesOn(stopsThreads: Bool) async throws {
+  @Test(arguments: [false, true])
+  func itGoesOnAndItsReportIsMarkedAsRequested(stopsThreads: Bool) async throws {
     let victim = try victim()
     for _ in 0..<2 {
       let run = try await tool(
@@ -68,8 +67,8 @@ struct CaptureTests {
     #expect(refused.end.exitCode == 1 && refused.standardError.contains("the database of process"))
   }
 
-  @Test("A crash signal sent while it dumps ends it, with a report", arguments: [false, true])
-  func crashesMeanwhile(stopsThreads: Bool) async throws {
+  @Test(arguments: [false, true])
+  func aCrashSignalSentWhileItDumpsEndsItWithAReport(stopsThreads: Bool) async throws {
     let victim = try victim()
     let pending = database + "/pending-serialized-dumps"
     func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: pending) }
@@ -91,8 +90,8 @@ struct CaptureTests {
     #expect(exceptions.first?.sender?.processID == getpid())
   }
 
-  @Test("A process without our handler is refused, and lives", arguments: ["default", "exec"])
-  func refused(order: String) async throws {
+  @Test(arguments: ["default", "exec"])
+  func aProcessWithoutOurHandlerIsRefusedAndLives(order: String) async throws {
     let victim = try victim()
     try victim.send(order)
     if order == "default" { try victim.waitForLine(order) }
@@ -111,8 +110,7 @@ struct CaptureTests {
   }
 
   /// The kernel gives a signal for the process to whoever waits for it, and shows it as not blocked there.
-  @Test("A thread that waits for signals does not get the request")
-  func waitsForSignals() async throws {
+  @Test func aThreadThatWaitsForSignalsDoesNotGetTheRequest() async throws {
     let waiting = try victim("waiting")
     let refused = try await tool("capture", "\(waiting.processID)", "--timeout", "1")
     #expect(refused.end.exitCode == 1, "\(refused)")
@@ -130,8 +128,7 @@ struct CaptureTests {
     #expect(try newest().snapshot.exception?.threadID != UInt32(beside.processID))
   }
 
-  @Test("A process whose first thread has ended has a handler as ever")
-  func firstThreadEnded() async throws {
+  @Test func aProcessWhoseFirstThreadHasEndedHasAHandlerAsEver() async throws {
     let victim = try RunningVictim(
       try BuiltProducts.besideTests("crash-lab"), ["end", "main-thread", "--database", database])
     try victim.waitForLine("main thread ended")
@@ -147,9 +144,8 @@ struct CaptureTests {
   }
 
   /// One that was restored from a checkpoint has another start time, and a boot ID can be mounted over.
-  @Test(
-    "For doctor, process and capture one witness of life is enough", arguments: ["start", "boot"])
-  func otherIdentity(what: String) async throws {
+  @Test(arguments: ["start", "boot"])
+  func forDoctorProcessAndCaptureOneWitnessOfLifeIsEnough(what: String) async throws {
     let victim = try victim()
     let stat = try KernelFile.text("/proc/\(victim.processID)/stat")
     let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
@@ -182,8 +178,7 @@ struct CaptureTests {
   }
 
   /// A process that has changed its user can neither rename nor remove what it has made.
-  @Test("A dump that is said not to be taken leaves no report; one that is taken does")
-  func namesRefused() async throws {
+  @Test func aDumpThatIsSaidNotToBeTakenLeavesNoReportOneThatIsTakenDoes() async throws {
     for (scene, isTaken) in [("names-refused", true), ("cut-names-refused", false)] {
       let child = try await ChildProcess.run(
         try BuiltProducts.besideTests("crash-lab"), ["live-dump", scene, "--database", database],
@@ -198,8 +193,8 @@ struct CaptureTests {
     }
   }
 
-  @Test("A run that is killed says when and doing what", arguments: ["obeying", "beating"])
-  func killed(scene: String) async throws {
+  @Test(arguments: ["obeying", "beating"])
+  func aRunThatIsKilledSaysWhenAndDoingWhat(scene: String) async throws {
     let victim = try victim(scene)
     try victim.ask("order 66")
     let hasBeats = scene == "beating"
@@ -222,8 +217,7 @@ struct CaptureTests {
     #expect(TextReport.text(of: report).contains(line) == hasBeats)
   }
 
-  @Test("A reason is headline and signature, in every form")
-  func reason() async throws {
+  @Test func aReasonIsHeadlineAndSignatureInEveryForm() async throws {
     let victim = try victim()
     try victim.ask("dump")
     let process = try await tool("process", database)

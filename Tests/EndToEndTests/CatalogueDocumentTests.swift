@@ -4,10 +4,8 @@ import Foundation
 import Testing
 
 /// The catalogue's page and its model.
-@Suite("The page of the catalogue")
-struct CatalogueDocumentTests {
-  @Test("It names every group of conditions, and every pair that is left out")
-  func page() throws {
+@Suite struct CatalogueDocumentTests {
+  @Test func itNamesEveryGroupOfConditionsAndEveryPairThatIsLeftOut() throws {
     let page = try String(
       contentsOfFile: BuiltProducts.packageRoot + "/Docs/Catalogue.md", encoding: .utf8)
     for group in CrashCondition.Group.allCases {

@@ -8,8 +8,7 @@ import ProcessSnapshot
 import Testing
 
 /// Crashes of processes that /proc shows less of: its first thread has ended, or it was closed after the start.
-@Suite("What /proc does not show")
-struct ClosedProcTests {
+@Suite struct ClosedProcTests {
   private let directory = try! SharedDirectory()
   private var database: String { directory.path + "/db" }
 
@@ -32,8 +31,7 @@ struct ClosedProcTests {
       snapshot: try MinidumpReader.snapshot(of: [UInt8](bytes)), symbolicating: false)
   }
 
-  @Test("Once the first thread has ended, a living one shows memory, modules and descriptors")
-  func firstThreadEnded() async throws {
+  @Test func onceTheFirstThreadHasEndedALivingOneShowsMemoryModulesAndDescriptors() async throws {
     let report = try await crash("first-thread-ended", "stack-overflow", on: "pthread")
     let snapshot = report.snapshot
     #expect(report.cause?.kind == "stack-overflow", "\(report.explanation ?? "")")
@@ -53,8 +51,8 @@ struct ClosedProcTests {
   }
 
   /// Landlock and seccomp answer EACCES where /proc was open at the start.
-  @Test("What was closed is said to be unknown", arguments: ["proc-closed", "opens-refused"])
-  func closed(condition: String) async throws {
+  @Test(arguments: ["proc-closed", "opens-refused"])
+  func whatWasClosedIsSaidToBeUnknown(condition: String) async throws {
     let report = try await crash(condition, "null-read", on: "main")
     let snapshot = report.snapshot
     #expect(snapshot.exception?.signal == SIGSEGV)
@@ -69,8 +67,7 @@ struct ClosedProcTests {
     #expect(page.contains("unknown, and not none (mappings, threads, open files)"))
   }
 
-  @Test("The status tells of it before a crash does")
-  func status() async throws {
+  @Test func theStatusTellsOfItBeforeACrashDoes() async throws {
     let child = try await ChildProcess.run(
       try BuiltProducts.besideTests("crash-lab"), ["status-closed", "--database", database],
       in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
@@ -79,8 +76,7 @@ struct ClosedProcTests {
     #expect(lines.last?.hasPrefix("/proc cannot be read (Permission denied): ") == true)
   }
 
-  @Test("A thread that is being made is not accused; one that blocks a fault is")
-  func threadsInTheMaking() async throws {
+  @Test func aThreadThatIsBeingMadeIsNotAccusedOneThatBlocksAFaultIs() async throws {
     let child = try await ChildProcess.run(
       try BuiltProducts.besideTests("crash-lab"), ["status-of-many", "--database", database],
       in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])

@@ -12,8 +12,7 @@ import Testing
 /// One real end of each family, from the signal to the report.
 ///
 /// `swift run proofs` has all of them. That a report is uploaded after its crash is in `UploadCommandTests`.
-@Suite("One end of each family")
-struct CrashFamilyTests {
+@Suite struct CrashFamilyTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
 
@@ -21,8 +20,7 @@ struct CrashFamilyTests {
     directory = try SharedDirectory()
   }
 
-  @Test("A signal, an abort, a Swift trap, an overflow: the same end, and one report")
-  func crashes() async throws {
+  @Test func aSignalAnAbortASwiftTrapAnOverflowTheSameEndAndOneReport() async throws {
     let alone = try #require(CrashCondition.all.first { $0.group == .place })
     let ends: [(String, CrashPlace)] = [
       ("null-read", .main), ("abort", .dispatch), ("fatal-error", .task),

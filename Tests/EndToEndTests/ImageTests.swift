@@ -10,8 +10,7 @@ import Testing
 /// Images of a crash as the linker and their program headers tell of them.
 ///
 /// `swift run proofs stacks` has every linker, and compares with gdb.
-@Suite("Images of a crash")
-struct ImageTests {
+@Suite struct ImageTests {
   private let directory = try! SharedDirectory()
 
   /// The dump of a crash-lab that a module of lld calls, without frame pointers.
@@ -35,17 +34,17 @@ struct ImageTests {
   }
 
   @Test(
-    "A small module of lld has its callers, loaded, from a memfd, or copied",
     arguments: [
       ("in-module", .linker), ("memfd-module", .linker), ("copied-module", .headers),
     ] as [(String, ModuleSnapshot.Source)])
-  func callers(_ condition: String, _ source: ModuleSnapshot.Source) async throws {
+  func aSmallModuleOfLldHasItsCallersLoadedFromAMemfdOrCopied(
+    _ condition: String, _ source: ModuleSnapshot.Source
+  ) async throws {
     try checkCallers(try await crash("null-write", condition), source)
   }
 
   /// As where Landlock or a filter has closed it after the start.
-  @Test("Without /proc the linker's list has the modules, and the callers are there")
-  func withoutProc() async throws {
+  @Test func withoutProcTheLinkersListHasTheModulesAndTheCallersAreThere() async throws {
     let snapshot = try await crash("null-write", "in-module", "--forgo", "files")
     #expect(snapshot.mappings.isEmpty)
     for name in ["crash-lab", "libc.so.6", "linux-gate.so"] {
@@ -67,8 +66,7 @@ struct ImageTests {
   }
 
   /// glibc 2.42 has its guards there.
-  @Test("An overflow into a guard within the mapping of three stacks")
-  func guardedStack() async throws {
+  @Test func anOverflowIntoAGuardWithinTheMappingOfThreeStacks() async throws {
     let snapshot = try await crash("alloca", "guarded-stack")
     let cause = try #require(CrashReport(snapshot: snapshot, symbolicating: false).cause)
     #expect(cause.kind == "stack-overflow")

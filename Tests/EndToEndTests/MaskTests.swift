@@ -6,16 +6,14 @@ import Testing
 /// signals that they would see without us.
 ///
 /// Proofs have them with newer versions of glibc (`other-glibc`), and in programs that are built otherwise.
-@Suite("Blocked signals")
-struct MaskTests {
-  @Test("Masks, pending signals and those that are sent are as alone", arguments: MaskPlay.all)
-  func play(_ play: MaskPlay) async throws {
+@Suite struct MaskTests {
+  @Test(arguments: MaskPlay.all)
+  func masksPendingSignalsAndThoseThatAreSentAreAsAlone(_ play: MaskPlay) async throws {
     let failures = try await play.failures(try BuiltProducts.besideTests("crash-lab"))
     #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
   }
 
-  @Test("A program that blocks every signal in main leaves a report from every kind of thread")
-  func blocksEverything() async throws {
+  @Test func aProgramThatBlocksEverySignalInMainLeavesAReportFromEveryKindOfThread() async throws {
     let cases = try CrashPlace.kinds.flatMap { place in
       try ["blocked-before", "blocked-with-handler"].map { name in
         let condition = try #require(CrashCondition.named(name))

@@ -5,10 +5,8 @@ import Testing
 /// The example `Server`, crashed by a request.
 ///
 /// `swift run proofs servers` crashes it under load.
-@Suite("A server that crashes")
-struct ServerTests {
-  @Test("The report names the request that did it")
-  func crash() throws {
+@Suite struct ServerTests {
+  @Test func theReportNamesTheRequestThatDidIt() throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     let server = try RunningServer(try BuiltProducts.besideTests("Server"), [database])

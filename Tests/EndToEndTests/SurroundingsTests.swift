@@ -8,8 +8,7 @@ import ProcessSnapshot
 import Testing
 
 /// A report says of a process what /proc said of it just before it crashed.
-@Suite("Surroundings of a crash")
-struct SurroundingsTests {
+@Suite struct SurroundingsTests {
   /// Files that the process has besides those of its start: one that is there, one that is gone, a
   /// directory, and a socket that needs no other end.
   private static let script = """
@@ -19,8 +18,7 @@ struct SurroundingsTests {
   private let directory = try! SharedDirectory()
   private var database: String { directory.path + "/db" }
 
-  @Test("They are what /proc says")
-  func crash() async throws {
+  @Test func theyAreWhatProcSays() async throws {
     let victim = try RunningVictim(
       "/bin/bash",
       [
@@ -63,8 +61,7 @@ struct SurroundingsTests {
     #expect(HTMLReport.text(of: report).contains("file \(place)/gone (deleted)"))
   }
 
-  @Test("Arguments and environment are no part of the main thread's stack")
-  func environment() async throws {
+  @Test func argumentsAndEnvironmentAreNoPartOfTheMainThreadsStack() async throws {
     var environment = ["SWIFT_BACKTRACE": "enable=no"]
     for number in 0..<8 { environment["LARGE_\(number)"] = String(repeating: "x", count: 8 << 10) }
     let crash = try await ChildProcess.run(

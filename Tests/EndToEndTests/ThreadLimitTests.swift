@@ -2,7 +2,7 @@ import CrashTestSupport
 import Testing
 
 /// Threads that a program can make under limits of memory, with the handler and without.
-@Suite("Threads under limits of memory") struct ThreadLimitTests {
+@Suite struct ThreadLimitTests {
   private struct Made {
     var threads = 0
     var arenas = 0
@@ -30,8 +30,7 @@ import Testing
     }
   }
 
-  @Test("No arena of malloc is made for threads that allocate nothing")
-  func arenas() async throws {
+  @Test func noArenaOfMallocIsMadeForThreadsThatAllocateNothing() async throws {
     let alone = try await Made("none", 256, handled: false)
     let handled = try await Made("none", 256, handled: true)
     #expect(alone.threads == 100 && handled.threads == 100)
@@ -43,14 +42,14 @@ import Testing
   ///
   /// Those with small stacks go without an alternate one
   /// where it would take too much.
-  @Test(
-    "Nine tenths of the threads can be made, and the status counts those without a stack",
-    arguments: [
-      ("address-space", 1024), ("address-space", 512), ("address-space", 256),
-      ("data", 1024), ("data", 256), ("data", 64),
-      ("locked-memory", 1024), ("locked-memory", 128), ("locked-memory", 16),
-    ])
-  func limits(limit: String, kibibytes: Int) async throws {
+  @Test(arguments: [
+    ("address-space", 1024), ("address-space", 512), ("address-space", 256),
+    ("data", 1024), ("data", 256), ("data", 64),
+    ("locked-memory", 1024), ("locked-memory", 128), ("locked-memory", 16),
+  ])
+  func nineTenthsOfTheThreadsCanBeMadeAndTheStatusCountsThoseWithoutAStack(
+    limit: String, kibibytes: Int
+  ) async throws {
     let alone = try await Made(limit, kibibytes, handled: false)
     let handled = try await Made(limit, kibibytes, handled: true)
     #expect(alone.threads > 5)

@@ -7,10 +7,9 @@ import Testing
 /// The context and breadcrumbs of the work that crashed, among others at the same time.
 ///
 /// `swift run proofs work` has 100,000 requests.
-@Suite("Work that crashes")
-struct WorkTests {
-  @Test("It is shown with its own words", arguments: WorkingVictim.scenes)
-  func crash(_ scene: String) async throws {
+@Suite struct WorkTests {
+  @Test(arguments: WorkingVictim.scenes)
+  func itIsShownWithItsOwnWords(_ scene: String) async throws {
     let victim = try WorkingVictim(executable: try BuiltProducts.besideTests("crash-lab"))
     let run = try await victim.run(scene, requests: 300)
     #expect(run.failures(scene) == [])
@@ -22,8 +21,7 @@ struct WorkTests {
   }
 
   /// The article that explains a report shows one; each of its lines is in a real one, in that order.
-  @Test("The sample report of the articles is real")
-  func sample() async throws {
+  @Test func theSampleReportOfTheArticlesIsReal() async throws {
     let article = try String(
       contentsOfFile: BuiltProducts.packageRoot
         + "/Sources/Postmortem/Postmortem.docc/ReadingAReport.md", encoding: .utf8)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HangDetection
 
-@Suite("Jobs on a watched executor") struct ExecutorGuestTests {
+@Suite struct ExecutorGuestTests {
   /// Runs jobs on a queue of its own, as an event loop does on its thread.
   private final class Loop: SerialExecutor {
     private let queue = DispatchQueue(label: "loop")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HangDetection
 
-@Suite("The clock of hangs") struct HangClockTests {
+@Suite struct HangClockTests {
   private static let turn: UInt64 = 100
 
   @Test func countsTurnsThatWereOnTime() {
@@ -25,7 +25,7 @@ import Testing
   }
 }
 
-@Suite("What a thread does") struct ThreadActivityTests {
+@Suite struct ThreadActivityTests {
   private static func stat(_ name: String, _ state: String, _ user: String) -> ArraySlice<UInt8> {
     Array("42 (\(name)) \(state) 1 1 1 0 -1 4194560 0 0 0 0 \(user) 50 0 0 20 0 1 0 9 0 0\n".utf8)[
       ...]

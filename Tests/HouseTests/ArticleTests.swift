@@ -1,13 +1,11 @@
 import Foundation
 import Testing
 
-@Suite("Articles")
-struct ArticleTests {
+@Suite struct ArticleTests {
   private static let landing = "Postmortem.md"
 
   /// `UPDATE_DOCUMENTS=1 swift test --filter ArticleTests` writes the articles.
-  @Test("The articles of DocC are copies of the guide, and there are no others")
-  func copies() throws {
+  @Test func theArticlesOfDocCAreCopiesOfTheGuideAndThereAreNoOthers() throws {
     let manager = FileManager.default
     let pages = try manager.contentsOfDirectory(atPath: House.root + "/" + Article.source)
       .filter { $0.hasSuffix(".md") }
@@ -26,8 +24,7 @@ struct ArticleTests {
     #expect(articles.sorted() == pages.sorted())
   }
 
-  @Test("The landing page lists each article")
-  func landingPage() throws {
+  @Test func theLandingPageListsEachArticle() throws {
     let landing = try House.text(Article.copies + "/" + Self.landing)
     for page in try FileManager.default.contentsOfDirectory(
       atPath: House.root + "/" + Article.source
@@ -37,18 +34,16 @@ struct ArticleTests {
     }
   }
 
-  @Test(
-    "Links become those of DocC",
-    arguments: [
-      ("[Symbols](Symbols.md)", "[Symbols](doc:Symbols)"),
-      ("[kept](Symbols.md#keep-the-symbols)", "[kept](doc:Symbols)"),
-      ("[Limits](../Limits.md#x)", "Limits (`Docs/Limits.md`)"),
-      ("[Examples/Server](../../Examples/Server)", "`Examples/Server`"),
-      ("[Swift](https://swift.org)", "[Swift](https://swift.org)"),
-      ("below, in [Names](#names)", "below, in Names"),
-      ("```\n[UInt8](bytes)\n```", "```\n[UInt8](bytes)\n```"),
-    ])
-  func links(text: String, expected: String) {
+  @Test(arguments: [
+    ("[Symbols](Symbols.md)", "[Symbols](doc:Symbols)"),
+    ("[kept](Symbols.md#keep-the-symbols)", "[kept](doc:Symbols)"),
+    ("[Limits](../Limits.md#x)", "Limits (`Docs/Limits.md`)"),
+    ("[Examples/Server](../../Examples/Server)", "`Examples/Server`"),
+    ("[Swift](https://swift.org)", "[Swift](https://swift.org)"),
+    ("below, in [Names](#names)", "below, in Names"),
+    ("```\n[UInt8](bytes)\n```", "```\n[UInt8](bytes)\n```"),
+  ])
+  func linksBecomeThoseOfDocC(text: String, expected: String) {
     #expect(Article(name: "A.md", text: text).copy.hasPrefix(expected + "\n"))
   }
 }

@@ -3,8 +3,7 @@ import Foundation
 import Testing
 
 /// `swift test` and `swift run proofs` run what belongs to each.
-@Suite("Two doors")
-struct DoorTests {
+@Suite struct DoorTests {
   /// What a test of `swift test` may not use: a build of its own, a debugger, ptrace, root, a wait of seconds.
   private static let refused = [
     ".needs(.gdb)", ".needs(.lldb)", ".needs(.strace)", "GDB.", "LLDB.", "Sanitizer",
@@ -17,8 +16,7 @@ struct DoorTests {
     refused.filter { text.contains($0) }
   }
 
-  @Test("swift test builds nothing, and needs no debugger, no ptrace and no root")
-  func everyday() throws {
+  @Test func swiftTestBuildsNothingAndNeedsNoDebuggerNoPtraceAndNoRoot() throws {
     #expect(Door.current == .everyday)
     let directories = try FileManager.default.contentsOfDirectory(atPath: House.root + "/Tests")
       .filter { $0.hasSuffix("Tests") && $0 != "HouseTests" }
@@ -30,22 +28,19 @@ struct DoorTests {
     }
   }
 
-  @Test("The width was set before any test began")
-  func width() {
+  @Test func theWidthWasSetBeforeAnyTestBegan() {
     let width = ProcessInfo.processInfo.environment[TestWidth.variable].flatMap(Int.init) ?? 0
     #expect(width > 0)
   }
 
-  @Test("The checker finds what is planted")
-  func planted() {
+  @Test func theCheckerFindsWhatIsPlanted() {
     let source = #"try await products.executable("crash-lab", .release)"#
     #expect(Self.violations(in: source) == ["\", .release)"])
     #expect(Self.violations(in: "@Test(.needs(.gdb)) func f() {}") == [".needs(.gdb)"])
     #expect(Self.violations(in: #"executable("crash-lab", .asTested)"#) == [])
   }
 
-  @Test("A build or a debugger is refused at run time too")
-  func refusedAtRunTime() async throws {
+  @Test func aBuildOrADebuggerIsRefusedAtRunTimeToo() async throws {
     for configuration in BuildConfiguration.allCases where configuration != .asTested {
       await #expect(throws: NeedsProofs.self) {
         try await BuiltProducts.shared.executable("crash-lab", configuration)
@@ -67,8 +62,7 @@ struct DoorTests {
     }
   }
 
-  @Test("Every suite of Tests/Proofs is in one proof")
-  func nothingForgotten() throws {
+  @Test func everySuiteOfTestsProofsIsInOneProof() throws {
     var suites: [String] = []
     for file in try House.swiftFiles(in: "Tests/Proofs") where file.text.contains("@Test") {
       suites += file.text.matches(of: /(?:struct|class|enum|actor) (\w+Tests)\b/).map {
@@ -79,8 +73,7 @@ struct DoorTests {
     #expect(try Self.listed().sorted() == suites.sorted())
   }
 
-  @Test("Proofs cover what exists, and every module")
-  func coverage() throws {
+  @Test func proofsCoverWhatExistsAndEveryModule() throws {
     let table = try House.text("Tests/Proofs/Proof.swift")
     let covered = table.matches(of: /covers: \[([^\]]*)\]/).flatMap { list in
       list.1.matches(of: /"([^"]+)"/).map { String($0.1) }
@@ -95,8 +88,7 @@ struct DoorTests {
     }
   }
 
-  @Test("The proofs and suites that the papers name are there")
-  func papers() throws {
+  @Test func theProofsAndSuitesThatThePapersNameAreThere() throws {
     let proofs = try House.text("Tests/Proofs/Proof.swift")
       .matches(of: /name: "([a-z0-9-]+)"/).map { String($0.1) }
     let suites = try House.swiftFiles(in: "Tests").map(\.text).joined()

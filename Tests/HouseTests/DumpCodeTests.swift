@@ -2,8 +2,7 @@ import Foundation
 import Testing
 
 /// The numbers of a dump's codes stand in `IntermediateDump` alone.
-@Suite("Codes of dumps")
-struct DumpCodeTests {
+@Suite struct DumpCodeTests {
   /// A key whose value is a code, and the type of its values, by the rows of the schema.
   private static func codeKeys() throws -> [String: String] {
     let rows = try House.text("Sources/DumpInspection/IntermediateDumpKey+Definitions.swift")
@@ -65,8 +64,7 @@ struct DumpCodeTests {
     return found
   }
 
-  @Test("Crash code writes a code by its type, never by a number")
-  func writers() throws {
+  @Test func crashCodeWritesACodeByItsTypeNeverByANumber() throws {
     // The kernel's own numbers, which are written as they are.
     let keys = try Self.codeKeys().keys.filter { $0 != "schedulingPolicy" }
     #expect(keys.count >= 12)
@@ -84,8 +82,7 @@ struct DumpCodeTests {
     }
   }
 
-  @Test("No other module numbers values that a dump holds")
-  func types() throws {
+  @Test func noOtherModuleNumbersValuesThatADumpHolds() throws {
     // Their numbers are in memory of the process, and an order.
     let others: Set = ["Status", "Section"]
     // Numbers of other formats: of the index's records, of ELF notes.
@@ -98,8 +95,7 @@ struct DumpCodeTests {
     }
   }
 
-  @Test("The checker finds what is planted")
-  func planted() {
+  @Test func theCheckerFindsWhatIsPlanted() {
     let keys = ["captureMethod"]
     #expect(Self.bareNumbers(in: "output.unsigned(.captureMethod, 3, width: 1)", keys).count == 1)
     #expect(

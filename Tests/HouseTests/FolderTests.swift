@@ -1,8 +1,7 @@
 import Testing
 
 /// The folders of `CrashHandler` and their one direction.
-@Suite("Folders of the handler")
-struct FolderTests {
+@Suite struct FolderTests {
   /// Each uses those behind it, and none before it; the empty name stands for the calls that are public.
   private static let order = [
     "", "LiveDumps", "Client", "Install", "Signals", "Capture", "Summary", "Stopping", "System",
@@ -20,8 +19,7 @@ struct FolderTests {
     folders.violations(references)
   }
 
-  @Test("The folders have one direction")
-  func direction() throws {
+  @Test func theFoldersHaveOneDirection() throws {
     let sources = try Self.sources.get()
     #expect(sources.count > 100)
     #expect(Set(sources.keys.map(Self.folders.folder)) == Set(Self.order))
@@ -31,21 +29,18 @@ struct FolderTests {
     #expect(Self.violations(references) == [])
   }
 
-  @Test("No more than eight files reach each other in a circle")
-  func circles() throws {
+  @Test func noMoreThanEightFilesReachEachOtherInACircle() throws {
     let circles = try Self.references.get().circles
     #expect(circles.filter { $0.count > 8 } == [])
   }
 
-  @Test("Design.md has the folders in this order")
-  func document() throws {
+  @Test func designMdHasTheFoldersInThisOrder() throws {
     let text = try House.text("Docs/Design.md")
     let picture = text.matches(of: #/(?m)^CrashHandler\/(\w*) +\S/#).map { String($0.1) }
     #expect(picture == Self.order)
   }
 
-  @Test("An arrow that is turned around is found, by type, function, symbol of C and member")
-  func turnedAround() {
+  @Test func anArrowThatIsTurnedAroundIsFoundByTypeFunctionSymbolOfCAndMember() {
     let sources = [
       "Signals/Entry.swift": """
       @c(pm_entry)
@@ -73,8 +68,7 @@ struct FolderTests {
     }
   }
 
-  @Test("Of the real files, too: in the opposite order every arrow is wrong")
-  func opposite() throws {
+  @Test func ofTheRealFilesTooInTheOppositeOrderEveryArrowIsWrong() throws {
     let references = try Self.references.get()
     let folders = Self.folders
     let across = references.uses.filter { folders.folder($0.file) != folders.folder($0.other) }

@@ -2,10 +2,8 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-@Suite("Layers")
-struct LayerTests {
-  @Test("What is imported is declared in Package.swift, and what is declared is imported")
-  func imports() async throws {
+@Suite struct LayerTests {
+  @Test func whatIsImportedIsDeclaredInPackageSwiftAndWhatIsDeclaredIsImported() async throws {
     let layers = try await PackageManifest.ofPackage()
     #expect(layers.targets.contains { $0.name == "IntermediateDump" && $0.isSource })
     for target in layers.targets {
@@ -33,15 +31,13 @@ struct LayerTests {
     }
   }
 
-  @Test("One trait: with two, SwiftPM before 6.4 builds all again every second time")
-  func traits() async throws {
+  @Test func oneTraitWithTwoSwiftPMBefore6_4BuildsAllAgainEverySecondTime() async throws {
     #expect(
       try await PackageManifest.ofPackage().traits.map(\.name).filter { $0 != "default" }.count == 1
     )
   }
 
-  @Test("The checker finds what is planted")
-  func planted() async throws {
+  @Test func theCheckerFindsWhatIsPlanted() async throws {
     let layers = try await PackageManifest.ofPackage()
     let source =
       "internal import Glibc\nimport Foundation\npublic import struct CrashHandler.Handler"
@@ -53,8 +49,7 @@ struct LayerTests {
     #expect(layers.violations(in: "import CSignalSafe", of: "Minidump") == ["CSignalSafe"])
   }
 
-  @Test("The handler reaches neither the converter nor Foundation")
-  func handler() async throws {
+  @Test func theHandlerReachesNeitherTheConverterNorFoundation() async throws {
     let layers = try await PackageManifest.ofPackage()
     #expect(
       layers.reachable(from: "CrashHandler") == ["PendingDumps", "IntermediateDump", "CSignalSafe"])
@@ -69,8 +64,7 @@ struct LayerTests {
     #expect(!layers.reachable(from: "Postmortem").contains("CrashReportUpload"))
   }
 
-  @Test("No product has what tests are made of")
-  func products() async throws {
+  @Test func noProductHasWhatTestsAreMadeOf() async throws {
     let layers = try await PackageManifest.ofPackage()
     #expect(!layers.products.isEmpty)
     for product in layers.products {
@@ -83,8 +77,7 @@ struct LayerTests {
   }
 
   /// The document leaves out an arrow that follows from others.
-  @Test("The modules and arrows of Docs/Design.md are the manifest's")
-  func document() async throws {
+  @Test func theModulesAndArrowsOfDocsDesignMdAreTheManifests() async throws {
     let layers = try await PackageManifest.ofPackage()
     var below: [String: Set<String>] = [:]
     for line in try House.text("Docs/Design.md").split(separator: "\n") {
@@ -102,8 +95,7 @@ struct LayerTests {
 
   /// A header of the system in CSignalSafe would make that module an owner of struct stat and its kin, and a program
   /// that imports Glibc alone could be told that their members are not visible to it.
-  @Test("CSignalSafe's headers define nothing of the system")
-  func noSystemHeaders() throws {
+  @Test func cSignalSafesHeadersDefineNothingOfTheSystem() throws {
     let directory = "Sources/CSignalSafe/include"
     let names = try FileManager.default.contentsOfDirectory(atPath: House.root + "/" + directory)
     var includes: Set<String> = []

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Names in documents")
-struct NameTests {
+@Suite struct NameTests {
   /// Names of other projects, of formats, and of what a reader is to write.
   private static let foreign: Set<String> = [
     // Crashpad.
@@ -61,8 +60,7 @@ struct NameTests {
     return parts.joined()
   }
 
-  @Test("Each name of code in a document is a name in the code")
-  func stale() throws {
+  @Test func eachNameOfCodeInADocumentIsANameInTheCode() throws {
     let files = try FileManager.default.subpathsOfDirectory(atPath: House.root)
       .filter { !$0.hasPrefix(".build/") && !$0.hasPrefix(".git/") }
     var known: Set<Substring> = []
@@ -102,8 +100,7 @@ struct NameTests {
     #expect(used == Self.foreign)
   }
 
-  @Test("The checker finds what is planted")
-  func planted() {
+  @Test func theCheckerFindsWhatIsPlanted() {
     let names = Self.names(in: Self.withoutBlocks("`Gone.stop()` and\n```\n`Hidden`\n```\n`word`"))
     #expect(names == ["Gone"])
     #expect(Self.words(in: "a.Bee(c_1)") == ["a", "Bee", "c_1"])

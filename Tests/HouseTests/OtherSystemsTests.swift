@@ -5,8 +5,7 @@ import Testing
 /// On macOS and with Musl a program compiles against the same interface, made of sources without Linux.
 ///
 /// The proof `platforms` builds them.
-@Suite("Other systems")
-struct OtherSystemsTests {
+@Suite struct OtherSystemsTests {
   private let layers: PackageManifest
 
   init() async throws { layers = try await PackageManifest.ofOtherSystems() }
@@ -22,8 +21,7 @@ struct OtherSystemsTests {
     }
   }
 
-  @Test("The interface is that of Linux")
-  func sameInterface() throws {
+  @Test func theInterfaceIsThatOfLinux() throws {
     let there = PublicInterface.lines(of: try files())
     // Conformances to a protocol that no product exports.
     let here = try PublicInterface.lines().filter { !$0.hasSuffix(": FieldValue") }
@@ -32,8 +30,7 @@ struct OtherSystemsTests {
     #expect(there.filter { !here.contains($0) } == [], "only there")
   }
 
-  @Test("Nothing of Linux, of C or of the newest macOS is imported, and no C is compiled")
-  func imports() throws {
+  @Test func nothingOfLinuxOfCOrOfTheNewestMacOSIsImportedAndNoCIsCompiled() throws {
     let names = layers.targets.map(\.name)
     for file in try files() {
       #expect(
@@ -52,13 +49,11 @@ struct OtherSystemsTests {
     }
   }
 
-  @Test("The products are the three libraries")
-  func products() {
+  @Test func theProductsAreTheThreeLibraries() {
     #expect(layers.products.map(\.name).sorted() == PublicInterface.products.sorted())
   }
 
-  @Test("Each file of the folder PostmortemStub is compiled there, and none on Linux")
-  func stubs() async throws {
+  @Test func eachFileOfTheFolderPostmortemStubIsCompiledThereAndNoneOnLinux() async throws {
     let stubs = try House.swiftFiles(in: "Sources/PostmortemStub").map(\.path)
     #expect(stubs.count > 5)
     let compiled = try files().map(\.path)

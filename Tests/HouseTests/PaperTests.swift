@@ -1,10 +1,8 @@
 import Foundation
 import Testing
 
-@Suite("Papers")
-struct PaperTests {
-  @Test("The README's code is the example MinimalCLI")
-  func readmeCode() throws {
+@Suite struct PaperTests {
+  @Test func theREADMEsCodeIsTheExampleMinimalCLI() throws {
     let readme = try House.text("README.md")
     let parts = readme.components(separatedBy: "```swift\n")
     let program = parts.dropFirst().first { $0.hasPrefix("import Postmortem") }
@@ -13,8 +11,7 @@ struct PaperTests {
     #expect(code.split(separator: "\n").count <= 12)
   }
 
-  @Test("The newest release of CHANGELOG is the version that the tool says")
-  func version() throws {
+  @Test func theNewestReleaseOfCHANGELOGIsTheVersionThatTheToolSays() throws {
     let tool = try House.text("Sources/CrashReport/Model/PackageVersion.swift")
     let said = try #require(tool.firstMatch(of: /static let version = "(\d+\.\d+\.\d+)"/)?.1)
     let changes = try House.text("CHANGELOG.md")
@@ -23,13 +20,11 @@ struct PaperTests {
     #expect(changes.contains("## [Unreleased]"))
   }
 
-  @Test("The manifest has no unsafe flags")
-  func noUnsafeFlags() throws {
+  @Test func theManifestHasNoUnsafeFlags() throws {
     #expect(!(try House.text("Package.swift").contains("unsafeFlags")))
   }
 
-  @Test("A file with public types is named after one of them")
-  func fileNames() throws {
+  @Test func aFileWithPublicTypesIsNamedAfterOneOfThem() throws {
     for file in try House.swiftFiles(in: "Sources") {
       let types = publicTypes(in: file.text)
       guard !types.isEmpty else { continue }
@@ -37,8 +32,7 @@ struct PaperTests {
     }
   }
 
-  @Test("Options.md has every option and every variable of the environment")
-  func options() throws {
+  @Test func optionsMdHasEveryOptionAndEveryVariableOfTheEnvironment() throws {
     let document = try House.text("Docs/Reference/Options.md")
     let files = [
       "Sources/CrashHandler/Interface/HandlerOptions.swift",
@@ -65,8 +59,7 @@ struct PaperTests {
     }
   }
 
-  @Test("Links between the papers lead somewhere")
-  func links() throws {
+  @Test func linksBetweenThePapersLeadSomewhere() throws {
     let papers =
       ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
       + (try FileManager.default.subpathsOfDirectory(atPath: House.root + "/Docs"))

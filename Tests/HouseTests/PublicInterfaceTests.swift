@@ -1,13 +1,11 @@
 import Foundation
 import Testing
 
-@Suite("Public interface")
-struct PublicInterfaceTests {
+@Suite struct PublicInterfaceTests {
   /// A change of the file is a change for users and belongs into the CHANGELOG.
   ///
   /// To write it anew: `UPDATE_PUBLIC_INTERFACE=1 swift test --filter PublicInterface`.
-  @Test("The products export what the file says")
-  func isUnchanged() throws {
+  @Test func theProductsExportWhatTheFileSays() throws {
     let lines = try PublicInterface.lines()
     if ProcessInfo.processInfo.environment["UPDATE_PUBLIC_INTERFACE"] != nil {
       let text = lines.joined(separator: "\n") + "\n"
@@ -20,8 +18,7 @@ struct PublicInterfaceTests {
     #expect(known.subtracting(lines).sorted() == [], "gone")
   }
 
-  @Test("The scan finds what is public and nothing else")
-  func planted() {
+  @Test func theScanFindsWhatIsPublicAndNothingElse() {
     let source = """
       public struct Crate<Value>: Sendable where Value: Sendable {
         public let size: Int = 5

@@ -3,8 +3,7 @@ import Foundation
 import Testing
 
 /// The core, and the outer ring that stands on it: Package.swift, Docs/Design.md, the folders and the proofs agree.
-@Suite("Two rings")
-struct RingTests {
+@Suite struct RingTests {
   /// The modules of each ring in the order of Package.swift, by its marks.
   private static func rings() throws -> (core: [String], outer: [String]) {
     let parts = try House.text("Package.swift").components(separatedBy: "// MARK: - ")
@@ -17,10 +16,9 @@ struct RingTests {
     return (modules("The core"), modules("The outer ring"))
   }
 
-  @Test(
-    "Each module of Sources is in one ring, below those that import it, and no arrow leads outwards"
-  )
-  func modules() async throws {
+  @Test func eachModuleOfSourcesIsInOneRingBelowThoseThatImportItAndNoArrowLeadsOutwards()
+    async throws
+  {
     let manifest = try await PackageManifest.ofPackage()
     let (core, outer) = try Self.rings()
     let sources = manifest.targets.filter(\.isSource).map(\.name)
@@ -35,8 +33,7 @@ struct RingTests {
     }
   }
 
-  @Test("Docs/Design.md has the modules of each ring")
-  func document() throws {
+  @Test func docsDesignMdHasTheModulesOfEachRing() throws {
     let parts = try House.text("Docs/Design.md").components(separatedBy: "\n### ")
     func modules(_ heading: String) -> Set<String> {
       let part = parts.first { $0.hasPrefix(heading + "\n") } ?? ""
@@ -61,8 +58,8 @@ struct RingTests {
     },
   ]
 
-  @Test("Nothing else uses a folder of the outer ring", arguments: [0, 1])
-  func arrows(_ place: Int) throws {
+  @Test(arguments: [0, 1])
+  func nothingElseUsesAFolderOfTheOuterRing(_ place: Int) throws {
     let folders = Self.folders[place]
     let sources = try folders.sources()
     #expect(Set(sources.keys.map(folders.folder)) == Set(folders.order))
@@ -86,8 +83,7 @@ struct RingTests {
 
   private static let tool = FolderOrder("Sources/PostmortemTool", []) { $0 }
 
-  @Test("Commands alone use the outer ring of the tool")
-  func tool() throws {
+  @Test func commandsAloneUseTheOuterRingOfTheTool() throws {
     let references = SwiftReferences(try Self.tool.sources())
     for folder in Self.outerOfTool {
       #expect(references.uses.contains { $0.other.hasPrefix(folder) }, "\(folder)")
@@ -95,17 +91,17 @@ struct RingTests {
     #expect(Self.usesInTool(references) == [])
   }
 
-  @Test(
-    "An arrow that is turned around is found in the real files",
-    arguments: [
-      ("Sources/Stackwalk", "Unwinding/FDEIndex.swift", "BreakpadSymbols"),
-      ("Sources/CrashReportUpload", "Queue/UploadEngine.swift", "SentryDSN"),
-      ("Sources/CrashReportUpload", "Body/UploadContent.swift", "SampledUploads"),
-      ("Sources/PostmortemTool", "Listing/ReportReader.swift", "CrashOverview"),
-      ("Sources/PostmortemTool", "Logs/LoggedSummarySymbolicator.swift", "DebugFileServers"),
-      ("Sources/PostmortemTool", "Arguments/Arguments.swift", "Completer"),
-    ])
-  func turnedAround(_ directory: String, _ path: String, _ type: String) throws {
+  @Test(arguments: [
+    ("Sources/Stackwalk", "Unwinding/FDEIndex.swift", "BreakpadSymbols"),
+    ("Sources/CrashReportUpload", "Queue/UploadEngine.swift", "SentryDSN"),
+    ("Sources/CrashReportUpload", "Body/UploadContent.swift", "SampledUploads"),
+    ("Sources/PostmortemTool", "Listing/ReportReader.swift", "CrashOverview"),
+    ("Sources/PostmortemTool", "Logs/LoggedSummarySymbolicator.swift", "DebugFileServers"),
+    ("Sources/PostmortemTool", "Arguments/Arguments.swift", "Completer"),
+  ])
+  func anArrowThatIsTurnedAroundIsFoundInTheRealFiles(
+    _ directory: String, _ path: String, _ type: String
+  ) throws {
     let folders = Self.folders.first { $0.directory == directory }
     var sources = try (folders ?? Self.tool).sources()
     let text = try #require(sources[path])
@@ -115,8 +111,7 @@ struct RingTests {
     #expect(found.count == 1 && found[0].hasPrefix("\(path) uses \(type) "), "\(found)")
   }
 
-  @Test("A proof is of the outer ring where all modules and folders that it covers are")
-  func proofs() throws {
+  @Test func aProofIsOfTheOuterRingWhereAllModulesAndFoldersThatItCoversAre() throws {
     let outer = try Self.rings().outer
     var count = 0
     for text in try House.text("Tests/Proofs/Proof.swift").components(separatedBy: "\n    Proof(")
@@ -136,8 +131,7 @@ struct RingTests {
     #expect(count >= 4)
   }
 
-  @Test("The folders that a change in is nothing to others are those that nothing else uses")
-  func tops() throws {
+  @Test func theFoldersThatAChangeInIsNothingToOthersAreThoseThatNothingElseUses() throws {
     let text = try House.text("Tests/Proofs/ProofSelection.swift")
     let list = try #require(text.firstMatch(of: /let tops = \[([^\]]*)\]/)?.1)
     let tops = list.matches(of: /"Sources\/([^"]+)\/"/).map { String($0.1) }

@@ -4,8 +4,7 @@ import IntermediateDump
 import Testing
 
 /// An error of a read is no end of what is read.
-@Suite("Read errors")
-struct ReadErrorTests {
+@Suite struct ReadErrorTests {
   /// A file of which the last bytes are missing behind the reader's back.
   private func shortenedFile(_ bytes: [UInt8], by count: Int) throws -> IntermediateDump.DumpBytes {
     let path = NSTemporaryDirectory() + "/read-error-" + UUID().uuidString
@@ -20,8 +19,7 @@ struct ReadErrorTests {
     return dump
   }
 
-  @Test("A dump whose file cannot be read to its end says so, and is not only torn")
-  func shorter() throws {
+  @Test func aDumpWhoseFileCannotBeReadToItsEndSaysSoAndIsNotOnlyTorn() throws {
     let bytes = try #require(
       IntermediateDumpEncoding.encode(sizeHint: 4 << 20) { writer in
         writer.header()
@@ -40,15 +38,13 @@ struct ReadErrorTests {
     #expect(dump.readError == EIO)
   }
 
-  @Test("A dump that is read to its end has no error, though bytes outside it were asked for")
-  func whole() throws {
+  @Test func aDumpThatIsReadToItsEndHasNoErrorThoughBytesOutsideItWereAskedFor() throws {
     let dump = try shortenedFile([UInt8](repeating: 7, count: 1000), by: 0)
     #expect(dump.slice(0..<1000)?.count == 1000 && dump.slice(0..<1001) == nil)
     #expect(dump.readError == 0)
   }
 
-  @Test("A missing file is no refusal; a lack of descriptors is one")
-  func refusals() {
+  @Test func aMissingFileIsNoRefusalALackOfDescriptorsIsOne() {
     for error in [ENOENT, EACCES, EPERM, ESRCH, ENOTDIR] {
       #expect(!SystemRefusals.isPassing(error))
     }

@@ -3,8 +3,7 @@ import IntermediateDump
 import Testing
 
 @Suite struct SignalTableTests {
-  @Test("Every signal below 32 has a row, in order, with the name that libc has for it")
-  func names() {
+  @Test func everySignalBelow32HasARowInOrderWithTheNameThatLibcHasForIt() {
     let known: [(Int32, String)] = [
       (SIGHUP, "SIGHUP"), (SIGINT, "SIGINT"), (SIGQUIT, "SIGQUIT"), (SIGILL, "SIGILL"),
       (SIGTRAP, "SIGTRAP"), (SIGABRT, "SIGABRT"), (SIGBUS, "SIGBUS"), (SIGFPE, "SIGFPE"),
@@ -19,8 +18,7 @@ import Testing
     for (signal, name) in known { #expect(SignalNames.name(signal) == name) }
   }
 
-  @Test("The lists that are read from it")
-  func classes() {
+  @Test func theListsThatAreReadFromIt() {
     func mask(_ signals: Int32...) -> UInt64 { signals.reduce(0) { $0 | 1 << UInt64($1 - 1) } }
     let faults = mask(SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS)
     #expect(SignalTable.mask(.fault) == faults)
@@ -38,8 +36,7 @@ import Testing
     #expect(SignalTable.numbers(.endRequest) == [1, 2, 13, 15])
   }
 
-  @Test("A code is named by its signal's row")
-  func codes() {
+  @Test func aCodeIsNamedByItsSignalsRow() {
     #expect(SignalNames.codeName(signal: SIGSEGV, code: 2) == "SEGV_ACCERR")
     #expect(SignalNames.codeName(signal: SIGSTKFLT, code: 0) == "SI_USER")
     #expect(SignalNames.codeName(signal: SIGSTKFLT, code: 1) == nil)

@@ -181,8 +181,7 @@ import Testing
     return dump
   }
 
-  @Test("Breakpad's older dumps have no si_code: nothing was sent, and the address stays")
-  func withoutCode() throws {
+  @Test func breakpadsOlderDumpsHaveNoSiCodeNothingWasSentAndTheAddressStays() throws {
     let fault = try MinidumpReader.snapshot(
       of: Self.crash(platform: 0x8201, flags: 0, code: 11).file())
     let exception = try #require(fault.exception)
@@ -198,16 +197,14 @@ import Testing
     #expect(sent.exception?.wasSent == true && sent.exception?.address == nil)
   }
 
-  @Test("A context whose flags name no part, as of macOS, has its registers")
-  func withoutParts() throws {
+  @Test func aContextWhoseFlagsNameNoPartAsOfMacOSHasItsRegisters() throws {
     let read = try MinidumpReader.snapshot(
       of: Self.crash(platform: 0x8101, flags: 1, code: 1, contextFlags: 0x10_0000).file())
     #expect(read.threads.first?.instructionPointer == 0x40_0010)
     #expect(read.exception?.context?.stackPointer == 0x7000_0000)
   }
 
-  @Test("Exceptions of Windows and macOS have their own names, codes and addresses")
-  func foreignSystems() throws {
+  @Test func exceptionsOfWindowsAndMacOSHaveTheirOwnNamesCodesAndAddresses() throws {
     func foreign(_ dump: Dump) throws -> (ForeignException, Address?) {
       let read = try MinidumpReader.snapshot(of: dump.file())
       let exception = try #require(read.exception)

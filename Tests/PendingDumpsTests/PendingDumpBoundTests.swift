@@ -47,8 +47,7 @@ import Testing
       .apply(wholly: wholly)
   }
 
-  @Test("A dump that a clock has dated that was not set does not count as the oldest")
-  func datesThatCannotBe() throws {
+  @Test func aDumpThatAClockHasDatedThatWasNotSetDoesNotCountAsTheOldest() throws {
     let unset = try put(1 << 20, age: Date().timeIntervalSince1970 - 100, isSparse: false)
     for index in 0..<130 { _ = try put(1 << 20, age: Double(1000 + index), isSparse: false) }
     try apply()

@@ -5,7 +5,7 @@ import Postmortem
 import Testing
 
 /// Monitors ask what they watch directly: the threads of the global pool may all be blocked.
-@Suite("Hang monitors of a program whose pool is blocked") struct HangMonitorTests {
+@Suite struct HangMonitorTests {
   /// Runs jobs on a queue of its own, as an event loop does on its thread.
   private final class Loop: SerialExecutor {
     private let queue = DispatchQueue(label: "loop")
@@ -46,8 +46,8 @@ import Testing
   /// Each idle loop was told to hang, because the question did not come to it.
   ///
   /// A monitor asks again once it has the answer.
-  @Test("An idle event loop answers: its monitor's jobs run on it", arguments: [false, true])
-  func idleLoop(isActor: Bool) async throws {
+  @Test(arguments: [false, true])
+  func anIdleEventLoopAnswersItsMonitorsJobsRunOnIt(isActor: Bool) async throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     await #expect(processExitsWith: .success) {

@@ -98,10 +98,8 @@ import Testing
     return try JSONDecoder().decode(Shown.self, from: Data(child.standardOutput.utf8))
   }
 
-  @Test(
-    "Without an ID the newest crash is shown, though a later end is newer",
-    arguments: [true, false])
-  func crashesComeBeforeEnds(hasIndex: Bool) async throws {
+  @Test(arguments: [true, false])
+  func withoutAnIDTheNewestCrashIsShownThoughALaterEndIsNewer(hasIndex: Bool) async throws {
     let reports = try CrashReportDatabase(path: database)
     try addEnd(in: reports)
     #expect(try await shown().end?.kind == "unexplained", "the only one")

@@ -5,7 +5,7 @@ import Testing
 @testable import PostmortemTool
 
 /// `show` where the program's file is gone, and a server has it.
-@Suite("Debug files from servers", .needs(.python3))
+@Suite(.needs(.python3))
 struct DebugFileServerTests {
   /// A report of a program that was removed after it crashed, without names of its own.
   private static func database(
@@ -24,8 +24,7 @@ struct DebugFileServerTests {
     return database
   }
 
-  @Test("A file is fetched once, and names the program's functions")
-  func fetched() async throws {
+  @Test func aFileIsFetchedOnceAndNamesTheProgramsFunctions() async throws {
     let directory = try CrashTestSupport.TemporaryDirectory()
     let database = try await Self.database(in: directory)
     let server = try FileServer(of: directory.path + "/files")
@@ -61,8 +60,7 @@ struct DebugFileServerTests {
     #expect(!again.standardError.contains("service"), "\(again.standardError)")
   }
 
-  @Test("A server that is not there costs a line, and the report is as without")
-  func unreachable() async throws {
+  @Test func aServerThatIsNotThereCostsALineAndTheReportIsAsWithout() async throws {
     let directory = try CrashTestSupport.TemporaryDirectory()
     let database = try await Self.database(in: directory)
     let tool = try BuiltProducts.besideTests("postmortem")

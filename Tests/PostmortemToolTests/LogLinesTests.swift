@@ -7,8 +7,7 @@ import Testing
 @testable import PostmortemTool
 
 /// Summaries in what container runtimes and collectors make of lines, of one process and of two mixed.
-@Suite("Lines of logs")
-struct LogLinesTests {
+@Suite struct LogLinesTests {
   private static let lines = [
     "crash-summary 2 x86_64", "product NAME", "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
     "thread 1 worker", #"report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1"#,
@@ -51,48 +50,41 @@ struct LogLinesTests {
     String(decoding: try JSONSerialization.data(withJSONObject: object), as: UTF8.self)
   }
 
-  @Test(
-    "Two first processes whose lines are mixed are told apart by the text in front",
-    arguments: [
-      ["web-1  | ", "api-1  | "], ["[pod/web-5d9/web] ", "[pod/api-7c2/api] "],
-      ["2026-11-26T04:20:0N.123Z web ", "2026-11-26T04:20:0N.123Z api "],
-      ["Nov 26 04:20:0N a web[812]: ", "Nov 26 04:20:0N a api[813]: "],
-      ["2026-11-26T04:20:0NZ {container=\"web\"} ", "2026-11-26T04:20:0NZ {container=\"api\"} "],
-      ["0: ", "1: "], ["web-1 | ", "web-2 | "],
-    ])
-  func front(_ fronts: [String]) {
+  @Test(arguments: [
+    ["web-1  | ", "api-1  | "], ["[pod/web-5d9/web] ", "[pod/api-7c2/api] "],
+    ["2026-11-26T04:20:0N.123Z web ", "2026-11-26T04:20:0N.123Z api "],
+    ["Nov 26 04:20:0N a web[812]: ", "Nov 26 04:20:0N a api[813]: "],
+    ["2026-11-26T04:20:0NZ {container=\"web\"} ", "2026-11-26T04:20:0NZ {container=\"api\"} "],
+    ["0: ", "1: "], ["web-1 | ", "web-2 | "],
+  ])
+  func twoFirstProcessesWhoseLinesAreMixedAreToldApartByTheTextInFront(_ fronts: [String]) {
     let logs = zip(fronts, ["web", "api"]).map { front, name in
       lines(of: name).enumerated().map { front.replacing("N", with: "\($0)") + $1 }
     }
     expectBoth(mixed(logs[0], logs[1]), "\(fronts)")
   }
 
-  @Test("Numbers that grow in front of each line hide no summary")
-  func counted() {
+  @Test func numbersThatGrowInFrontOfEachLineHideNoSummary() {
     let log = lines(of: "web").enumerated().map { "app.log:\($0 + 998):\($1)" }
     let found = summaries(in: log).found
     #expect(found.count == 1 && found.first?.frames.count == 2 && found.first?.isWhole == true)
   }
 
-  @Test(
-    "With nothing in front a summary of mixed lines is refused, and says what contradicts itself")
-  func nothing() throws {
+  @Test func withNothingInFrontASummaryOfMixedLinesIsRefusedAndSaysWhatContradictsItself() throws {
     let found = summaries(in: mixed(lines(of: "web"), lines(of: "api"))).found
     try expectRefusal(of: found, saying: "product: web, then api")
   }
 
   /// No line comes twice in the second summary: its stack alone is that of the first.
-  @Test("So is one that took the end of another", arguments: [2, 6, 8, 9])
-  func interrupted(_ place: Int) throws {
+  @Test(arguments: [2, 6, 8, 9])
+  func soIsOneThatTookTheEndOfAnother(_ place: Int) throws {
     let (web, api) = (lines(of: "web"), lines(of: "api"))
     let log = web[..<place] + api[..<place] + web[place...] + api[place...]
     let found = summaries(in: Array(log)).found
     try expectRefusal(of: found, saying: "another line")
   }
 
-  @Test(
-    "One that follows a summary without an end, as of a program that was started again, is whole")
-  func restarted() throws {
+  @Test func oneThatFollowsASummaryWithoutAnEndAsOfAProgramThatWasStartedAgainIsWhole() throws {
     let (web, api) = (lines(of: "web"), lines(of: "api"))
     for place in [1, 6, 9] {
       let found = summaries(in: Array(web[..<place]) + api + ["noise"] + api).found
@@ -119,13 +111,11 @@ struct LogLinesTests {
     #expect(!report.snapshot.capture.isComplete)
   }
 
-  @Test(
-    "Colors of a terminal are passed over",
-    arguments: [
-      "\u{1B}[31mLINE\u{1B}[0m",
-      "\u{1B}[2m2026-11-26T04:20:0NZ\u{1B}[0m web \u{1B}[1;38;5;9mLINE\u{1B}[K",
-    ])
-  func colors(_ form: String) throws {
+  @Test(arguments: [
+    "\u{1B}[31mLINE\u{1B}[0m",
+    "\u{1B}[2m2026-11-26T04:20:0NZ\u{1B}[0m web \u{1B}[1;38;5;9mLINE\u{1B}[K",
+  ])
+  func colorsOfATerminalArePassedOver(_ form: String) throws {
     let log = lines(of: "web").enumerated().map {
       form.replacing("N", with: "\($0)").replacing("LI\($0)E", with: $1)
     }
@@ -134,8 +124,7 @@ struct LogLinesTests {
     #expect(summary.frames.map(\.moduleName) == ["web", "web"])
   }
 
-  @Test("Docker's JSON is undone, its cut lines too, and of two containers mixed")
-  func docker() throws {
+  @Test func dockersJSONIsUndoneItsCutLinesTooAndOfTwoContainersMixed() throws {
     func log(_ name: String) throws -> [String] {
       var log: [String] = []
       for (number, line) in lines(of: name).enumerated() {
@@ -157,8 +146,7 @@ struct LogLinesTests {
     #expect(summaries(in: front).found.first?.isWhole == true)
   }
 
-  @Test("Loki's JSON is undone, and of two containers mixed")
-  func loki() throws {
+  @Test func lokisJSONIsUndoneAndOfTwoContainersMixed() throws {
     func log(_ name: String) throws -> [String] {
       try lines(of: name).map { line in
         try Self.json([
@@ -172,8 +160,7 @@ struct LogLinesTests {
     #expect(summaries(in: nested).found.first?.frames.count == 2)
   }
 
-  @Test("A journal's JSON is undone")
-  func journal() throws {
+  @Test func aJournalsJSONIsUndone() throws {
     let log = try lines(of: "web").enumerated().map { number, line in
       try Self.json([
         "MESSAGE": number == 6 ? Array(line.utf8).map { Int($0) } : line as Any, "_PID": "812",
@@ -184,8 +171,7 @@ struct LogLinesTests {
     #expect(found.count == 1 && found.first?.modules.count == 1 && found.first?.isWhole == true)
   }
 
-  @Test("Entries of a journal's export are undone, and of two units mixed")
-  func journalExport() {
+  @Test func entriesOfAJournalsExportAreUndoneAndOfTwoUnitsMixed() {
     func log(_ name: String) -> [[String]] {
       lines(of: name).enumerated().map { number, line in
         [
@@ -200,8 +186,7 @@ struct LogLinesTests {
     #expect(summaries(in: Array(log("web").joined().dropLast())).found.first?.isWhole == true)
   }
 
-  @Test("Quoted texts are undone: members of JSON on lines of their own, values of logfmt, arrays")
-  func quoted() throws {
+  @Test func quotedTextsAreUndoneMembersOfJSONOnLinesOfTheirOwnValuesOfLogfmtArrays() throws {
     func string(_ text: String) throws -> String {
       String(
         decoding: try JSONSerialization.data(withJSONObject: text, options: .fragmentsAllowed),
@@ -228,8 +213,7 @@ struct LogLinesTests {
     #expect(summaries(in: cut).unreadable == 1)
   }
 
-  @Test("Cut lines of a container runtime are put together, of two pods mixed too")
-  func cri() {
+  @Test func cutLinesOfAContainerRuntimeArePutTogetherOfTwoPodsMixedToo() {
     func log(_ name: String) -> [String] {
       lines(of: name).enumerated().flatMap { number, line -> [String] in
         let time = "\(name).log:2026-11-26T04:20:0\(number).123456789Z stderr"
@@ -242,16 +226,14 @@ struct LogLinesTests {
     expectBoth(mixed(log("web"), log("api")), "CRI")
   }
 
-  @Test("JSON that was cut is counted and left out")
-  func cut() throws {
+  @Test func jsonThatWasCutIsCountedAndLeftOut() throws {
     let log = try lines(of: "web").map { try Self.json(["log": $0 + "\n"]) }
     let result = summaries(in: log.map { $0.contains("frame 1") ? String($0.dropLast(4)) : $0 })
     #expect(result.unreadable == 1)
     #expect(result.found.first?.frames.count == 1)
   }
 
-  @Test("Other JSON in a log is not the tool's business")
-  func other() {
+  @Test func otherJSONInALogIsNotTheToolsBusiness() {
     let noise = [
       #"{"level":"info","msg":"hello"}"#, #"{"a":[1,2,{"b":null}]}"#, "{", #"{"broken"#, "{}",
     ]

@@ -9,8 +9,7 @@ import Testing
 /// uploaded.
 ///
 /// `swift run proofs kills` has errors of a disk.
-@Suite("Files that cannot be read")
-struct UnreadableFileTests {
+@Suite struct UnreadableFileTests {
   /// What lies in a file's place.
   enum Obstacle: String, CaseIterable, CustomTestStringConvertible {
     /// A directory in place of a minidump, or of its metadata.
@@ -64,8 +63,8 @@ struct UnreadableFileTests {
     #expect(run.standardError.contains(path), "\(run)")
   }
 
-  @Test("list goes on, and names it", arguments: Obstacle.allCases)
-  func list(_ obstacle: Obstacle) async throws {
+  @Test(arguments: Obstacle.allCases)
+  func listGoesOnAndNamesIt(_ obstacle: Obstacle) async throws {
     let (path, bad, good) = try await reports(obstacle)
     for words in [[], ["--json"], ["--group"]] {
       try FileManager.default.removeItem(atPath: database + "/reports.index")
@@ -88,8 +87,8 @@ struct UnreadableFileTests {
     return try await ChildProcess.run(command[0], Array(command.dropFirst()), in: "/tmp")
   }
 
-  @Test("prune goes on, and names it", arguments: Obstacle.allCases)
-  func prune(_ obstacle: Obstacle) async throws {
+  @Test(arguments: Obstacle.allCases)
+  func pruneGoesOnAndNamesIt(_ obstacle: Obstacle) async throws {
     let (path, bad, good) = try await reports(obstacle)
     let tried = try await tool("prune", "-d", database, "--size", "0", "--dry-run")
     // What can be removed need not be readable.
@@ -104,8 +103,7 @@ struct UnreadableFileTests {
     #expect(good.count { run.standardOutput.contains("\($0)") } >= 2, "\(run)")
   }
 
-  @Test("An attachment's directory of another user stops no removal")
-  func attachments() async throws {
+  @Test func anAttachmentsDirectoryOfAnotherUserStopsNoRemoval() async throws {
     let (_, bad, _) = try await reports(.foreignMetadata)
     let path = "\(database)/attachments/\(bad)"
     try #require(unsafe mkdir(path, 0) == 0)
@@ -114,8 +112,8 @@ struct UnreadableFileTests {
     #expect(run.standardOutput.split(separator: "\n").count == 3, "\(run)")
   }
 
-  @Test("upload goes on, and names it", arguments: Obstacle.allCases)
-  func upload(_ obstacle: Obstacle) async throws {
+  @Test(arguments: Obstacle.allCases)
+  func uploadGoesOnAndNamesIt(_ obstacle: Obstacle) async throws {
     let (path, _, good) = try await reports(obstacle)
     #expect(try await tool("upload", "-d", database, "--enable").end.exitCode == 0)
     let receiver = try UploadReceiver()

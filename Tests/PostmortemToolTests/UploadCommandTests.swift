@@ -78,8 +78,7 @@ import Testing
     #expect(receiver.forms.count == 2)
   }
 
-  @Test("Consent can be given before there is a report, or a database")
-  func consentAtDeployment() async throws {
+  @Test func consentCanBeGivenBeforeThereIsAReportOrADatabase() async throws {
     let victim = try BuiltProducts.besideTests("HandlerOnlyVictim")
     let root = directory.path
     // Empty, as a new volume is, made by a handler that has not crashed, and missing.

@@ -4,8 +4,7 @@ import Testing
 
 @testable import ProcessSnapshot
 
-@Suite("Sanitising")
-struct SanitizingTests {
+@Suite struct SanitizingTests {
   private static let stack = SyntheticProcess.stack
   private static let replaced = ProcessSnapshot.replacedWord
 
@@ -113,14 +112,14 @@ struct SanitizingTests {
     #expect(snapshot.process.product != nil && snapshot.process.privacy == .sanitized)
   }
 
-  @Test(
-    "Messages without a value are kept, without the place that a program may choose",
-    arguments: [
-      ("Swift/ContiguousArrayBuffer.swift:691: Fatal error: Index out of range\n", true),
-      ("a secret.swift:1: Fatal error: Index out of range\n", true),
-      ("Fatal error: Index out of range: 1234", false), ("Division by zero", true),
-    ])
-  func knownMessages(_ text: String, _ isKept: Bool) {
+  @Test(arguments: [
+    ("Swift/ContiguousArrayBuffer.swift:691: Fatal error: Index out of range\n", true),
+    ("a secret.swift:1: Fatal error: Index out of range\n", true),
+    ("Fatal error: Index out of range: 1234", false), ("Division by zero", true),
+  ])
+  func messagesWithoutAValueAreKeptWithoutThePlaceThatAProgramMayChoose(
+    _ text: String, _ isKept: Bool
+  ) {
     var snapshot = process([])
     snapshot.exception?.fatalMessage = text
     snapshot.sanitize()

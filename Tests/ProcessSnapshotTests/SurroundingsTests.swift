@@ -4,12 +4,10 @@ import Testing
 
 @testable import ProcessSnapshot
 
-@Suite("Surroundings")
-struct SurroundingsTests {
+@Suite struct SurroundingsTests {
   private static let id = String(repeating: "0123456789abcdef", count: 4)
 
-  @Test("They are read from a dump of the handler")
-  func reading() throws {
+  @Test func theyAreReadFromADumpOfTheHandler() throws {
     let read = ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: HandlerDump.bytes()))
     #expect(read.system.hostName == "web-3")
     #expect(read.system.timeZoneName == "Europe/Berlin")
@@ -23,35 +21,30 @@ struct SurroundingsTests {
     #expect(descriptors.map(\.isDeleted) == [true, false])
   }
 
-  @Test(
-    "The cgroup's path names a container",
-    arguments: [
-      "/docker/ID", "/system.slice/docker-ID.scope", "/system.slice/cri-containerd-ID.scope",
-      "/kubepods/besteffort/pod5e1/ID",
-      "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod5e1.slice/cri-containerd-ID.scope",
-      "/kubepods.slice/kubepods-pod5e1.slice/crio-ID.scope",
-      "/system.slice/containerd.service/kubepods-besteffort-pod5e1.slice:cri-containerd:ID",
-      "/machine.slice/libpod-ID.scope/container", "/default/ID", "/ecs/task/ID",
-      "/docker/ID/init.scope",
-    ])
-  func container(_ path: String) {
+  @Test(arguments: [
+    "/docker/ID", "/system.slice/docker-ID.scope", "/system.slice/cri-containerd-ID.scope",
+    "/kubepods/besteffort/pod5e1/ID",
+    "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod5e1.slice/cri-containerd-ID.scope",
+    "/kubepods.slice/kubepods-pod5e1.slice/crio-ID.scope",
+    "/system.slice/containerd.service/kubepods-besteffort-pod5e1.slice:cri-containerd:ID",
+    "/machine.slice/libpod-ID.scope/container", "/default/ID", "/ecs/task/ID",
+    "/docker/ID/init.scope",
+  ])
+  func theCgroupsPathNamesAContainer(_ path: String) {
     #expect(container(group: path.replacing("ID", with: Self.id)) == Self.id)
   }
 
-  @Test(
-    "Other paths name none",
-    arguments: [
-      "", "/", "/user.slice/user-1000.slice/session-1.scope", "/docker/ID0", "/docker/0ID",
-      "/docker/XID", "/machine.slice/libpod-conmon-ID.scope", "/ID.service", "-", "/:", "//-//",
-      "/process_api/e01cdf3857336905451b98eeb7d0f002",
-    ])
-  func none(_ path: String) {
+  @Test(arguments: [
+    "", "/", "/user.slice/user-1000.slice/session-1.scope", "/docker/ID0", "/docker/0ID",
+    "/docker/XID", "/machine.slice/libpod-conmon-ID.scope", "/ID.service", "-", "/:", "//-//",
+    "/process_api/e01cdf3857336905451b98eeb7d0f002",
+  ])
+  func otherPathsNameNone(_ path: String) {
     #expect(container(group: path.replacing("ID", with: Self.id)) == nil)
     #expect(container(group: "/docker/" + Self.id.uppercased()) == nil)
   }
 
-  @Test("Behind a namespace of cgroups the mounts tell")
-  func mounts() {
+  @Test func behindANamespaceOfCgroupsTheMountsTell() {
     func found(_ mount: String) -> String? {
       container(group: "/", mount: mount.replacing("ID", with: Self.id))
     }
@@ -74,7 +67,6 @@ struct SurroundingsTests {
   }
 
   @Test(
-    "The time zone has its name",
     arguments: [
       ("Europe/Berlin", "Europe/Berlin"), (":Europe/Berlin", "Europe/Berlin"),
       (":/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
@@ -82,14 +74,13 @@ struct SurroundingsTests {
       ("CET-1CEST,M3.5.0,M10.5.0/3", "CET-1CEST,M3.5.0,M10.5.0/3"), ("UTC", "UTC"), (":", nil),
       ("", nil), ("zoneinfo/", nil), ("/zoneinfo", "/zoneinfo"),
     ] as [(String, String?)])
-  func timeZone(_ text: String, _ name: String?) {
+  func theTimeZoneHasItsName(_ text: String, _ name: String?) {
     var system = SystemDescription()
     system.timeZone = text
     #expect(system.timeZoneName == name)
   }
 
-  @Test("Users and groups are those of the kernel's text")
-  func users() {
+  @Test func usersAndGroupsAreThoseOfTheKernelsText() {
     var process = ProcessDescription()
     process.statusText = Array("Name:\tUid:\nUid:\t1000\t0\t0\t0\nGid:\t5\t6\t7\t8\n".utf8)
     #expect(process.userIDs == UserIDs(real: 1000, effective: 0))
@@ -104,8 +95,7 @@ struct SurroundingsTests {
     #expect(process.groupIDs == nil)
   }
 
-  @Test("An anonymous inode has a kind of its own")
-  func anonymousKind() {
+  @Test func anAnonymousInodeHasAKindOfItsOwn() {
     var descriptor = OpenDescriptor()
     descriptor.kind = .anonymous
     for (text, kind) in [
@@ -119,8 +109,7 @@ struct SurroundingsTests {
     #expect(descriptor.anonymousKind == nil)
   }
 
-  @Test("Sanitising leaves out what tells of a person, and keeps the container and kinds")
-  func sanitising() {
+  @Test func sanitisingLeavesOutWhatTellsOfAPersonAndKeepsTheContainerAndKinds() {
     var snapshot = SyntheticProcess.snapshot()
     snapshot.process.cgroup.path = "/docker/" + Self.id
     snapshot.process.statusText? += Array("Uid:\t1000\t0\t0\t0\n".utf8)
@@ -155,8 +144,7 @@ struct SurroundingsTests {
     #expect(again == snapshot)
   }
 
-  @Test("Any bytes may stand where user numbers are looked for")
-  func anyBytes() {
+  @Test func anyBytesMayStandWhereUserNumbersAreLookedFor() {
     for length in 0..<40 {
       let bytes = Array(repeating: UInt8(11), count: length)
       #expect(UserNumbers.removed(fromVector: bytes) == bytes)

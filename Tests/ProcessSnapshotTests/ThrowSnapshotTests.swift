@@ -5,8 +5,7 @@ import Testing
 @testable import ProcessSnapshot
 
 /// The throw of the error that ended the process, among those that were recorded.
-@Suite("Recorded throws")
-struct ThrowSnapshotTests {
+@Suite struct ThrowSnapshotTests {
   private static let stack = SyntheticProcess.stack
 
   /// A process whose crashing thread has these words on its stack.

@@ -62,8 +62,7 @@ import Testing
 
   private static let pc = library + 0x100
 
-  @Test("A thread in a system call that its wrapper returns from at once")
-  func wrapper() {
+  @Test func aThreadInASystemCallThatItsWrapperReturnsFromAtOnce() {
     let found = frames([Self.ret], link: Self.library + 0x200)
     #expect(
       found.map(\.address.value) == [Self.pc, Self.library + 0x200, Self.library + 0x400])
@@ -71,8 +70,7 @@ import Testing
     #expect(found.dropFirst().first?.stackPointer?.value == Self.stack)
   }
 
-  @Test("What the wrapper has on the stack is not the caller's")
-  func stackPointer() {
+  @Test func whatTheWrapperHasOnTheStackIsNotTheCallers() {
     // cmn x0, #4095; b.hi 8; ldr x19, [sp], #16; add sp, sp, #32.
     let code: [UInt32] = [0xB13F_FC1F, 0x5400_0048, 0xF841_07F3, 0x9100_83FF, Self.ret]
     let found = frames(code, link: Self.library + 0x200)
@@ -80,27 +78,24 @@ import Testing
     #expect(found.dropFirst().first?.stackPointer?.value == Self.stack + 48)
   }
 
-  @Test(
-    "After a call the register holds an address of the function's own",
-    arguments: [
-      // ldp x29, x30, [sp], #32
-      [0xA8C2_7BFD, Self.ret],
-      // ldr x30, [sp], #16
-      [0xF841_07FE, Self.ret],
-      // Another call follows; a jump does.
-      [Self.bl, Self.ret], [0x1400_0010, Self.ret],
-      // mov sp, x29
-      [0x9100_03BF, Self.ret],
-      // No end in sight.
-      [UInt32](repeating: Self.nop, count: 16),
-    ])
-  func own(_ code: [UInt32]) {
+  @Test(arguments: [
+    // ldp x29, x30, [sp], #32
+    [0xA8C2_7BFD, Self.ret],
+    // ldr x30, [sp], #16
+    [0xF841_07FE, Self.ret],
+    // Another call follows; a jump does.
+    [Self.bl, Self.ret], [0x1400_0010, Self.ret],
+    // mov sp, x29
+    [0x9100_03BF, Self.ret],
+    // No end in sight.
+    [UInt32](repeating: Self.nop, count: 16),
+  ])
+  func afterACallTheRegisterHoldsAnAddressOfTheFunctionsOwn(_ code: [UInt32]) {
     let found = frames(code, link: Self.library + 0x200)
     #expect(found.map(\.address.value) == [Self.pc, Self.library + 0x400])
   }
 
-  @Test("Without the code, an address in another module is the caller's")
-  func withoutCode() {
+  @Test func withoutTheCodeAnAddressInAnotherModuleIsTheCallers() {
     let other = frames(nil, link: Self.program + 0x200).map(\.address.value)
     #expect(other == [Self.pc, Self.program + 0x200, Self.library + 0x400])
     for link in [Self.library + 0x200, Self.library + 0x2200] {
@@ -110,8 +105,7 @@ import Testing
   }
 
   /// As glibc 2.43's `__syscall_cancel_arch`, of which the dump has no code.
-  @Test("Without the code, an address far from the system call is the caller's")
-  func farFromTheCall() {
+  @Test func withoutTheCodeAnAddressFarFromTheSystemCallIsTheCallers() {
     let far = frames(nil, link: Self.library + 0x2200, call: "73 0x0").map(\.address.value)
     #expect(far == [Self.pc, Self.library + 0x2200, Self.library + 0x400])
     let near = frames(nil, link: Self.library + 0x200, call: "73 0x0").map(\.address.value)
@@ -120,8 +114,7 @@ import Testing
     #expect(none == near)
   }
 
-  @Test("A word that is behind no call is no caller")
-  func data() {
+  @Test func aWordThatIsBehindNoCallIsNoCaller() {
     let found = frames([Self.ret], link: Self.library + 0x300)
     #expect(found.map(\.address.value) == [Self.pc, Self.library + 0x400])
   }

@@ -174,8 +174,7 @@ import Testing
     }
   }
 
-  @Test("Pages that are not in memory are read where nobody has to bring them")
-  func absentPages() async throws {
+  @Test func pagesThatAreNotInMemoryAreReadWhereNobodyHasToBringThem() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
     await #expect(processExitsWith: .exitCode(0)) { [database = database as String] in

@@ -101,8 +101,8 @@ import Testing
     #expect(stackBytes(crashing) > 16 << 10)
   }
 
-  @Test("A signal that is captured if the program asks leaves a dump, and ends the process as ever")
-  func signalOnRequest() async throws {
+  @Test func aSignalThatIsCapturedIfTheProgramAsksLeavesADumpAndEndsTheProcessAsEver() async throws
+  {
     let directory = try TemporaryDirectory()
     let database = directory.database
     await #expect(processExitsWith: .signal(SIGSTKFLT)) { [database = database as String] in
@@ -117,8 +117,7 @@ import Testing
     #expect(root.map(.exception)?.signed(.signalNumber) == Int64(SIGSTKFLT))
   }
 
-  @Test("CPU time is that of the crashing thread alone; oom_score_adj is what it was at the crash")
-  func processorTimeAndKillScore() async throws {
+  @Test func cpuTimeIsThatOfTheCrashingThreadAloneOomScoreAdjIsWhatItWasAtTheCrash() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
     let before = try String(contentsOfFile: "/proc/self/oom_score_adj", encoding: .utf8)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashHandler
 
-@Suite("Where the program's own words lie") struct ClientMemoryTests {
+@Suite struct ClientMemoryTests {
   private static let size = 1 << 20
 
   private func entries(_ table: CellTable) -> [String: String] {

@@ -6,10 +6,8 @@ import Testing
 
 @testable import CrashHandler
 
-@Suite("The section on surroundings")
-struct SurroundingsSectionTests {
-  @Test("A crash says where the process was, and which files it had open")
-  func crash() async throws {
+@Suite struct SurroundingsSectionTests {
+  @Test func aCrashSaysWhereTheProcessWasAndWhichFilesItHadOpen() async throws {
     let directory = try TemporaryDirectory()
     let (database, path) = (directory.database, directory.path)
     await #expect(processExitsWith: .signal(SIGSEGV)) {
@@ -47,8 +45,7 @@ struct SurroundingsSectionTests {
     #expect(text.count == 511 || text.count == 512)
   }
 
-  @Test("The lowest 256 descriptors are listed")
-  func many() async throws {
+  @Test func theLowest256DescriptorsAreListed() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
@@ -63,8 +60,8 @@ struct SurroundingsSectionTests {
     #expect(try #require(root.last(.descriptorCount)?.unsigned(.descriptorCount)) > 380)
   }
 
-  @Test("The option leaves out what tells of a person", arguments: [false, true])
-  func option(sanitized: Bool) async throws {
+  @Test(arguments: [false, true])
+  func theOptionLeavesOutWhatTellsOfAPerson(sanitized: Bool) async throws {
     let directory = try TemporaryDirectory()
     let (database, path) = (directory.database, directory.path)
     await #expect(processExitsWith: .signal(SIGSEGV)) {
@@ -101,8 +98,7 @@ struct SurroundingsSectionTests {
     #expect(types.contains(9) && !types.contains(11))
   }
 
-  @Test("The mount that tells of a container is found")
-  func mount() throws {
+  @Test func theMountThatTellsOfAContainerIsFound() throws {
     let rest = "rw,relatime - ext4 /dev/sda rw\n"
     let docker = "643 612 8:1 /docker/containers/ab/hostname /etc/hostname \(rest)"
     let podman =
@@ -128,13 +124,12 @@ struct SurroundingsSectionTests {
     }
   }
 
-  @Test("A text is cut in front of a character", arguments: [("a\u{E9}", 2, 1), ("ab", 2, 2)])
-  func cut(text: String, limit: Int, count: Int) {
+  @Test(arguments: [("a\u{E9}", 2, 1), ("ab", 2, 2)])
+  func aTextIsCutInFrontOfACharacter(text: String, limit: Int, count: Int) {
     #expect(Self.cut(Array(text.utf8), limit) == count)
   }
 
-  @Test("Bytes that are no characters are cut at the limit")
-  func cutBytes() {
+  @Test func bytesThatAreNoCharactersAreCutAtTheLimit() {
     #expect(Self.cut(Array(repeating: 0x80, count: 9), 6) == 6)
     #expect(Self.cut(Array("\u{1F600}\u{1F600}".utf8), 7) == 4)
     #expect(Self.cut([], 4) == 0)

@@ -64,13 +64,11 @@ import Testing
     "1 2 3 0 -1 4194304 10 0 0 0 1 2 0 0 39 -19 128 0 5000 1 2 18446744073709551615 1 2 3 4 5 0"
     + " 67108864 0 0 0 0 0 17 1 0 1073741826 0 0 0 1 2 3 4 5 6 7 0\n"
 
-  @Test(
-    "Names hold any byte",
-    arguments: [
-      ("worker", "worker"), ("a) S 1 (b", "a) S 1 (b"), ("", ""), ("x\ny\\z", "x\\ny\\\\z"),
-      ("(", "("), (")", ")"),
-    ])
-  func names(_ name: String, _ kept: String) throws {
+  @Test(arguments: [
+    ("worker", "worker"), ("a) S 1 (b", "a) S 1 (b"), ("", ""), ("x\ny\\z", "x\\ny\\\\z"),
+    ("(", "("), (")", ")"),
+  ])
+  func namesHoldAnyByte(_ name: String, _ kept: String) throws {
     let read = try #require(line("42 (\(name)) S \(Self.rest)"))
     #expect(read.name == kept)
     #expect(read.line.stateLetter == UInt8(ascii: "S"))
@@ -79,8 +77,8 @@ import Testing
     #expect(read.line.schedulingPolicy == 2)
   }
 
-  @Test("Texts that are no such line", arguments: ["", "42", "42 (", "42 )", ") ("])
-  func damaged(_ text: String) { #expect(line(text) == nil) }
+  @Test(arguments: ["", "42", "42 (", "42 )", ") ("])
+  func textsThatAreNoSuchLine(_ text: String) { #expect(line(text) == nil) }
 
   @Test func aCutLineHasWhatIsThere() throws {
     let read = try #require(line("42 (a) D 1 2"))

@@ -30,7 +30,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
 extension Array { final class Companion { var element: Element? } }
 
 /// Names of this process's own objects, with the runtime's names of their types as oracle.
-@Suite("Objects by their bytes") struct ObjectReaderTests {
+@Suite struct ObjectReaderTests {
   /// The runtime's name without what it puts in for a type that only its file knows.
   private func name(of type: Any.Type) -> String {
     _typeName(type, qualified: true).replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
@@ -42,8 +42,7 @@ extension Array { final class Companion { var element: Element? } }
     #expect(found?.kind == .object)
   }
 
-  @Test("Classes, nested and generic, have the runtime's names")
-  func classes() {
+  @Test func classesNestedAndGenericHaveTheRuntimesNames() {
     final class Local {}
     expectName(Plain())
     expectName(Heir())
@@ -71,16 +70,14 @@ extension Array { final class Companion { var element: Element? } }
     expectName(JSONEncoder())
   }
 
-  @Test("A type in an extension of another module's is named by itself")
-  func extensions() {
+  @Test func aTypeInAnExtensionOfAnotherModulesIsNamedByItself() {
     let companion = [Int].Companion()
     let found = OwnProcess.reader().object(at: OwnProcess.address(of: companion))
     #expect(found?.type?.short == "Companion")
     withExtendedLifetime(companion) {}
   }
 
-  @Test("The short name has no modules")
-  func shortNames() {
+  @Test func theShortNameHasNoModules() {
     let box = Box([1: "one"])
     let found = OwnProcess.reader().object(at: OwnProcess.address(of: box))
     #expect(found?.type?.short == "Box<Dictionary<Int, String>>")
@@ -88,8 +85,7 @@ extension Array { final class Companion { var element: Element? } }
     withExtendedLifetime(box) {}
   }
 
-  @Test("Errors are named by what is in their box")
-  func errors() {
+  @Test func errorsAreNamedByWhatIsInTheirBox() {
     func expect(_ error: any Error, _ type: Any.Type) {
       let word = unsafe unsafeBitCast(error as any Error, to: UInt64.self)
       let found = OwnProcess.reader().object(at: Address(word))
@@ -105,8 +101,7 @@ extension Array { final class Companion { var element: Element? } }
   /// Keeps a closure as it is: generic functions are given it in another context.
   private struct Holder { let body: () -> Int }
 
-  @Test("Contexts of closures are told")
-  func closures() {
+  @Test func contextsOfClosuresAreTold() {
     var count = 1
     let values = [Plain(), Plain()]
     let closure: () -> Int = {
@@ -122,8 +117,7 @@ extension Array { final class Companion { var element: Element? } }
     withExtendedLifetime(holder) {}
   }
 
-  @Test("References are counted")
-  func counts() {
+  @Test func referencesAreCounted() {
     let object = Plain()
     let address = OwnProcess.address(of: object)
     func count() -> ReferenceCount? { OwnProcess.reader().object(at: address)?.count }
@@ -148,16 +142,14 @@ extension Array { final class Companion { var element: Element? } }
     deinit { unsafe Self.seen = OwnProcess.reader().object(at: OwnProcess.address(of: self)) }
   }
 
-  @Test("An object in its deinitializer is told")
-  func deinitializer() {
+  @Test func anObjectInItsDeinitializerIsTold() {
     do { _ = Dying() }
     #expect(unsafe Dying.seen?.count.state == .deinitializing)
     #expect(unsafe Dying.seen?.type?.short.hasSuffix("Dying") == true)
     #expect(unsafe Dying.seen?.count.text == "being deinitialized")
   }
 
-  @Test("Storages of collections and strings say how much they hold")
-  func storages() {
+  @Test func storagesOfCollectionsAndStringsSayHowMuchTheyHold() {
     let numbers = (0..<17).map { $0 * 2 }
     let array = unsafe unsafeBitCast(numbers, to: UInt64.self)
     let storage = OwnProcess.reader().object(at: Address(array))
@@ -175,8 +167,7 @@ extension Array { final class Companion { var element: Element? } }
     withExtendedLifetime((numbers, text, named)) {}
   }
 
-  @Test("Without leave no contents are shown")
-  func privateContents() {
+  @Test func withoutLeaveNoContentsAreShown() {
     let text = String(repeating: "secret", count: 9)
     let words = unsafe unsafeBitCast(text, to: (UInt64, UInt64).self)
     let reader = ObjectReader(
@@ -187,8 +178,7 @@ extension Array { final class Companion { var element: Element? } }
     withExtendedLifetime(text) {}
   }
 
-  @Test("What is no object has no name")
-  func others() {
+  @Test func whatIsNoObjectHasNoName() {
     let reader = OwnProcess.reader()
     let plain = Plain()
     let address = OwnProcess.address(of: plain)
@@ -199,8 +189,7 @@ extension Array { final class Companion { var element: Element? } }
     withExtendedLifetime(plain) {}
   }
 
-  @Test("Damaged bytes give a name or none, and never a trap")
-  func mutations() {
+  @Test func damagedBytesGiveANameOrNoneAndNeverATrap() {
     let objects: [AnyObject] = [
       Plain(), Box([1: "one"]), Outer<Int>.Inner<String>(), GenericHeir<Double>(),
       Box((1, "two")), Box<any Error>(Failure()),

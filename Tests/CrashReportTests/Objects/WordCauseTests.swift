@@ -6,7 +6,7 @@ import Testing
 @testable import CrashReport
 
 /// What the words of a fault say of its cause.
-@Suite("Causes by words") struct WordCauseTests {
+@Suite struct WordCauseTests {
   private func snapshot(
     address: Address?, rdi: UInt64 = 0, code: Int32 = 1
   ) -> ProcessSnapshot {
@@ -41,23 +41,20 @@ import Testing
     return finding?.text ?? ""
   }
 
-  @Test("A register with a fill is told where the fault has no address")
-  func protectionFault() {
+  @Test func aRegisterWithAFillIsToldWhereTheFaultHasNoAddress() {
     let text = explanation(
       snapshot(address: 0, rdi: 0x5A5A_5A5A_5A5A_5A5A, code: 0x80), in: "swift_retain")
     #expect(text.contains("The value of rdi is the byte 0x5a repeated, with which jemalloc fills"))
     #expect(text.contains("swift_retain was called on 0x5a5a5a5a5a5a5a5a, which is no object"))
   }
 
-  @Test("An address above a fill is told by the fill")
-  func addressAboveFill() {
+  @Test func anAddressAboveAFillIsToldByTheFill() {
     #expect(
       explanation(snapshot(address: 0xDEAD_BEF7)).contains(
         "The address minus 8 is made of 0xdeadbeef"))
   }
 
-  @Test("The argument is blamed only where the fault is on it")
-  func argument() {
+  @Test func theArgumentIsBlamedOnlyWhereTheFaultIsOnIt() {
     let wild: UInt64 = 0x1234_5678_9AB0
     #expect(
       explanation(snapshot(address: Address(wild + 8), rdi: wild), in: "_swift_release_").contains(
@@ -71,8 +68,7 @@ import Testing
     #expect(!explanation(snapshot(address: 0x18), in: "swift_retain").contains("no object"))
   }
 
-  @Test("An address like any other has no words")
-  func plainAddress() {
+  @Test func anAddressLikeAnyOtherHasNoWords() {
     let text = explanation(snapshot(address: 0x7F12_3456_7000))
     #expect(!text.contains("fill") && !text.contains("text") && !text.contains("mark"))
   }

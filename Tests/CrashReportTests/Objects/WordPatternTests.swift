@@ -3,9 +3,8 @@ import Testing
 
 @testable import CrashReport
 
-@Suite("Words that are no pointers") struct WordPatternTests {
+@Suite struct WordPatternTests {
   @Test(
-    "A word is named",
     arguments: [
       (0x08D0_EEF4_EA1D_ADAB, "swift-freed-object"), (0x5A5A_5A5A_5A5A_5A5A, "jemalloc-freed"),
       (0xA5A5_A5A5_A5A5_A5A5, "jemalloc-new"), (0xAAAA_AAAA_AAAA_AAAA, "repeated-byte"),
@@ -15,20 +14,18 @@ import Testing
       (0x8000_5555_5555_0000, "string-literal"), (0xFFFF_FFFF_FFFF_FFEF, "negative-number"),
       (0x1234_5678_9ABC_DEF0, "impossible-address"), (0x0DEF_ACED_0DEF_ACED, "left-out"),
     ] as [(UInt64, String)])
-  func named(word: UInt64, kind: String) {
+  func aWordIsNamed(word: UInt64, kind: String) {
     #expect(WordPattern(word)?.kind == kind)
   }
 
   @Test(
-    "A number or an address like any other has no name",
     arguments: [0, 1, 4095, 0x1_0000, 0x7FFF_1234_5678, 0x5555_5555_4000, 0x6F6C_6C65_6820]
       as [UInt64])
-  func unnamed(word: UInt64) {
+  func aNumberOrAnAddressLikeAnyOtherHasNoName(word: UInt64) {
     #expect(WordPattern(word) == nil)
   }
 
-  @Test("A fault a little above a fill is told by the fill")
-  func offsets() {
+  @Test func aFaultALittleAboveAFillIsToldByTheFill() {
     #expect(WordPattern.below(0x5A5A_5A5A_5A5A_5A72)?.pattern == .jemallocFreed)
     #expect(WordPattern.below(0x5A5A_5A5A_5A5A_5A72)?.offset == 0x18)
     #expect(WordPattern.below(0xDEAD_BEEF)?.offset == 0)
@@ -38,8 +35,7 @@ import Testing
     #expect(WordPattern.below(0x1818) == nil)
   }
 
-  @Test("Any word is read without a trap")
-  func anyWord() {
+  @Test func anyWordIsReadWithoutATrap() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<100_000 {
       // Every word length, every top bit.

@@ -8,7 +8,7 @@ import Testing
 @testable import CrashReport
 
 /// Circles of waiting threads, and what reports say of them.
-@Suite("Deadlocks") struct DeadlockTests {
+@Suite struct DeadlockTests {
   /// Each thread waits for the mutex of the next one, the last for the first one's.
   private func circle(of threads: [UInt32], lock: UInt32 = 2) -> WaitingProcess {
     var process = WaitingProcess()

@@ -7,7 +7,7 @@ import Testing
 @testable import CrashReport
 
 /// What each kind of wait is decoded as, and when it names nothing.
-@Suite("Waits") struct WaitTests {
+@Suite struct WaitTests {
   private func only(_ process: WaitingProcess) throws -> Wait {
     try #require(process.waits.all.first)
   }

@@ -7,7 +7,7 @@ import Testing
 @testable import CrashReportUpload
 
 /// Envelopes as another's parser reads them.
-@Suite("Envelopes to another's server", .needs(.python3))
+@Suite(.needs(.python3))
 struct SentryEnvelopeTests {
   private let uploads: UploadDatabase
   private let server: PythonServer
@@ -17,8 +17,7 @@ struct SentryEnvelopeTests {
     server = try PythonServer(in: uploads.directory)
   }
 
-  @Test("The minidump goes along as a plain attachment; as event.minidump only where asked for")
-  func items() async throws {
+  @Test func theMinidumpGoesAlongAsAPlainAttachmentAsEventMinidumpOnlyWhereAskedFor() async throws {
     for readsMinidump in [false, true] {
       let id = try uploads.addReport(annotations: ["tenant": "a"])
       try uploads.directory.put([1, 2, 3], "log.txt")
@@ -44,8 +43,7 @@ struct SentryEnvelopeTests {
     }
   }
 
-  @Test("A sanitised report goes without attachments and annotations")
-  func sanitised() async throws {
+  @Test func aSanitisedReportGoesWithoutAttachmentsAndAnnotations() async throws {
     let id = try uploads.addReport(annotations: ["tenant": "hunter2"])
     try uploads.directory.put([1, 2, 3], "log.txt")
     _ = try uploads.database.attach(
@@ -58,8 +56,7 @@ struct SentryEnvelopeTests {
     #expect(form.order == ["event", "attachment"] && form.fields["tenant"] == nil)
   }
 
-  @Test("gunzip reads what was compressed piece by piece")
-  func compression() async throws {
+  @Test func gunzipReadsWhatWasCompressedPieceByPiece() async throws {
     let plain = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
     guard let gzip = Gzip() else {
       Issue.record("zlib is not on this machine")

@@ -91,8 +91,7 @@ import Testing
     #expect(SentryLimits.word(Self.long, 64)?.unicodeScalars.count ?? 0 <= 64)
   }
 
-  @Test("Attachments beyond the bound stay behind, the largest first, and the minidump last")
-  func attachments() throws {
+  @Test func attachmentsBeyondTheBoundStayBehindTheLargestFirstAndTheMinidumpLast() throws {
     let uploads = try UploadDatabase()
     let id = try uploads.addReport(extra: SentryLimits.attachmentSize - 1_000_000)
     for (name, count) in [("small", 10), ("large", 2_000_000)] {

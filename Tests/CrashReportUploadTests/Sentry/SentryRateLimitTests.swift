@@ -78,8 +78,7 @@ import Testing
     }
   }
 
-  @Test("A limit in the answer to one report holds the next, and counts as no attempt")
-  func theNextReportWaits() async throws {
+  @Test func aLimitInTheAnswerToOneReportHoldsTheNextAndCountsAsNoAttempt() async throws {
     let uploads = try UploadDatabase()
     let first = try uploads.addReport()
     let second = try uploads.addReport()
@@ -98,8 +97,7 @@ import Testing
     #expect(transport.sizes.withLock { $0.count } == 2)
   }
 
-  @Test("While attachments are limited the event goes alone")
-  func attachmentsAreLimited() async throws {
+  @Test func whileAttachmentsAreLimitedTheEventGoesAlone() async throws {
     let uploads = try UploadDatabase()
     let (first, second) = (try uploads.addReport(), try uploads.addReport())
     let transport = LimitingTransport(["77:attachment:key"])

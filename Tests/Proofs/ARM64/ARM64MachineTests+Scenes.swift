@@ -20,10 +20,8 @@
 
     private static let storms = 16
 
-    @Test(
-      "Throws and contexts are told, and storms leave one report",
-      .enabled(if: Machine.isFull, "only with --full"))
-    func scenes() async throws {
+    @Test(.enabled(if: Machine.isFull, "only with --full"))
+    func throwsAndContextsAreToldAndStormsLeaveOneReport() async throws {
       let (programs, kernel) = try await system(Machine.everyday[0])
       var scenes = Self.throwing.mapValues { $0 + ["--throws"] }
       for scene in WorkingVictim.scenes {

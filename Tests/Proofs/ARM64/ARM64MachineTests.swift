@@ -12,7 +12,7 @@
 
   /// arm64, on an emulated machine with a real kernel: the catalogue's crashes, and gdb's view of their core files.
   @Suite(
-    "An arm64 machine", .serialized, .needs(.arm64Machine), .needs(.multiarchGDB), .needs(.cpio),
+    .serialized, .needs(.arm64Machine), .needs(.multiarchGDB), .needs(.cpio),
     .needs(.strace))
   struct ARM64MachineTests {
     /// One way to build and to run the same.
@@ -47,9 +47,8 @@
       }
     }
 
-    @Test(
-      "Crashes end as alone, leave what they must, and are what gdb sees", arguments: Machine.some)
-    func catalogue(_ machine: Machine) async throws {
+    @Test(arguments: Machine.some)
+    func crashesEndAsAloneLeaveWhatTheyMustAndAreWhatGdbSees(_ machine: Machine) async throws {
       let directory = try TemporaryDirectory()
       let (programs, kernel) = try await system(machine)
       let emulated = ARM64Machine(
@@ -78,8 +77,7 @@
         build: machine.configuration == "debug" ? .asTested : .release)
     }
 
-    @Test("The crash path of the arm64 program calls nothing that is not ours or allowed")
-    func callGraph() async throws {
+    @Test func theCrashPathOfTheArm64ProgramCallsNothingThatIsNotOursOrAllowed() async throws {
       let (programs, _) = try await system(Machine.everyday[0])
       let disassembly = try Disassembly(of: programs.crashLab)
       var audit = CallGraphAudit(disassembly, allowed: try .keptForARM64())

@@ -8,7 +8,7 @@ import Testing
 
 /// The symbols that `postmortem symbols` writes in Breakpad's text, as its processor uses them.
 @Suite(
-  "Breakpad's text of symbols in Breakpad's processor", .serialized,
+  .serialized,
   .enabled("PyPI's symbolic 8.8.0 and 12.12.0, as .ci/run installs them") {
     try await BreakpadProcessor.isWanted()
   })
@@ -59,9 +59,11 @@ struct BreakpadTests {
   }
 
   @Test(
-    "Frames, functions, lines and inlined calls are ours", arguments: crashes,
+    arguments: crashes,
     BuildConfiguration.dynamic)
-  func frames(_ crash: Crash, _ configuration: BuildConfiguration) async throws {
+  func framesFunctionsLinesAndInlinedCallsAreOurs(
+    _ crash: Crash, _ configuration: BuildConfiguration
+  ) async throws {
     let victim = try await Victim(configuration)
     let directory = try victim.directory("breakpad")
     var own = [victim.executable]

@@ -6,12 +6,12 @@ import Testing
 
 /// Breakpad's text of whole programs, address by address: against our own reader, and llvm-symbolizer.
 @Suite(
-  "Breakpad's text of symbols, address by address", .serialized,
+  .serialized,
   .enabled("PyPI's symbolic 8.8.0 and 12.12.0, as .ci/run installs them") {
     try await BreakpadProcessor.isWanted()
   })
 struct BreakpadTextTests {
-  @Test("crash-lab", arguments: [BuildConfiguration.asTested, .release])
+  @Test(arguments: [BuildConfiguration.asTested, .release])
   func crashLab(_ configuration: BuildConfiguration) async throws {
     let path = try await BuiltProducts.shared.executable("crash-lab", configuration)
     let directory = try TemporaryDirectory()

@@ -3,23 +3,17 @@ import CrashTestSupport
 import Testing
 
 /// What of the catalogue every change is tested with; `swift run proofs catalogue --full` runs all of it.
-@Suite("The catalogue of crashes")
-struct CatalogueTests {
-  @Test(
-    "Every kind, and every condition with kinds of three sorts: the same end, and the reports it must leave"
-  )
-  func everyChange() async throws {
+@Suite struct CatalogueTests {
+  @Test func everyKindAndConditionEndsAsAloneAndLeavesItsReports() async throws {
     try await check(CatalogueSelection.everyChange())
   }
 
-  @Test("Random crashes: a report for each, no hang, no wrong end")
-  func soak() async throws {
+  @Test func randomCrashesAReportForEachNoHangNoWrongEnd() async throws {
     let cases = CatalogueSelection.soak(40, seed: 15, builds: [.asTested])
     try await check(cases)
   }
 
-  @Test("The victim's kinds and conditions are in the catalogue, all of them")
-  func nothingForgotten() async throws {
+  @Test func theVictimsKindsAndConditionsAreInTheCatalogueAllOfThem() async throws {
     let victim = try await Victim(.asTested)
     let kinds = try await names(victim, "--list")
     #expect(Set(kinds) == Set(KnownCrash.all.map(\.kind) + QuietEnd.all.map(\.kind)))
@@ -38,8 +32,7 @@ struct CatalogueTests {
     "proc-closed",
   ]
 
-  @Test("A seed determines a soak")
-  func seed() {
+  @Test func aSeedDeterminesASoak() {
     let first = CatalogueSelection.soak(50, seed: 1, builds: BuildConfiguration.allCases)
     let again = CatalogueSelection.soak(50, seed: 1, builds: BuildConfiguration.allCases)
     let other = CatalogueSelection.soak(50, seed: 2, builds: BuildConfiguration.allCases)

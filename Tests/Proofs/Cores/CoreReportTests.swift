@@ -10,7 +10,7 @@ import Stackwalk
 import Testing
 
 /// The kernel's core file and the handler's dump of one crash make the same report, with the frames of gdb.
-@Suite("Reports from core files", .serialized)
+@Suite(.serialized)
 struct CoreReportTests {
   private static let isFull =
     ProcessInfo.processInfo.environment["POSTMORTEM_CORES"] == "all"
@@ -33,8 +33,8 @@ struct CoreReportTests {
     }
   }
 
-  @Test("As from the dump, and as gdb", .needs(.gdb), arguments: kinds, configurations)
-  func sameReport(_ kind: String, _ configuration: BuildConfiguration) async throws {
+  @Test(.needs(.gdb), arguments: kinds, configurations)
+  func asFromTheDumpAndAsGdb(_ kind: String, _ configuration: BuildConfiguration) async throws {
     if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
       print("\(kind): no core file: \(obstacle)")
       return
@@ -65,8 +65,8 @@ struct CoreReportTests {
     #expect(stacks.differences.isEmpty, "\(stacks.differences.joined(separator: "\n"))")
   }
 
-  @Test("A core file by a pipe, compressed, cut off, and as a report of a database", .needs(.gdb))
-  func waysIn() async throws {
+  @Test(.needs(.gdb))
+  func aCoreFileByAPipeCompressedCutOffAndAsAReportOfADatabase() async throws {
     if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
       print("no core file: \(obstacle)")
       return
@@ -124,8 +124,8 @@ struct CoreReportTests {
   private static let programs = ["/usr/bin/sleep", "/usr/bin/troff"]
     .filter { FileManager.default.isExecutableFile(atPath: $0) }
 
-  @Test("Programs of others", .needs(.gdb), arguments: programs, [6, 11])
-  func foreignPrograms(_ program: String, _ signal: Int32) async throws {
+  @Test(.needs(.gdb), arguments: programs, [6, 11])
+  func programsOfOthers(_ program: String, _ signal: Int32) async throws {
     if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
       print("\(program): no core file: \(obstacle)")
       return

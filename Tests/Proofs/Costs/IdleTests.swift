@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// The cost of everything that waits, measured at one time.
-@Suite("Costs of waiting", .needs(.python3))
+@Suite(.needs(.python3))
 struct IdleTests {
   /// A process that waits, and what it may use in 20 seconds.
   private struct Waiting {
@@ -61,8 +61,7 @@ struct IdleTests {
     }
   }
 
-  @Test("All that waits takes less than a thousandth of a processor together")
-  func all() async throws {
+  @Test func allThatWaitsTakesLessThanAThousandthOfAProcessorTogether() async throws {
     // The databases, each with what its uploader meets.
     let (handled, empty, waits) = (try UploadDatabase(), try UploadDatabase(), try UploadDatabase())
     let (disabled, down, stalled) = (

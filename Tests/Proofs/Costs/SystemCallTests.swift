@@ -7,7 +7,7 @@ import Testing
 
 /// The system calls that a crash makes, in an optimised program with shared libraries: figures that
 /// other load on the machine does not change.
-@Suite("The count of system calls", .needs(.strace), .serialized)
+@Suite(.needs(.strace), .serialized)
 struct SystemCallTests {
   /// The most for each thread that answers its stop signal: two files of /proc with three calls each, a
   /// question of pagemap, and four by which it stops.
@@ -15,8 +15,7 @@ struct SystemCallTests {
   /// The most in a crash of one thread, with the summary on standard error.
   private static let fixed = 200
 
-  @Test("Each thread that answers costs 11.5 at most")
-  func threads() async throws {
+  @Test func eachThreadThatAnswersCosts11_5AtMost() async throws {
     let few = try await CountedCrash(sleepers: 15)
     let many = try await CountedCrash(sleepers: 127)
     let cost = Double(many.total - few.total) / 112
@@ -28,8 +27,7 @@ struct SystemCallTests {
     #expect(cost <= Self.perThread, "\(shares)")
   }
 
-  @Test("A crash of one thread")
-  func alone() async throws {
+  @Test func aCrashOfOneThread() async throws {
     let crash = try await CountedCrash()
     let shares = crash.calls.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { "\($0.key) \($0.value)" }
@@ -38,8 +36,7 @@ struct SystemCallTests {
     #expect(crash.total <= Self.fixed, "\(shares)")
   }
 
-  @Test("More mappings, modules and descriptors cost little each")
-  func others() async throws {
+  @Test func moreMappingsModulesAndDescriptorsCostLittleEach() async throws {
     let base = try await CountedCrash().total
     let mappings = try await CountedCrash(["--condition", "many-mappings"]).total
     let perMapping = Double(mappings - base) / 60_000
@@ -64,8 +61,7 @@ struct SystemCallTests {
     #expect(perListed > 1 && perListed <= 2)
   }
 
-  @Test("A main thread that has ended is not waited for, and is in the report")
-  func endedThread() async throws {
+  @Test func aMainThreadThatHasEndedIsNotWaitedForAndIsInTheReport() async throws {
     let directory = try SharedDirectory()
     let database = directory.path + "/database"
     let trace = directory.path + "/trace"

@@ -11,8 +11,7 @@ import Testing
 /// each crash is a report.
 ///
 /// The scenes are in Examples/CrashLab/C/chain.c.
-@Suite("Handlers that were there before")
-struct ChainingTests {
+@Suite struct ChainingTests {
   struct Scene: Sendable, CustomTestStringConvertible {
     let name: String
     /// Reports that it leaves.
@@ -76,9 +75,11 @@ struct ChainingTests {
   ]
 
   @Test(
-    "The same output, the same end, a report for each crash", arguments: scenes,
+    arguments: scenes,
     BuildConfiguration.dynamic)
-  func chain(_ scene: Scene, _ configuration: BuildConfiguration) async throws {
+  func theSameOutputTheSameEndAReportForEachCrash(
+    _ scene: Scene, _ configuration: BuildConfiguration
+  ) async throws {
     let victim = try await Victim(configuration)
     let play = try await Play(scene.name, by: victim)
     #expect(play.handled.end == play.alone.end)
@@ -97,8 +98,8 @@ struct ChainingTests {
     #expect(Set(play.snapshots.map(\.reportID)).count == scene.reports)
   }
 
-  @Test("Two threads at once", arguments: BuildConfiguration.dynamic)
-  func threads(_ configuration: BuildConfiguration) async throws {
+  @Test(arguments: BuildConfiguration.dynamic)
+  func twoThreadsAtOnce(_ configuration: BuildConfiguration) async throws {
     let victim = try await Victim(configuration)
     let play = try await Play("threads", by: victim)
     #expect(play.handled.end == play.alone.end)
@@ -109,8 +110,8 @@ struct ChainingTests {
   }
 
   /// Each of two faults comes again four times, always after the other one.
-  @Test("Two threads whose handlers return", arguments: BuildConfiguration.dynamic)
-  func turns(_ configuration: BuildConfiguration) async throws {
+  @Test(arguments: BuildConfiguration.dynamic)
+  func twoThreadsWhoseHandlersReturn(_ configuration: BuildConfiguration) async throws {
     let victim = try await Victim(configuration)
     let play = try await Play("turns", by: victim)
     #expect(play.handled.end == play.alone.end)
@@ -120,8 +121,7 @@ struct ChainingTests {
   }
 
   /// Two crash by each of SEGV, ILL, FPE and ABRT.
-  @Test("Of threads that crash at once the one that ends the process is in the report")
-  func mixed() async throws {
+  @Test func ofThreadsThatCrashAtOnceTheOneThatEndsTheProcessIsInTheReport() async throws {
     let victim = try await Victim(.release)
     for run in 1...100 {
       let child = try await victim.run(
@@ -140,8 +140,7 @@ struct ChainingTests {
     }
   }
 
-  @Test("A process that lives on by crashing does not fill the disk")
-  func cap() async throws {
+  @Test func aProcessThatLivesOnByCrashingDoesNotFillTheDisk() async throws {
     let victim = try await Victim(.asTested)
     let play = try await Play("many", by: victim)
     #expect(play.handled.end == play.alone.end)
@@ -153,10 +152,10 @@ struct ChainingTests {
     #expect(try victim.pendingFiles() == [])
   }
 
-  @Test(
-    "A handler that leaves a small alternate stack a hundred times",
-    arguments: BuildConfiguration.dynamic)
-  func smallStack(_ configuration: BuildConfiguration) async throws {
+  @Test(arguments: BuildConfiguration.dynamic)
+  func aHandlerThatLeavesASmallAlternateStackAHundredTimes(_ configuration: BuildConfiguration)
+    async throws
+  {
     let victim = try await Victim(configuration)
     let play = try await Play("small-longjmp", by: victim)
     #expect(play.handled.end == play.alone.end)
@@ -166,8 +165,9 @@ struct ChainingTests {
     #expect(play.lines.allSatisfy { $0.tellsAWholeDump }, "\(play.lines)")
   }
 
-  @Test("What the first-chance handler takes leaves nothing", arguments: BuildConfiguration.dynamic)
-  func firstChance(_ configuration: BuildConfiguration) async throws {
+  @Test(arguments: BuildConfiguration.dynamic)
+  func whatTheFirstChanceHandlerTakesLeavesNothing(_ configuration: BuildConfiguration) async throws
+  {
     let victim = try await Victim(configuration)
     try await Play.takesItsCrashes(victim)
     let left = try await Play("first-chance-then-fault", by: victim)
@@ -178,9 +178,10 @@ struct ChainingTests {
 
   /// Another thread may have mapped the page meanwhile: the fault does not come again, and all others stand still.
   @Test(
-    "A fault whose cause is gone when the dump is done ends the process all the same",
     arguments: ["first-chance-mends-read", "first-chance-mends-write"], BuildConfiguration.dynamic)
-  func mended(_ scene: String, _ configuration: BuildConfiguration) async throws {
+  func aFaultWhoseCauseIsGoneWhenTheDumpIsDoneEndsTheProcessAllTheSame(
+    _ scene: String, _ configuration: BuildConfiguration
+  ) async throws {
     let victim = try await Victim(configuration)
     let play = try await Play(scene, by: victim)
     #expect(play.handled.end == play.alone.end)
@@ -190,9 +191,9 @@ struct ChainingTests {
 
   /// Whether the cause is gone is looked at with a load there, which faults while our handlers are in.
   @Test(
-    "The core file shows the crash also where memory is read without a system call", .needs(.gdb),
+    .needs(.gdb),
     .enabled(if: CoreFile.obstacle == nil || OutsideTool.mustBeThere))
-  func coreWithoutMemoryReads() async throws {
+  func theCoreFileShowsTheCrashAlsoWhereMemoryIsReadWithoutASystemCall() async throws {
     let victim = try await Victim(.asTested)
     let child = try await victim.die(
       "freed-page", on: .main, options: ["--forgo", "memory"], coreFile: .allowed)
@@ -207,9 +208,9 @@ struct ChainingTests {
   }
 
   /// Swift's backtracer puts the defaults back and returns; a signal that was sent is survived by that.
-  @Test(
-    "A sent signal under Swift's backtracer, then a fault", arguments: BuildConfiguration.dynamic)
-  func backtracer(_ configuration: BuildConfiguration) async throws {
+  @Test(arguments: BuildConfiguration.dynamic)
+  func aSentSignalUnderSwiftsBacktracerThenAFault(_ configuration: BuildConfiguration) async throws
+  {
     let victim = try await Victim(configuration)
     let play = try await Play("segv-then-fault", by: victim, backtracer: true)
     #expect(play.handled.end == play.alone.end)
@@ -219,8 +220,7 @@ struct ChainingTests {
     #expect(play.snapshots.map { $0.survival?.outcome } == [.wentOn, nil])
   }
 
-  @Test("A forked child's file has a run record and a FIFO of its own")
-  func child() async throws {
+  @Test func aForkedChildsFileHasARunRecordAndAFIFOOfItsOwn() async throws {
     let victim = try await Victim(.asTested)
     let alone = try await victim.run(["chain", "child", "--no-handler"], in: "alone")
     let handled = try await victim.run(
@@ -260,8 +260,7 @@ struct ChainingTests {
     #expect(try victim.pendingFiles() == [])
   }
 
-  @Test("The locked file after a crash that was survived says which one it continues")
-  func continued() async throws {
+  @Test func theLockedFileAfterACrashThatWasSurvivedSaysWhichOneItContinues() async throws {
     let victim = try await Victim(.asTested)
     _ = try await victim.run(["chain", "fix-killed", "--database", victim.database], in: "handled")
     let names = try victim.pendingFiles().compactMap { PendingDumpName(fileName: $0) }

@@ -7,7 +7,7 @@ import ProcessSnapshot
 import Testing
 
 /// Threads on which the frame of a signal of ours finds no room: the kernel would end the process by SIGSEGV.
-@Suite("Threads without room for a signal", .serialized)
+@Suite(.serialized)
 struct CrampedThreadTests {
   /// Made after the handler has started, and before: then it offers them alternate stacks.
   static let conditions = ["cramped-threads", "cramped-threads-before"]
@@ -15,10 +15,10 @@ struct CrampedThreadTests {
     "2k", "2k-spins", "3000", "unmapped", "handler", "handler-spins", "used",
   ]
 
-  @Test(
-    "A crash beside them ends as alone, with one whole report of all threads",
-    arguments: ["abort", "divide-by-zero"], conditions)
-  func crash(_ kind: String, _ condition: String) async throws {
+  @Test(arguments: ["abort", "divide-by-zero"], conditions)
+  func aCrashBesideThemEndsAsAloneWithOneWholeReportOfAllThreads(
+    _ kind: String, _ condition: String
+  ) async throws {
     let victim = try await Victim(.asTested)
     let options = ["--condition", condition]
     let alone = try await victim.dieAlone(kind, on: .pthread, options: options)
@@ -41,16 +41,15 @@ struct CrampedThreadTests {
     #expect(inHandler?.captureMethod == .kernel)
   }
 
-  @Test("A process beside them that does not crash ends as alone", arguments: conditions)
-  func noCrash(_ condition: String) async throws {
+  @Test(arguments: conditions)
+  func aProcessBesideThemThatDoesNotCrashEndsAsAlone(_ condition: String) async throws {
     let victim = try await Victim(.asTested)
     let options = ["--condition", condition]
     let alone = try await victim.dieAlone("exit", on: .main, options: options)
     #expect(try await victim.die("exit", on: .main, options: options).end == alone.end)
   }
 
-  @Test("It lives through dumps of its own and requested ones, and none of its memory changes")
-  func liveDumps() async throws {
+  @Test func itLivesThroughDumpsOfItsOwnAndRequestedOnesAndNoneOfItsMemoryChanges() async throws {
     let victim = try await LiveVictim()
     let running = try victim.start("live-dump", "obeying")
     try running.waitForLine("ready")
@@ -69,10 +68,10 @@ struct CrampedThreadTests {
   }
 
   /// The kernel's choice would be the first thread.
-  @Test(
-    "It lives through requested dumps while its first thread has no room",
-    arguments: [("first-on-2k", 10), ("first-2k", 2), ("first-handler", 2)])
-  func crampedFirstThread(_ scene: String, _ runs: Int) async throws {
+  @Test(arguments: [("first-on-2k", 10), ("first-2k", 2), ("first-handler", 2)])
+  func itLivesThroughRequestedDumpsWhileItsFirstThreadHasNoRoom(_ scene: String, _ runs: Int)
+    async throws
+  {
     let victim = try await LiveVictim()
     let running = try victim.start("live-dump", scene)
     try running.waitForLine("ready")
@@ -91,8 +90,7 @@ struct CrampedThreadTests {
     _ = running.waitForEnd()
   }
 
-  @Test("Nothing is sent to a process that has room on no thread")
-  func noRoomAnywhere() async throws {
+  @Test func nothingIsSentToAProcessThatHasRoomOnNoThread() async throws {
     let victim = try await LiveVictim()
     let running = try victim.start("live-dump", "only-2k")
     try running.waitForLine("ready")

@@ -3,12 +3,11 @@ import Foundation
 import Testing
 
 /// Threads that no signal stops, and that open, duplicate and close descriptors while the dump is written.
-@Suite("Descriptors that are taken in the middle of a dump")
-struct DescriptorTests {
-  @Test(
-    "Where the process ends, no byte of the dump gets into a file of the program's",
-    arguments: ["stealing-thread", "theft"], BuildConfiguration.dynamic)
-  func ends(_ condition: String, _ configuration: BuildConfiguration) async throws {
+@Suite struct DescriptorTests {
+  @Test(arguments: ["stealing-thread", "theft"], BuildConfiguration.dynamic)
+  func whereTheProcessEndsNoByteOfTheDumpGetsIntoAFileOfThePrograms(
+    _ condition: String, _ configuration: BuildConfiguration
+  ) async throws {
     let victim = try await Victim(configuration)
     let runs = 12
     for number in 1...runs {
@@ -25,8 +24,7 @@ struct DescriptorTests {
   }
 
   /// The table of descriptors is kept then, and the dump is written again.
-  @Test("Where a handler was there before, a dump that has lost its file is written again")
-  func survives() async throws {
+  @Test func whereAHandlerWasThereBeforeADumpThatHasLostItsFileIsWrittenAgain() async throws {
     let victim = try await Victim(.asTested)
     let runs = 12
     for number in 1...runs {
@@ -42,8 +40,7 @@ struct DescriptorTests {
     #expect(lines.allSatisfy { $0.tellsAWholeDump }, "\(lines)")
   }
 
-  @Test("The same where the descriptor table may not be left")
-  func refused() async throws {
+  @Test func theSameWhereTheDescriptorTableMayNotBeLeft() async throws {
     let victim = try await Victim(.asTested)
     #if arch(x86_64)
       let unshare = 272

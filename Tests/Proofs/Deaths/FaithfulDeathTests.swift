@@ -9,8 +9,7 @@ import Testing
 
 /// Every kind of crash on every kind of thread, debug and release: the program ends as it would have ended alone, and
 /// leaves one report that tells what the kernel and the debuggers tell.
-@Suite("Crashes on every kind of thread")
-struct FaithfulDeathTests {
+@Suite struct FaithfulDeathTests {
   struct Scene: Sendable, CustomTestStringConvertible {
     let place: CrashPlace
     let configuration: BuildConfiguration
@@ -22,9 +21,9 @@ struct FaithfulDeathTests {
   }
 
   @Test(
-    "One crash, one report, the same end", .needs(.gdb), .needs(.lldb),
+    .needs(.gdb), .needs(.lldb),
     arguments: KnownCrash.debugged, Scene.all)
-  func crash(_ crash: KnownCrash, _ scene: Scene) async throws {
+  func oneCrashOneReportTheSameEnd(_ crash: KnownCrash, _ scene: Scene) async throws {
     let victim = try await Victim(scene.configuration)
     let alone = try await victim.dieAlone(crash.kind, on: scene.place, coreFile: .allowed)
     let handled = try await victim.die(crash.kind, on: scene.place, coreFile: .allowed)

@@ -3,8 +3,7 @@ import Foundation
 import Testing
 
 /// `handlerStatus()` inside a process and `postmortem doctor` outside of it, before and after its handler was spoiled.
-@Suite("Status of a handler")
-struct HandlerStatusTests {
+@Suite struct HandlerStatusTests {
   /// crash-lab's probe `status`, which stops twice.
   private final class Patient {
     let process = Process()

@@ -8,7 +8,7 @@ import Testing
 /// A Java virtual machine in the process, installed and asked as Docs/Reference/Handler.md says.
 ///
 /// The class `Play` is in Java/Play.java, the program in Examples/CrashLab/Subcommands/JavaMachine.swift.
-@Suite("A Java virtual machine in the process", .needs(.javac))
+@Suite(.needs(.javac))
 struct JavaMachineTests {
   /// crash-lab with the compiled class and the machine's library.
   private struct Host {
@@ -50,10 +50,10 @@ struct JavaMachineTests {
     }
   }
 
-  @Test(
-    "Null pointers and full stacks are Java's exceptions, and no crashes",
-    arguments: ["plays", "plays-on-thread"], ["machine-first", "handler-first"])
-  func goesOn(_ scene: String, _ order: String) async throws {
+  @Test(arguments: ["plays", "plays-on-thread"], ["machine-first", "handler-first"])
+  func nullPointersAndFullStacksAreJavasExceptionsAndNoCrashes(_ scene: String, _ order: String)
+    async throws
+  {
     let host = try await Host()
     let alone = try await host.play(scene, order, alone: true)
     let handled = try await host.play(scene, order)
@@ -70,10 +70,9 @@ struct JavaMachineTests {
 
   /// It aborts, or exits where it is to leave no core file.
   @Test(
-    "A crash is one report, and the machine's own comes too",
     arguments: ["native", "native-on-thread", "java-on-thread"],
     ["", "-XX:-CreateCoredumpOnCrash"])
-  func crash(_ scene: String, _ options: String) async throws {
+  func aCrashIsOneReportAndTheMachinesOwnComesToo(_ scene: String, _ options: String) async throws {
     let host = try await Host()
     let alone = try await host.play(scene, "machine-first", alone: true, options: options)
     #expect(host.takesItsReport())
@@ -88,8 +87,7 @@ struct JavaMachineTests {
   }
 
   /// The machine passes what is not its own on to the handlers from before, and leaves it to them.
-  @Test("With the handler before the machine a crash is one report, and ends by its signal")
-  func handlerFirst() async throws {
+  @Test func withTheHandlerBeforeTheMachineACrashIsOneReportAndEndsByItsSignal() async throws {
     let host = try await Host()
     let handled = try await host.play("native-on-thread", "handler-first")
     #expect(handled.end.signal == SIGSEGV)

@@ -4,11 +4,9 @@ import ProcessSnapshot
 import Testing
 
 /// The handler in programs that are linked otherwise than SwiftPM links an executable.
-@Suite("Linked otherwise")
-struct LinkingTests {
+@Suite struct LinkingTests {
   /// A host that closes its plugin leaves the handlers that the plugin has installed.
-  @Test("A plugin that starts the handler stays when its host closes it")
-  func plugin() async throws {
+  @Test func aPluginThatStartsTheHandlerStaysWhenItsHostClosesIt() async throws {
     let victim = try await Victim(.asTested)
     let directory = try TemporaryDirectory()
     let library = directory.path + "/plugin.so"
@@ -25,10 +23,8 @@ struct LinkingTests {
     #expect(lines.count == 1 && lines[0].tellsAWholeDump, "\(lines)")
   }
 
-  @Test(
-    "A static executable ends as alone, with a report",
-    .enabled("needs the toolchain's static libraries") { isStaticPossible })
-  func staticExecutable() async throws {
+  @Test(.enabled("needs the toolchain's static libraries") { isStaticPossible })
+  func aStaticExecutableEndsAsAloneWithAReport() async throws {
     let victim = try await Victim(.asTested)
     let directory = try TemporaryDirectory()
     let program = directory.path + "/program"
@@ -56,13 +52,14 @@ struct LinkingTests {
   ///
   /// The product brings hang detection, and with it Dispatch and Concurrency, which a server has anyway.
   @Test(
-    "The handler adds under 1.125 MiB to a static executable",
     .enabled("needs the toolchain's static libraries") { isStaticPossible },
     arguments: [
       (imported: "CrashHandler", bare: "print(getpid())"),
       (imported: "PostmortemHandler", bare: "Task { print(getpid()) }; dispatchMain()"),
     ])
-  func size(_ imported: String, _ bare: String) async throws {
+  func theHandlerAddsUnder1_125MiBToAStaticExecutable(_ imported: String, _ bare: String)
+    async throws
+  {
     let directory = try TemporaryDirectory()
     let victim = try await BuiltProducts.shared.executable("HandlerOnlyVictim", .staticRelease)
     let products = URL(fileURLWithPath: victim).deletingLastPathComponent().path

@@ -8,12 +8,11 @@ import ProcessSnapshot
 import Testing
 
 /// Swift's own backtracer was there first: it still prints, and the end is still the same.
-@Suite("With Swift's backtracer")
-struct PreviousHandlerTests {
-  @Test(
-    "The backtracer still prints and the process still ends alike",
-    arguments: ["null-read", "abort", "fatal-error", "divide-by-zero"], CrashPlace.kinds)
-  func chains(_ kind: String, _ place: CrashPlace) async throws {
+@Suite struct PreviousHandlerTests {
+  @Test(arguments: ["null-read", "abort", "fatal-error", "divide-by-zero"], CrashPlace.kinds)
+  func theBacktracerStillPrintsAndTheProcessStillEndsAlike(_ kind: String, _ place: CrashPlace)
+    async throws
+  {
     let crash = try #require(KnownCrash.debugged.first { $0.kind == kind })
     let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone(kind, on: place, backtracer: true)
@@ -50,10 +49,8 @@ struct PreviousHandlerTests {
     #expect(lines.firstIndex { $0.hasPrefix(mark) } ?? .max < backtrace ?? 0)
   }
 
-  @Test(
-    "Threads that crash at once make one report, and nothing is left",
-    arguments: ["null-read", "abort"])
-  func atOnce(_ kind: String) async throws {
+  @Test(arguments: ["null-read", "abort"])
+  func threadsThatCrashAtOnceMakeOneReportAndNothingIsLeft(_ kind: String) async throws {
     let victim = try await Victim(.release)
     for _ in 1...3 {
       let child = try await victim.die(
@@ -68,8 +65,7 @@ struct PreviousHandlerTests {
     }
   }
 
-  @Test("The report's signal is the one that ends the process, in whatever way threads crash")
-  func mixed() async throws {
+  @Test func theReportsSignalIsTheOneThatEndsTheProcessInWhateverWayThreadsCrash() async throws {
     let victim = try await Victim(.release)
     for run in 1...10 {
       let child = try await victim.run(
@@ -85,8 +81,7 @@ struct PreviousHandlerTests {
   }
 
   /// Threads that stand still in our handler are shown as they are without it.
-  @Test("The backtracer shows the other threads' stacks as without us")
-  func otherThreads() async throws {
+  @Test func theBacktracerShowsTheOtherThreadsStacksAsWithoutUs() async throws {
     let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone("null-read", on: .pthread, backtracer: true)
     let handled = try await victim.die("null-read", on: .pthread, backtracer: true)
@@ -124,10 +119,8 @@ struct PreviousHandlerTests {
   }
 
   /// Without us the kernel ends the process at once, for it has no place to call a handler on.
-  @Test(
-    "It does not run for an overflow that it could not have seen",
-    arguments: [CrashPlace.pthread, .dispatch, .earlierThread])
-  func overflow(_ place: CrashPlace) async throws {
+  @Test(arguments: [CrashPlace.pthread, .dispatch, .earlierThread])
+  func itDoesNotRunForAnOverflowThatItCouldNotHaveSeen(_ place: CrashPlace) async throws {
     let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone("stack-overflow", on: place, backtracer: true)
     let handled = try await victim.die("stack-overflow", on: place, backtracer: true)
@@ -142,8 +135,7 @@ struct PreviousHandlerTests {
   }
 
   /// The main thread has an alternate stack of the backtracer's.
-  @Test("It runs for an overflow that it has a stack for")
-  func overflowOfMainThread() async throws {
+  @Test func itRunsForAnOverflowThatItHasAStackFor() async throws {
     let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone("stack-overflow", on: .main, backtracer: true)
     let handled = try await victim.die("stack-overflow", on: .main, backtracer: true)
@@ -155,9 +147,10 @@ struct PreviousHandlerTests {
 
   /// Its handler lies in the program then, as the program's own do.
   @Test(
-    "With Swift's libraries inside it is named as well",
     arguments: ["null-read", "stack-overflow"], [BuildConfiguration.staticDebug, .staticRelease])
-  func staticLibraries(_ kind: String, _ configuration: BuildConfiguration) async throws {
+  func withSwiftsLibrariesInsideItIsNamedAsWell(_ kind: String, _ configuration: BuildConfiguration)
+    async throws
+  {
     let victim = try await Victim(configuration)
     let alone = try await victim.dieAlone(kind, on: .main, backtracer: true)
     let handled = try await victim.die(kind, on: .main, backtracer: true)
@@ -174,10 +167,10 @@ struct PreviousHandlerTests {
   }
 
   /// A signal that was sent is survived; the dump is written before that is known.
-  @Test(
-    "With Swift's libraries inside it is named in a crash that is survived",
-    arguments: [BuildConfiguration.asTested, .staticDebug, .staticRelease])
-  func survivedWithStaticLibraries(_ configuration: BuildConfiguration) async throws {
+  @Test(arguments: [BuildConfiguration.asTested, .staticDebug, .staticRelease])
+  func withSwiftsLibrariesInsideItIsNamedInACrashThatIsSurvived(_ configuration: BuildConfiguration)
+    async throws
+  {
     let victim = try await Victim(configuration)
     let play = try await Play("segv-then-fault", by: victim, backtracer: true)
     #expect(play.handled.end == play.alone.end)
@@ -191,8 +184,7 @@ struct PreviousHandlerTests {
   }
 
   /// raise(3) comes back from the backtracer, and abort(3) does not.
-  @Test("An abort after a signal of the same number that was survived")
-  func raised() async throws {
+  @Test func anAbortAfterASignalOfTheSameNumberThatWasSurvived() async throws {
     let victim = try await Victim(.asTested)
     let play = try await Play("raise-then-abort", by: victim, backtracer: true)
     #expect(play.handled.end == play.alone.end)
@@ -203,8 +195,7 @@ struct PreviousHandlerTests {
     #expect(play.snapshots.last?.survival?.outcome == nil)
   }
 
-  @Test("No line where the summary is off")
-  func noLine() async throws {
+  @Test func noLineWhereTheSummaryIsOff() async throws {
     let victim = try await Victim(.asTested)
     let off = try await victim.die(
       "null-read", on: .main, options: ["--no-summary"], backtracer: true)

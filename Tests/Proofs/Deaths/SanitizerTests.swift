@@ -6,12 +6,9 @@ import ProcessSnapshot
 import Testing
 
 /// A program built with a sanitizer: it still reports, and the end is still the same.
-@Suite("With a sanitizer")
-struct SanitizerTests {
-  @Test(
-    "AddressSanitizer still reports, the process ends alike, and there is a dump",
-    arguments: ["null-read", "abort", "fatal-error"])
-  func chains(_ kind: String) async throws {
+@Suite struct SanitizerTests {
+  @Test(arguments: ["null-read", "abort", "fatal-error"])
+  func addressSanitizerStillReportsTheProcessEndsAlikeAndThereIsADump(_ kind: String) async throws {
     let crash = try #require(KnownCrash.debugged.first { $0.kind == kind })
     for place in CrashPlace.kinds {
       let victim = try await Victim(.address)
@@ -30,8 +27,8 @@ struct SanitizerTests {
     }
   }
 
-  @Test("A stack that overflows with AddressSanitizer", arguments: CrashPlace.kinds)
-  func overflow(_ place: CrashPlace) async throws {
+  @Test(arguments: CrashPlace.kinds)
+  func aStackThatOverflowsWithAddressSanitizer(_ place: CrashPlace) async throws {
     let victim = try await Victim(.address)
     let alone = try await victim.dieAlone("stack-overflow", on: place)
     let handled = try await victim.die("stack-overflow", on: place)
@@ -41,10 +38,10 @@ struct SanitizerTests {
     #expect(lines.count == 1 && lines.first?.tellsAWholeDump == true, "\(lines)")
   }
 
-  @Test(
-    "Handlers that recover, with AddressSanitizer",
-    arguments: ["fix", "longjmp", "signal", "look", "sent", "threads", "abort", "raise", "many"])
-  func recovers(_ scene: String) async throws {
+  @Test(arguments: [
+    "fix", "longjmp", "signal", "look", "sent", "threads", "abort", "raise", "many",
+  ])
+  func handlersThatRecoverWithAddressSanitizer(_ scene: String) async throws {
     let victim = try await Victim(.address)
     let play = try await Play(scene, by: victim)
     #expect(play.handled.end == play.alone.end)
@@ -56,8 +53,7 @@ struct SanitizerTests {
     #expect(play.lines.allSatisfy { $0.tellsAWholeDump }, "\(play.lines)")
   }
 
-  @Test("A first-chance handler that takes its crashes, with AddressSanitizer")
-  func firstChance() async throws {
+  @Test func aFirstChanceHandlerThatTakesItsCrashesWithAddressSanitizer() async throws {
     let victim = try await Victim(.address)
     let handled = try await Play.takesItsCrashes(victim)
     #expect(!handled.standardError.contains("AddressSanitizer"), "\(handled.standardError)")
@@ -66,18 +62,16 @@ struct SanitizerTests {
   /// Without memory that cannot be written, and memory that is freed twice, which the sanitizer finds by
   /// itself.
   @Test(
-    "With AddressSanitizer masks are as alone",
     arguments: MaskPlay.all.filter {
       !["no-memory", "signalfd-double-free"].contains($0.scene)
     })
-  func masks(_ play: MaskPlay) async throws {
+  func withAddressSanitizerMasksAreAsAlone(_ play: MaskPlay) async throws {
     let failures = try await play.failures(try await Victim(.address).executable)
     #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
   }
 
   /// The race shows that the sanitizer's `pthread_create` made the threads: it knows nothing of others.
-  @Test("With ThreadSanitizer the handler says that it is not installed, and changes nothing")
-  func threadSanitizer() async throws {
+  @Test func withThreadSanitizerTheHandlerSaysThatItIsNotInstalledAndChangesNothing() async throws {
     let victim = try await Victim(.thread)
     let alone = try await victim.run(["data-race", "--no-handler"], in: "alone")
     let handled = try await victim.run(["data-race", "--database", victim.database], in: "handled")

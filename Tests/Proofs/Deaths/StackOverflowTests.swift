@@ -6,16 +6,17 @@ import ProcessSnapshot
 import Testing
 
 /// Stacks that overflow, on every kind of thread: the same end, and a report that says so with both ends of the stack.
-@Suite("Stack overflow")
-struct StackOverflowTests {
+@Suite struct StackOverflowTests {
   static let kinds = ["stack-overflow", "huge-frame", "alloca"]
   /// The system's default stack, and a small one; only pthreads have the latter.
   static let stackOptions = [[], ["--stack", "65536"]]
 
   @Test(
-    "One report, classified, with top and bottom", arguments: CrashPlace.allCases,
+    arguments: CrashPlace.allCases,
     BuildConfiguration.dynamic)
-  func overflow(_ place: CrashPlace, _ configuration: BuildConfiguration) async throws {
+  func oneReportClassifiedWithTopAndBottom(_ place: CrashPlace, _ configuration: BuildConfiguration)
+    async throws
+  {
     let hasOptions = [.pthread, .earlierThread].contains(place)
     for kind in Self.kinds {
       for options in hasOptions ? Self.stackOptions : [[]] {
@@ -25,15 +26,17 @@ struct StackOverflowTests {
   }
 
   @Test(
-    "With Swift's libraries inside", arguments: CrashPlace.allCases,
+    arguments: CrashPlace.allCases,
     [BuildConfiguration.staticDebug, .staticRelease])
-  func staticLibraries(_ place: CrashPlace, _ configuration: BuildConfiguration) async throws {
+  func withSwiftsLibrariesInside(_ place: CrashPlace, _ configuration: BuildConfiguration)
+    async throws
+  {
     try await check("stack-overflow", place, [], try await Victim(configuration))
   }
 
   /// Its handler runs on the same alternate stack, after ours, and only where it would have run without us.
-  @Test("With Swift's backtracer", arguments: CrashPlace.allCases, kinds)
-  func backtracer(_ place: CrashPlace, _ kind: String) async throws {
+  @Test(arguments: CrashPlace.allCases, kinds)
+  func withSwiftsBacktracer(_ place: CrashPlace, _ kind: String) async throws {
     try await check(kind, place, [], try await Victim(.asTested), backtracer: true)
   }
 

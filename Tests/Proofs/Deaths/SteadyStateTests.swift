@@ -6,10 +6,9 @@ import ProcessSnapshot
 import Testing
 
 /// A process whose handler is in and that does not crash.
-@Suite("No crash")
-struct SteadyStateTests {
-  @Test("The handler runs no thread, no timer and no child", arguments: BuildConfiguration.dynamic)
-  func idle(_ configuration: BuildConfiguration) async throws {
+@Suite struct SteadyStateTests {
+  @Test(arguments: BuildConfiguration.dynamic)
+  func theHandlerRunsNoThreadNoTimerAndNoChild(_ configuration: BuildConfiguration) async throws {
     let victim = try await Victim(configuration)
     let child = try await victim.run(["idle", "--database", victim.database], in: "idle")
     #expect(child.end.exitCode == 0)
@@ -18,8 +17,7 @@ struct SteadyStateTests {
       "\(child.standardError)")
   }
 
-  @Test("Starting again is accepted for the same directory and refused for another")
-  func startAgain() async throws {
+  @Test func startingAgainIsAcceptedForTheSameDirectoryAndRefusedForAnother() async throws {
     let victim = try await Victim(.asTested)
     let child = try await victim.run(["start-again", "--database", victim.database], in: "again")
     #expect(child.end.exitCode == 0, "\(child.standardError)")
@@ -30,8 +28,7 @@ struct SteadyStateTests {
     #expect(!FileManager.default.fileExists(atPath: victim.database + "-other"))
   }
 
-  @Test("A directory that cannot be used is an error that names it")
-  func unusableDirectory() async throws {
+  @Test func aDirectoryThatCannotBeUsedIsAnErrorThatNamesIt() async throws {
     let victim = try await Victim(.asTested)
     let file = try victim.directory("unusable") + "/file"
     try "not a directory".write(toFile: file, atomically: true, encoding: .utf8)
@@ -42,8 +39,7 @@ struct SteadyStateTests {
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "not a directory")
   }
 
-  @Test("A clean end leaves nothing to report, and the next start removes what it left")
-  func cleanEnd() async throws {
+  @Test func aCleanEndLeavesNothingToReportAndTheNextStartRemovesWhatItLeft() async throws {
     for kind in ["exit", "quick-exit"] {
       let victim = try await Victim(.asTested)
       let child = try await victim.die(kind, on: .main)
@@ -54,8 +50,7 @@ struct SteadyStateTests {
     }
   }
 
-  @Test("Two processes share a database, and two converters make each dump one report")
-  func sharedDatabase() async throws {
+  @Test func twoProcessesShareADatabaseAndTwoConvertersMakeEachDumpOneReport() async throws {
     let victim = try await Victim(.asTested)
     async let first = victim.run(["abort", "--database", victim.database], in: "first")
     async let second = victim.run(["null-read", "--database", victim.database], in: "second")
@@ -75,14 +70,12 @@ struct SteadyStateTests {
     #expect(try victim.pendingFiles() == [])
   }
 
-  @Test(
-    "A command line that makes no sense is a usage error",
-    arguments: [
-      [], ["null-read"], ["no-such-kind", "--no-handler"], ["process"],
-      ["null-read", "--no-handler", "--on", "nowhere"],
-      ["abort", "--no-handler", "--threads", "-1"],
-    ])
-  func usage(_ arguments: [String]) async throws {
+  @Test(arguments: [
+    [], ["null-read"], ["no-such-kind", "--no-handler"], ["process"],
+    ["null-read", "--no-handler", "--on", "nowhere"],
+    ["abort", "--no-handler", "--threads", "-1"],
+  ])
+  func aCommandLineThatMakesNoSenseIsAUsageError(_ arguments: [String]) async throws {
     let victim = try await Victim(.asTested)
     let child = try await victim.run(arguments, in: "usage")
     #expect(child.end.exitCode == 64)

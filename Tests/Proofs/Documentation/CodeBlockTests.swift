@@ -3,17 +3,15 @@ import Foundation
 import Testing
 
 /// The compiler takes every block of Swift in the README and the documents.
-@Suite("Blocks of code")
-struct CodeBlockTests {
-  @Test("Each compiles", arguments: CodeBlock.all)
-  func compiles(block: CodeBlock) async throws {
+@Suite struct CodeBlockTests {
+  @Test(arguments: CodeBlock.all)
+  func eachCompiles(block: CodeBlock) async throws {
     let (status, output) = try await Self.check(block)
     #expect(status == 0, "\(output)")
     #expect(!output.contains("error:"), "\(output)")
   }
 
-  @Test("Each document that has blocks is read, and none of them is passed over")
-  func found() throws {
+  @Test func eachDocumentThatHasBlocksIsReadAndNoneOfThemIsPassedOver() throws {
     for document in CodeBlock.documents {
       let text = try String(
         contentsOfFile: BuiltProducts.packageRoot + "/" + document, encoding: .utf8)
@@ -25,13 +23,11 @@ struct CodeBlockTests {
     #expect(CodeBlock.all.count(where: \.isManifest) >= 2)
   }
 
-  @Test(
-    "The check refuses what is planted",
-    arguments: [
-      "try startHandler(data: \"/tmp\")", "let handler = Handler.now",
-      ".package(uri: \"https://example.com/a.git\", from: \"1.0.0\")",
-    ])
-  func planted(code: String) async throws {
+  @Test(arguments: [
+    "try startHandler(data: \"/tmp\")", "let handler = Handler.now",
+    ".package(uri: \"https://example.com/a.git\", from: \"1.0.0\")",
+  ])
+  func theCheckRefusesWhatIsPlanted(code: String) async throws {
     let block = CodeBlock(document: "planted", line: 1, preamble: "", code: code)
     #expect(try await Self.check(block).status != 0)
   }

@@ -3,38 +3,32 @@ import Foundation
 import Testing
 
 /// The documentation that is published: that of all modules of `.spi.yml`, built and merged by the toolchain's docc.
-@Suite("Documentation")
-struct DocumentationTests {
-  @Test("docc has no warning")
-  func warnings() async throws {
+@Suite struct DocumentationTests {
+  @Test func doccHasNoWarning() async throws {
     let archive = try await DocumentationArchive.built.value
     #expect(archive.warnings == [])
     // Nothing would be said of an archive of nothing.
     #expect(archive.symbols.count > 300)
   }
 
-  @Test("Every public symbol has a page")
-  func pages() async throws {
+  @Test func everyPublicSymbolHasAPage() async throws {
     let archive = try await DocumentationArchive.built.value
     let declared = try Self.declared()
     #expect(declared.count > 250)
     #expect(declared.subtracting(archive.symbols).sorted() == [])
   }
 
-  @Test(
-    "The symbols that a reader looks for first have a page",
-    arguments: [
-      "CrashHandler startHandler", "Postmortem processIntermediateDumps",
-      "Postmortem Handler.processIntermediateDumps", "CrashHandler Annotation",
-      "HangDetection HangMonitor", "CrashReportUpload ReportUploader",
-      "CrashReportDatabase CrashReportDatabase", "CrashConverter ProcessedDump",
-    ])
-  func page(name: String) async throws {
+  @Test(arguments: [
+    "CrashHandler startHandler", "Postmortem processIntermediateDumps",
+    "Postmortem Handler.processIntermediateDumps", "CrashHandler Annotation",
+    "HangDetection HangMonitor", "CrashReportUpload ReportUploader",
+    "CrashReportDatabase CrashReportDatabase", "CrashConverter ProcessedDump",
+  ])
+  func theSymbolsThatAReaderLooksForFirstHaveAPage(name: String) async throws {
     #expect(try await DocumentationArchive.built.value.symbols.contains(name))
   }
 
-  @Test("The landing pages lead to every name that an import brings")
-  func landings() async throws {
+  @Test func theLandingPagesLeadToEveryNameThatAnImportBrings() async throws {
     let archive = try await DocumentationArchive.built.value
     let names = try Self.lines().compactMap { line in
       line.wholeMatch(of: /(\w+) exports (\w+)\.(\w+)/)
@@ -48,8 +42,7 @@ struct DocumentationTests {
     }
   }
 
-  @Test("Each article of the catalogue is in the archive")
-  func articles() async throws {
+  @Test func eachArticleOfTheCatalogueIsInTheArchive() async throws {
     let directory = BuiltProducts.packageRoot + "/Sources/Postmortem/Postmortem.docc"
     let titles = try FileManager.default.contentsOfDirectory(atPath: directory)
       .filter { $0.hasSuffix(".md") && $0 != "Postmortem.md" }

@@ -44,8 +44,8 @@ import Testing
     "daemon", "daemon-exit", "close-all", "no-file-size", "note-exit",
   ]
 
-  @Test("An end by the program's own will is as without us, and never reported", arguments: ownWays)
-  func ownWill(way: String) throws {
+  @Test(arguments: ownWays)
+  func anEndByTheProgramsOwnWillIsAsWithoutUsAndNeverReported(way: String) throws {
     let plain = try run(way, mode: .alone).end()
     let victim = try run(way)
     let end = victim.end()
@@ -59,16 +59,14 @@ import Testing
     #expect(directory.pending.filter { $0.hasSuffix(".locked") } == [])
   }
 
-  @Test("A clean exit leaves nothing behind", arguments: ["exit", "return", "thread-exit"])
-  func cleanExit(way: String) throws {
+  @Test(arguments: ["exit", "return", "thread-exit"])
+  func aCleanExitLeavesNothingBehind(way: String) throws {
     try run(way).end()
     #expect(directory.pending == [])
   }
 
-  @Test(
-    "A signal that asks a process to end ends it as without us, and is never reported",
-    arguments: [SIGTERM, SIGINT, SIGHUP, SIGPIPE])
-  func defaultAction(signal: Int32) throws {
+  @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGPIPE])
+  func aSignalThatAsksAProcessToEndEndsItAsWithoutUsAndIsNeverReported(signal: Int32) throws {
     let ends = try [EndingVictim.Mode.alone, .handled].map { mode in
       let victim = try started("wait", mode: mode)
       victim.signal(signal)
@@ -250,10 +248,8 @@ import Testing
     #expect(try directory.ends().isEmpty)
   }
 
-  @Test(
-    "The first process of a namespace goes on after a signal, and may then be killed",
-    .enabled("needs root") { geteuid() == 0 })
-  func firstProcess() throws {
+  @Test(.enabled("needs root") { geteuid() == 0 })
+  func theFirstProcessOfANamespaceGoesOnAfterASignalAndMayThenBeKilled() throws {
     let victim = try EndingVictim(
       directory.database, "wait", through: Racer.namespace)
     try #require(victim.waitForLine("waiting"))
@@ -271,8 +267,8 @@ import Testing
     #expect(end.evidence.contains { $0.contains("discards its default action") })
   }
 
-  @Test("A process that eats its group's memory", .enabled("needs a memory group") { canMakeGroup })
-  func outOfMemory() throws {
+  @Test(.enabled("needs a memory group") { canMakeGroup })
+  func aProcessThatEatsItsGroupsMemory() throws {
     let group = try MemoryLimit(megabytes: 64)
     let victim = try EndingVictim(
       directory.database, "eat",
@@ -287,10 +283,8 @@ import Testing
     #expect(TextReport.text(of: report).contains("Processes of its cgroup killed"))
   }
 
-  @Test(
-    "A group that is gone says nothing, whatever the root's counter is",
-    .enabled("needs a memory group") { canMakeGroup })
-  func groupIsGone() throws {
+  @Test(.enabled("needs a memory group") { canMakeGroup })
+  func aGroupThatIsGoneSaysNothingWhateverTheRootsCounterIs() throws {
     var group: MemoryLimit? = try MemoryLimit(megabytes: 64)
     let path = try #require(group?.path)
     let victim = try EndingVictim(

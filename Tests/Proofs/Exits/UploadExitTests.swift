@@ -3,10 +3,9 @@ import Foundation
 import Testing
 
 /// A program whose uploader is inside OpenSSL when it exits ends as it would without one.
-@Suite("Exits during uploads", .needs(.python3), .needs(.openssl))
+@Suite(.needs(.python3), .needs(.openssl))
 struct UploadExitTests {
-  @Test("200 exits at random moments: the status is the program's own")
-  func random() async throws {
+  @Test func anExitAtARandomMomentHasTheProgramsOwnStatus() async throws {
     let exits = try await UploadExits()
     let url = exits.url
     var random = SystemRandomNumberGenerator()
@@ -52,8 +51,8 @@ struct UploadExitTests {
     kill
     """
 
-  @Test("A transfer that is held inside OpenSSL", .needs(.gdb))
-  func held() async throws {
+  @Test(.needs(.gdb))
+  func aTransferThatIsHeldInsideOpenSSL() async throws {
     let exits = try await UploadExits()
     var times: [Int] = []
     for _ in 0..<2 {

@@ -6,8 +6,7 @@ import Testing
 
 /// Databases and collectors read what `postmortem export` prints, and the questions of `Docs/Reference/Export.md` have
 /// the right answers.
-@Suite("Export")
-struct ExportTests {
+@Suite struct ExportTests {
   /// A database of known reports, and its export.
   private struct Exported {
     let directory: SharedDirectory
@@ -68,15 +67,11 @@ struct ExportTests {
     }
   }
 
-  @Test(
-    "DuckDB answers the questions",
-    QueryEngine.duckDB.isNeeded)
-  func duckDB() async throws { try await ask(.duckDB) }
+  @Test(QueryEngine.duckDB.isNeeded)
+  func duckDBAnswersTheQuestions() async throws { try await ask(.duckDB) }
 
-  @Test(
-    "ClickHouse's engine answers the questions",
-    QueryEngine.clickHouse.isNeeded)
-  func clickHouse() async throws { try await ask(.clickHouse) }
+  @Test(QueryEngine.clickHouse.isNeeded)
+  func clickHousesEngineAnswersTheQuestions() async throws { try await ask(.clickHouse) }
 
   private struct LogRecord: Decodable {
     let time: Int64
@@ -87,10 +82,9 @@ struct ExportTests {
   }
 
   @Test(
-    "OpenTelemetry's own types take each line",
     .enabled(
       if: DumpReaders.isWanted(DumpReaders.hasOpenTelemetry), "needs PyPI's opentelemetry-proto"))
-  func openTelemetry() async throws {
+  func openTelemetrysOwnTypesTakeEachLine() async throws {
     let exported = try await Self.shared.value
     let fleet = exported.fleet
     try await Self.export(
@@ -126,8 +120,7 @@ struct ExportTests {
     }
   }
 
-  @Test("A report that two directories have is printed once")
-  func copies() async throws {
+  @Test func aReportThatTwoDirectoriesHaveIsPrintedOnce() async throws {
     let exported = try await Self.shared.value
     try await Self.export(
       ["./fleet", "./fleet", "./real"], to: "copies.ndjson", in: exported.directory)

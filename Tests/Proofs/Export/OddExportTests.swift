@@ -5,8 +5,7 @@ import IntermediateDump
 import Testing
 
 /// Lines that are not those of a crash, and lines of hostile dumps, load like others.
-@Suite("Odd exports")
-struct OddExportTests {
+@Suite struct OddExportTests {
   private static let hostile = "\"\\\u{0}\n\t\u{1B}[31m\u{202E}é😀\u{9B}'; DROP TABLE crashes; --"
 
   /// A crash, a dump of a process that lives on, a hang that was killed, the end of that run, and what
@@ -83,17 +82,16 @@ struct OddExportTests {
     #expect(answers["broken"]?.map { $0.map(\.isTrue) } == [[false, false]])
   }
 
-  @Test("DuckDB loads them", QueryEngine.duckDB.isNeeded)
-  func duckDB() async throws { try await ask(.duckDB) }
+  @Test(QueryEngine.duckDB.isNeeded)
+  func duckDBLoadsThem() async throws { try await ask(.duckDB) }
 
-  @Test("ClickHouse's engine loads them", QueryEngine.clickHouse.isNeeded)
-  func clickHouse() async throws { try await ask(.clickHouse) }
+  @Test(QueryEngine.clickHouse.isNeeded)
+  func clickHousesEngineLoadsThem() async throws { try await ask(.clickHouse) }
 
   @Test(
-    "OpenTelemetry's own types take them",
     .enabled(
       if: DumpReaders.isWanted(DumpReaders.hasOpenTelemetry), "needs PyPI's opentelemetry-proto"))
-  func openTelemetry() async throws {
+  func openTelemetrysOwnTypesTakeThem() async throws {
     let directory = try await Self.shared.value
     struct LogRecord: Decodable {
       let severity: Int

@@ -5,7 +5,7 @@ import Testing
 
 #if arch(x86_64)
   /// `Docs/Internals/SystemCalls.md` lists exactly the system calls that a crash makes.
-  @Suite("The list of system calls")
+  @Suite
   struct CallListTests {
     /// What brings out the calls that a crash in good order does not make.
     private static let rareCases: [(Scene, Disturbance)] = [
@@ -23,8 +23,7 @@ import Testing
       (Scene(kind: "abort"), .failures(.crashing, from: 1, numbers: [297, 234, 62], errno: 38)),
     ]
 
-    @Test("Every call is listed, and every listed one is made")
-    func list() async throws {
+    @Test func everyCallIsListedAndEveryListedOneIsMade() async throws {
       var made: Set<Int> = []
       for scene in Scene.all + [Scene(kind: "double-free"), Scene(kind: "stack-overflow")] {
         let run = try await InjectedRun(scene, .none)

@@ -5,8 +5,7 @@ import ProcessSnapshot
 import Testing
 
 /// Real seccomp filters take from the handler what it can do without.
-@Suite("System calls that the handler forgoes")
-struct ForgoneCallTests {
+@Suite struct ForgoneCallTests {
   /// System calls of one option, by crash-lab's name for them.
   struct Group: Sendable, CustomTestStringConvertible {
     let name: String
@@ -46,8 +45,8 @@ struct ForgoneCallTests {
     return child.end
   }
 
-  @Test("Forgone, a filter that kills on them changes nothing", arguments: kinds, Group.all)
-  func killed(_ kind: String, _ group: Group) async throws {
+  @Test(arguments: kinds, Group.all)
+  func forgoneAFilterThatKillsOnThemChangesNothing(_ kind: String, _ group: Group) async throws {
     let directory = try TemporaryDirectory()
     let condition = group.name + "-killed"
     let alone = try await die(kind, under: condition, more: ["--no-handler"], in: directory)
@@ -59,8 +58,8 @@ struct ForgoneCallTests {
     try await checkOneReport(database)
   }
 
-  @Test("Not forgone, it does", arguments: Group.all)
-  func killing(_ group: Group) async throws {
+  @Test(arguments: Group.all)
+  func notForgoneItDoes(_ group: Group) async throws {
     let directory = try TemporaryDirectory()
     let end = try await die(
       "null-read", under: group.name + "-killed",
@@ -71,9 +70,9 @@ struct ForgoneCallTests {
 
   /// Notes of such a signal, and of an end by the program's own will, are calls of the handler too.
   @Test(
-    "Forgone, they are not made for an end without a crash", arguments: ["terminated", "exit"],
+    arguments: ["terminated", "exit"],
     Group.all)
-  func ended(_ kind: String, _ group: Group) async throws {
+  func forgoneTheyAreNotMadeForAnEndWithoutACrash(_ kind: String, _ group: Group) async throws {
     let directory = try TemporaryDirectory()
     let condition = group.name + "-killed"
     let alone = try await die(kind, under: condition, more: ["--no-handler"], in: directory)
@@ -83,8 +82,8 @@ struct ForgoneCallTests {
     #expect(handled == alone)
   }
 
-  @Test("Forgone, a group takes its part of the report, and no other", arguments: Group.all)
-  func lost(_ group: Group) async throws {
+  @Test(arguments: Group.all)
+  func forgoneAGroupTakesItsPartOfTheReportAndNoOther(_ group: Group) async throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     let end = try await die(
@@ -103,8 +102,8 @@ struct ForgoneCallTests {
   }
 
   #if arch(x86_64)
-    @Test("What is forgone is not called", arguments: Group.all)
-    func notCalled(_ group: Group) async throws {
+    @Test(arguments: Group.all)
+    func whatIsForgoneIsNotCalled(_ group: Group) async throws {
       let run = try await InjectedRun(
         Scene(kind: "abort", more: ["--forgo", group.name]), .none)
       let names = Set(run.report.calls.compactMap { SystemCallNames.name($0.number) })
@@ -116,10 +115,9 @@ struct ForgoneCallTests {
 
   /// Those that can be forgone all at once; and the one by which the end is left to the kernel.
   @Test(
-    "Refused they change no end",
     arguments: kinds,
     ["calls-not-permitted", "calls-not-implemented", "actions-not-permitted"])
-  func refused(_ kind: String, _ condition: String) async throws {
+  func refusedTheyChangeNoEnd(_ kind: String, _ condition: String) async throws {
     let directory = try TemporaryDirectory()
     let alone = try await die(kind, under: condition, more: ["--no-handler"], in: directory)
     let database = directory.path + "/database"

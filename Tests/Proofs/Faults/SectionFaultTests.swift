@@ -5,8 +5,7 @@ import ProcessSnapshot
 import Testing
 
 /// The handler's own code faults or never ends: that part is abandoned and marked, the next goes on.
-@Suite("Faults in the handler itself")
-struct SectionFaultTests {
+@Suite struct SectionFaultTests {
   /// A section of a dump, as crash code has it.
   struct Part: Sendable, CustomTestStringConvertible {
     let section: Section
@@ -26,8 +25,8 @@ struct SectionFaultTests {
 
   private static let scene = Scene(kind: "abort")
 
-  @Test("A section that faults, at once and in its middle", arguments: Part.all)
-  func fault(_ section: Part) async throws {
+  @Test(arguments: Part.all)
+  func aSectionThatFaultsAtOnceAndInItsMiddle(_ section: Part) async throws {
     for steps in [0, 37, 400] {
       let run = try await InjectedRun(
         Self.scene, .faults([(section.symbol, steps)]))
@@ -35,15 +34,15 @@ struct SectionFaultTests {
     }
   }
 
-  @Test("A second fault while the first is handled", arguments: Part.all)
-  func faultInHandler(_ section: Part) async throws {
+  @Test(arguments: Part.all)
+  func aSecondFaultWhileTheFirstIsHandled(_ section: Part) async throws {
     let run = try await InjectedRun(
       Self.scene, .faults([(section.symbol, 20), ("pm_handle_crash", 0)]))
     try check(run, section, hits: 2)
   }
 
-  @Test("A second fault where the first landed, and a third", arguments: Part.all)
-  func faultAfterLanding(_ section: Part) async throws {
+  @Test(arguments: Part.all)
+  func aSecondFaultWhereTheFirstLandedAndAThird(_ section: Part) async throws {
     // What a landing calls first, and what the next one does.
     let recover = "IntermediateDump0aB6WriterV7recoveryyF"
     let run = try await InjectedRun(
@@ -51,8 +50,8 @@ struct SectionFaultTests {
     try check(run, section, hits: 3)
   }
 
-  @Test("A section that never ends", arguments: Part.all)
-  func hang(_ section: Part) async throws {
+  @Test(arguments: Part.all)
+  func aSectionThatNeverEnds(_ section: Part) async throws {
     let run = try await InjectedRun(Self.scene, .hangs([section.symbol]))
     #expect(run.report.hits == [section.symbol])
     #expect(!run.report.isHung)
@@ -65,8 +64,8 @@ struct SectionFaultTests {
     }
   }
 
-  @Test("The last part never ends either", arguments: ["11endDocument", "5flush"])
-  func hangAtTheEnd(_ function: String) async throws {
+  @Test(arguments: ["11endDocument", "5flush"])
+  func theLastPartNeverEndsEither(_ function: String) async throws {
     let symbol = "IntermediateDump0aB6WriterV\(function)"
     let run = try await InjectedRun(Self.scene, .hangs(["pm_write_link_map", symbol]))
     #expect(run.report.hits.count == 2)
@@ -75,8 +74,7 @@ struct SectionFaultTests {
     #expect(run.keptWhatWasWritten && run.writtenDumps == 1)
   }
 
-  @Test("A fault while the file is checked: it is checked again")
-  func faultInPreparation() async throws {
+  @Test func aFaultWhileTheFileIsCheckedItIsCheckedAgain() async throws {
     let prepare = "CrashHandler7CaptureV15prepareDumpFile"
     let run = try await InjectedRun(Self.scene, .faults([(prepare, 5), (prepare, 50)]))
     #expect(run.report.hits.count == 2)
@@ -84,8 +82,7 @@ struct SectionFaultTests {
     #expect(run.hasCompleteReport)
   }
 
-  @Test("A file that is never found to be ours is not written to, and the end is the same")
-  func hangInPreparation() async throws {
+  @Test func aFileThatIsNeverFoundToBeOursIsNotWrittenToAndTheEndIsTheSame() async throws {
     let run = try await InjectedRun(Self.scene, .hangs(["CrashHandler7CaptureV15prepareDumpFile"]))
     #expect(run.report.hits.count == 1)
     #expect(!run.report.isHung)
@@ -93,8 +90,7 @@ struct SectionFaultTests {
     #expect(run.writtenDumps == 0 && run.keptWhatWasWritten)
   }
 
-  @Test("A fault's signal that another process sends is no fault of the handler's")
-  func sentFault() async throws {
+  @Test func aFaultsSignalThatAnotherProcessSendsIsNoFaultOfTheHandlers() async throws {
     // The shell's parent is the injector, whose other child is the process that crashes.
     let send = """
       for process in $(cat /proc/$PPID/task/*/children); do

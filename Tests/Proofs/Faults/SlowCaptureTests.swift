@@ -4,15 +4,14 @@ import ProcessSnapshot
 import Testing
 
 /// A capture that takes long by the clock, as on a machine that has too much to do.
-@Suite("Slow captures", .needs(.strace))
+@Suite(.needs(.strace))
 struct SlowCaptureTests {
   /// Calls of the capturing thread take half a second each: 14 seconds, of which the handler counts 28 ticks.
   ///
   /// Not the first ones: while other threads run, these pass the ticks on.
   private static let delays = "process_vm_readv:delay_enter=500000:when=6..33"
 
-  @Test("A thread that crashes meanwhile waits as long as the capture goes on")
-  func secondCrash() async throws {
+  @Test func aThreadThatCrashesMeanwhileWaitsAsLongAsTheCaptureGoesOn() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     let child = try await ChildProcess.run(

@@ -6,8 +6,7 @@ import ProcessSnapshot
 import Testing
 
 /// How the handler stops other threads, told by the system calls that it makes.
-@Suite("Stopping threads")
-struct StopTests {
+@Suite struct StopTests {
   #if arch(x86_64)
     private static let (futex, listing) = (202, 217)
   #else
@@ -22,8 +21,7 @@ struct StopTests {
       more: ["--no-summary"] + condition.flatMap { ["--condition", $0] })
   }
 
-  @Test("Only the last one to stop wakes the thread that captures")
-  func wakes() async throws {
+  @Test func onlyTheLastOneToStopWakesTheThreadThatCaptures() async throws {
     let run = try await InjectedRun(Self.crowd(64), .none)
     #expect(run.hasCompleteReport)
     let wakes = run.report.calls.count {
@@ -47,8 +45,7 @@ struct StopTests {
     return calls.indices.filter { calls[$0].role == .other && calls[$0].number == number }
   }
 
-  @Test("Threads that all stand still are counted, and not listed again")
-  func oneListing() async throws {
+  @Test func threadsThatAllStandStillAreCountedAndNotListedAgain() async throws {
     let alone = try await InjectedRun(Self.crowd(0), .none)
     let run = try await InjectedRun(Self.crowd(64), .none)
     #expect(Self.listings(run).count == Self.listings(alone).count)
@@ -62,8 +59,7 @@ struct StopTests {
       })
   }
 
-  @Test("Threads are listed again once all that can stand still do, where one does not")
-  func secondListing() async throws {
+  @Test func threadsAreListedAgainOnceAllThatCanStandStillDoWhereOneDoesNot() async throws {
     let alone = try await InjectedRun(Self.crowd(0), .none)
     let run = try await InjectedRun(Self.crowd(64, "deaf-threads"), .none)
     let listings = Self.listings(run)
@@ -75,8 +71,7 @@ struct StopTests {
     #expect(stops[63] < second)
   }
 
-  @Test("Threads that block all that libc lets them are stopped, those closed to it are read")
-  func deafThreads() async throws {
+  @Test func threadsThatBlockAllThatLibcLetsThemAreStoppedThoseClosedToItAreRead() async throws {
     let run = try await InjectedRun(Self.crowd(0, "deaf-threads"), .none)
     #expect(run.hasCompleteReport)
     let waits = run.report.calls.count {
@@ -102,8 +97,7 @@ struct StopTests {
     }.map { $0.arguments[2] }
   }
 
-  @Test("Each thread is stopped by SIGPROF; name, state and scheduling are those before")
-  func sleepers() async throws {
+  @Test func eachThreadIsStoppedBySIGPROFNameStateAndSchedulingAreThoseBefore() async throws {
     let run = try await InjectedRun(Self.crowd(8), .none)
     #expect(Self.signals(run) == [UInt64](repeating: 27, count: 8))
     let threads = try #require(run.reports.snapshots.first).threads.dropFirst()
@@ -116,8 +110,7 @@ struct StopTests {
       }, "\(threads.map(\.state))")
   }
 
-  @Test("A thread whose signals libc blocks is stopped once it has had its processor")
-  func starvedThread() async throws {
+  @Test func aThreadWhoseSignalsLibcBlocksIsStoppedOnceItHasHadItsProcessor() async throws {
     let directory = try TemporaryDirectory()
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     _ = try await ChildProcess.run(
@@ -131,8 +124,7 @@ struct StopTests {
     #expect(starved.captureMethod == .stopped && starved.context != nil)
   }
 
-  @Test("A signal that is refused once is sent again")
-  func refusedOnce() async throws {
+  @Test func aSignalThatIsRefusedOnceIsSentAgain() async throws {
     let scene = Self.crowd(3)
     let calm = try await InjectedRun(scene, .none)
     let signals = calm.report.calls.filter {
@@ -146,10 +138,10 @@ struct StopTests {
     }
   }
 
-  @Test(
-    "No room for real-time signals: all threads stop all the same",
-    arguments: ["no-pending-signals", "full-signal-queue"], ["null-read", "fatal-error"])
-  func noPendingSignals(_ condition: String, _ kind: String) async throws {
+  @Test(arguments: ["no-pending-signals", "full-signal-queue"], ["null-read", "fatal-error"])
+  func noRoomForRealTimeSignalsAllThreadsStopAllTheSame(_ condition: String, _ kind: String)
+    async throws
+  {
     let directory = try TemporaryDirectory()
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     let child = try await ChildProcess.run(

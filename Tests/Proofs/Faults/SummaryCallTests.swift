@@ -3,8 +3,7 @@ import CrashTestSupport
 import Testing
 
 /// Where nobody is to read them, nothing is done for the summary.
-@Suite("Crash summary for nobody")
-struct SummaryCallTests {
+@Suite struct SummaryCallTests {
   /// The calls of the crashing thread.
   private func allCalls(
     _ arguments: [String], after shell: String? = nil
@@ -28,23 +27,19 @@ struct SummaryCallTests {
   /// What putting them together and writing them takes.
   private static let work: Set = ["process_vm_readv", "openat", "read", "ppoll", "write"]
 
-  @Test("With standard error open, they are put together")
-  func open() async throws {
+  @Test func withStandardErrorOpenTheyArePutTogether() async throws {
     #expect(try await calls([]).isSuperset(of: Self.work))
   }
 
-  @Test("Closed at the start, they are not")
-  func closed() async throws {
+  @Test func closedAtTheStartTheyAreNot() async throws {
     #expect(try await calls([], after: "exec 2>&-").isDisjoint(with: Self.work))
   }
 
-  @Test("Nor where descriptor 2 is another file by now")
-  func replaced() async throws {
+  @Test func norWhereDescriptor2IsAnotherFileByNow() async throws {
     #expect(try await calls(["--condition", "other-stderr"]).isDisjoint(with: Self.work))
   }
 
-  @Test("Nor in what has got its number since the start, unchecked")
-  func unchecked() async throws {
+  @Test func norInWhatHasGotItsNumberSinceTheStartUnchecked() async throws {
     // The dump keeps its name, so that no call tells where it ends. Nothing but the summary asks for room.
     let asked = try await allCalls(["--forgo", "files"])
     #expect(asked.contains("ppoll"))

@@ -5,8 +5,7 @@ import Testing
 ///
 /// Every call of one scene, each with one error, and some of the others; with
 /// `POSTMORTEM_FAULTS=all` every call of every scene with every error, which takes a quarter of an hour on two processors.
-@Suite("System calls that fail in a crash")
-struct SystemCallFailureTests {
+@Suite struct SystemCallFailureTests {
   /// write(2): the only call whose failure for good loses the dump.
   private static var write: Int {
     #if arch(x86_64)
@@ -29,8 +28,8 @@ struct SystemCallFailureTests {
     scene == Scene.all[0] ? first : others
   }
 
-  @Test("One failed call changes neither the end nor that there is a report", arguments: Scene.all)
-  func oneFailure(_ scene: Scene) async throws {
+  @Test(arguments: Scene.all)
+  func oneFailedCallChangesNeitherTheEndNorThatThereIsAReport(_ scene: Scene) async throws {
     let sweep = try await Sweep(scene)
     let calm = sweep.calm
     #expect(calm.hasCompleteReport)
@@ -56,8 +55,8 @@ struct SystemCallFailureTests {
     #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
   }
 
-  @Test("A call that fails for good changes no end", arguments: Scene.all)
-  func failuresForGood(_ scene: Scene) async throws {
+  @Test(arguments: Scene.all)
+  func aCallThatFailsForGoodChangesNoEnd(_ scene: Scene) async throws {
     let sweep = try await Sweep(scene)
     let calm = sweep.calm
     // The first call of each number, of either role.
@@ -87,8 +86,8 @@ struct SystemCallFailureTests {
     return "\(run.reports.processed) \(run.reports.leftovers)"
   }
 
-  @Test("What was written before the process was killed is one report", arguments: Scene.all)
-  func kills(_ scene: Scene) async throws {
+  @Test(arguments: Scene.all)
+  func whatWasWrittenBeforeTheProcessWasKilledIsOneReport(_ scene: Scene) async throws {
     let sweep = try await Sweep(scene)
     let calls = sweep.calls(oneIn: Self.stride(scene, 2, 10))
     let disturbances =

@@ -2,8 +2,7 @@ import CrashTestSupport
 import Testing
 
 /// A converter takes the process for dead while its crash is written: wrongly, by the rules of age.
-@Suite("A locked file that is taken away in the crash")
-struct TakenFileTests {
+@Suite struct TakenFileTests {
   private static let pending = "DATABASE/pending-serialized-dumps"
 
   /// What a converter does with the file of a run that left no dump.
@@ -16,8 +15,8 @@ struct TakenFileTests {
     done
     """
 
-  @Test("It is one complete report, whenever that happens", arguments: [remove, claim])
-  func taken(_ command: String) async throws {
+  @Test(arguments: [remove, claim])
+  func itIsOneCompleteReportWheneverThatHappens(_ command: String) async throws {
     let sweep = try await Sweep(Scene.all[0])
     let calls = sweep.calls(oneIn: 6).filter { $0.role == .crashing }
     #expect(calls.count > 15)

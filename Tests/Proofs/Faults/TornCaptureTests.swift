@@ -5,8 +5,7 @@ import Stackwalk
 import Testing
 
 /// What is in the file at which moment: a process may be killed, stopped or end itself meanwhile.
-@Suite("A capture that is cut off or held up")
-struct TornCaptureTests {
+@Suite struct TornCaptureTests {
   #if arch(x86_64)
     private static let (listing, signalling) = (217, 234)
   #else
@@ -26,10 +25,10 @@ struct TornCaptureTests {
     return try #require(frames.last?.stackPointer?.distance(above: bottom))
   }
 
-  @Test(
-    "Killed before the first other thread is stopped, it holds the crashing thread with 64 frames",
-    arguments: ["deep", "stack-overflow"], [listing, signalling])
-  func killedAtTheStop(_ kind: String, _ call: Int) async throws {
+  @Test(arguments: ["deep", "stack-overflow"], [listing, signalling])
+  func aDumpKilledBeforeTheStopHoldsTheCrashingThreadWith64Frames(_ kind: String, _ call: Int)
+    async throws
+  {
     let scene = Self.scene(kind)
     let calm = try await InjectedRun(scene, .none)
     let run = try await InjectedRun(scene, .killFirst(.crashing, number: call))
@@ -49,8 +48,7 @@ struct TornCaptureTests {
     #expect(frames.count == 64)
   }
 
-  @Test("Every kind of crash has its registers and its stack by then")
-  func kinds() async throws {
+  @Test func everyKindOfCrashHasItsRegistersAndItsStackByThen() async throws {
     for kind in ["abort", "fatal-error", "huge-frame", "null-call"] {
       let run = try await InjectedRun(
         Self.scene(kind), .killFirst(.crashing, number: Self.listing))
@@ -61,8 +59,8 @@ struct TornCaptureTests {
     }
   }
 
-  @Test("Stopped for longer than the handler has time, the dump is whole", arguments: [4, 2])
-  func stopped(_ part: Int) async throws {
+  @Test(arguments: [4, 2])
+  func stoppedForLongerThanTheHandlerHasTimeTheDumpIsWhole(_ part: Int) async throws {
     let scene = Self.scene("abort", sleepers: 3)
     let calm = try await InjectedRun(scene, .none)
     // In the middle of the capture, and before.

@@ -5,8 +5,7 @@ import ProcessSnapshot
 import Testing
 
 /// Filters that answer one system call of the handler, and syscall user dispatch, under which no call of the thread is made.
-@Suite("Answers of filters to the handler's own calls")
-struct TrappedCallTests {
+@Suite struct TrappedCallTests {
   /// Those of Docs/Internals/SystemCalls.md.
   private static let calls: [(name: String, number: Int)] = {
     let path = BuiltProducts.packageRoot + "/Docs/Internals/SystemCalls.md"
@@ -35,14 +34,11 @@ struct TrappedCallTests {
     return child.end
   }
 
-  @Test("The list has all calls of the document")
-  func list() { #expect(Self.calls.count >= 43) }
+  @Test func theListHasAllCallsOfTheDocument() { #expect(Self.calls.count >= 43) }
 
   /// A trap, too, changes no end: the call is answered as one that the kernel does not have.
-  @Test(
-    "The end is as alone, with one whole report",
-    arguments: Sweep.isFull ? ["trap", "error", "log"] : ["trap"], ["null-read", "seccomp"])
-  func ends(_ answer: String, _ kind: String) async throws {
+  @Test(arguments: Sweep.isFull ? ["trap", "error", "log"] : ["trap"], ["null-read", "seccomp"])
+  func theEndIsAsAloneWithOneWholeReport(_ answer: String, _ kind: String) async throws {
     let directory = try TemporaryDirectory()
     for call in Self.calls {
       let filter = "\(answer):\(call.number)"
@@ -74,8 +70,7 @@ struct TrappedCallTests {
   }
 
   /// The kernel itself ends the process at such a call, which `HandlerOptions.forgoing` is for; it ends.
-  @Test("A filter that kills ends the process")
-  func kills() async throws {
+  @Test func aFilterThatKillsEndsTheProcess() async throws {
     let directory = try TemporaryDirectory()
     for call in Sweep.isFull ? Self.calls[...] : Self.calls.prefix(3) {
       let end = try await die(
@@ -86,8 +81,7 @@ struct TrappedCallTests {
   }
 
   /// No answer to a trap can go back where the return is trapped as well.
-  @Test("All calls but the return trapped at once")
-  func allAtOnce() async throws {
+  @Test func allCallsButTheReturnTrappedAtOnce() async throws {
     let directory = try TemporaryDirectory()
     let numbers = Self.calls.filter { $0.name != "rt_sigreturn" }.map { "\($0.number)" }
     let filter = "trap:" + numbers.joined(separator: ",")
@@ -99,10 +93,8 @@ struct TrappedCallTests {
     #expect(handled == alone && alone.signal == 11)
   }
 
-  @Test(
-    "A process that does not crash ends as alone under a filter that traps",
-    arguments: ["exit", "terminated"])
-  func noCrash(_ kind: String) async throws {
+  @Test(arguments: ["exit", "terminated"])
+  func aProcessThatDoesNotCrashEndsAsAloneUnderAFilterThatTraps(_ kind: String) async throws {
     let directory = try TemporaryDirectory()
     // Those that the program needs itself end it alone, too.
     let calls = Self.calls.filter { Sweep.isFull || $0.name == "rt_sigaction" }
@@ -124,13 +116,12 @@ struct TrappedCallTests {
   #if arch(x86_64)
     /// The kernel ends the process, by the signal of its crash.
     @Test(
-      "Under syscall user dispatch the end is as alone",
       arguments: ["calls-dispatched", "calls-dispatched-but-libc"],
       [
         "null-read", "non-canonical", "truncated-file", "divide-by-zero", "illegal-instruction",
         "breakpoint", "stack-overflow", "abort", "double-free", "fatal-error", "seccomp",
       ])
-    func dispatched(_ condition: String, _ kind: String) async throws {
+    func underSyscallUserDispatchTheEndIsAsAlone(_ condition: String, _ kind: String) async throws {
       let directory = try TemporaryDirectory()
       let alone = try await die(kind, condition, ["--no-handler"], in: directory)
       let handled = try await die(

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Docs/Guide/Fleet.md: what a fleet in a crash loop sends to one slow receiver.
-@Suite("A fleet in a crash loop", .serialized)
+@Suite(.serialized)
 struct FleetTests {
   private static let hosts =
     ProcessInfo.processInfo.environment["POSTMORTEM_FLEET_HOSTS"].flatMap { Int($0) } ?? 25
@@ -24,9 +24,8 @@ struct FleetTests {
     return plan
   }
 
-  @Test(
-    "No count is lost, nobody is starved, and the receiver sees no stampede", arguments: [1, 3])
-  func crashLoop(_ signatures: Int) async throws {
+  @Test(arguments: [1, 3])
+  func noCountIsLostNobodyIsStarvedAndTheReceiverSeesNoStampede(_ signatures: Int) async throws {
     let plan = Self.plan(signatures: signatures)
     let fleet = try SimulatedFleet(plan)
     let seconds = try await fleet.run(limit: 7 * 86400)

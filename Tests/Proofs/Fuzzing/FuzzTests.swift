@@ -3,16 +3,15 @@ import Foundation
 import Testing
 
 /// Inputs that libFuzzer makes, with AddressSanitizer: none ends, stalls or fills a reader.
-@Suite("Fuzzing")
-struct FuzzTests {
+@Suite struct FuzzTests {
   /// For each target; `POSTMORTEM_FUZZ_SECONDS` says otherwise.
   private static let seconds =
     Int(ProcessInfo.processInfo.environment["POSTMORTEM_FUZZ_SECONDS"] ?? "") ?? 6
 
-  @Test(
-    "No finding from the kept inputs, nor from what is made of them in some seconds",
-    arguments: try await FuzzRun.targets())
-  func finds(_ target: FuzzRun.Target) async throws {
+  @Test(arguments: try await FuzzRun.targets())
+  func noFindingFromTheKeptInputsNorFromWhatIsMadeOfThemInSomeSeconds(_ target: FuzzRun.Target)
+    async throws
+  {
     let run = try await FuzzRun(target)
     let outcome = try await run.run(seconds: Self.seconds)
     #expect(outcome.log == "", "\(outcome.finding?.count ?? 0) bytes")

@@ -9,7 +9,7 @@ import ProcessSnapshot
 import Testing
 
 /// What holds wherever a converter dies.
-@Suite("Killed converters", .needs(.strace))
+@Suite(.needs(.strace))
 struct KilledConverterTests {
   /// A database with one dump, as a crash leaves it.
   private func makeDumps() throws -> (PendingDatabase, ReportID) {
@@ -20,8 +20,7 @@ struct KilledConverterTests {
     return (dumps, id)
   }
 
-  @Test("A dump goes only when its report would survive a power cut")
-  func order() async throws {
+  @Test func aDumpGoesOnlyWhenItsReportWouldSurviveAPowerCut() async throws {
     let (dumps, id) = try makeDumps()
     let trace = try await SystemCallTrace(database: dumps.path)
     let new = "\(dumps.path)/new/\(id).dmp"
@@ -54,9 +53,8 @@ struct KilledConverterTests {
     try report.finish()
   }
 
-  @Test(
-    "At every system call: no dump is lost, none becomes two reports", arguments: [false, true])
-  func everywhere(hasOtherReport: Bool) async throws {
+  @Test(arguments: [false, true])
+  func atEverySystemCallNoDumpIsLostNoneBecomesTwoReports(hasOtherReport: Bool) async throws {
     let (sample, sampleID) = try makeDumps()
     if hasOtherReport { try putReport(sampleID, in: sample) }
     let calls = try await SystemCallTrace(database: sample.path).changes

@@ -9,7 +9,7 @@ import Testing
 ///
 /// Each step is one report's; with `POSTMORTEM_UPLOAD_KILLS=all swift test --filter KilledUploaderTests`
 /// each report's uploader is killed at one step after the other, until one gets through.
-@Suite("Killed uploaders", .needs(.strace), .needs(.python3))
+@Suite(.needs(.strace), .needs(.python3))
 struct KilledUploaderTests {
   private static let calls: Set<String> = [
     "write", "pwrite64", "writev", "fsync", "link", "linkat", "rename", "renameat", "renameat2",
@@ -68,10 +68,8 @@ struct KilledUploaderTests {
     return steps.values.sorted { ($0.number, $0.name) < ($1.number, $1.name) }
   }
 
-  @Test(
-    "At every step: all reports arrive, and the server can tell those that it has",
-    arguments: [false, true])
-  func everywhere(isEnvelope: Bool) async throws {
+  @Test(arguments: [false, true])
+  func atEveryStepAllReportsArriveAndTheServerCanTellThoseThatItHas(isEnvelope: Bool) async throws {
     let steps = try await steps(isEnvelope)
     #expect(steps.count > 20, "\(steps)")
     let all = ProcessInfo.processInfo.environment["POSTMORTEM_UPLOAD_KILLS"] == "all"
@@ -117,8 +115,7 @@ struct KilledUploaderTests {
     #expect(!uploads.directory.names("db/new").contains { $0.contains(".upload.tmp") })
   }
 
-  @Test("Memory stays flat for a report of 100 MB")
-  func memory() async throws {
+  @Test func memoryStaysFlatForAReportOf100MB() async throws {
     let small = try uploads.addReport()
     let large = try uploads.addReport(extra: 100 << 20)
     var peaks: [Int] = []

@@ -7,7 +7,7 @@ import IntermediateDump
 import Testing
 
 /// What ends its converter again and again ends it twice, and is set aside at the third start.
-@Suite("Quarantine", .needs(.strace))
+@Suite(.needs(.strace))
 struct QuarantineTests {
   /// What a process left, by the suffix of its file.
   enum Left: String, CaseIterable, CustomTestStringConvertible {
@@ -38,8 +38,8 @@ struct QuarantineTests {
     return directory
   }
 
-  @Test("Nothing of a dump is read before its attempt is counted", arguments: Left.allCases)
-  func order(_ left: Left) async throws {
+  @Test(arguments: Left.allCases)
+  func nothingOfADumpIsReadBeforeItsAttemptIsCounted(_ left: Left) async throws {
     let dumps = try PendingDatabase(inMemory: true)
     let id = try left.put(in: dumps)
     let trace = try await SystemCallTrace(database: dumps.path)
@@ -75,8 +75,7 @@ struct QuarantineTests {
     }
   }
 
-  @Test("Of converters that were killed as they set a dump aside nothing lies beside it")
-  func killedInBetween() async throws {
+  @Test func ofConvertersThatWereKilledAsTheySetADumpAsideNothingLiesBesideIt() async throws {
     let dumps = try PendingDatabase(inMemory: true)
     let id = try Left.finished.put(in: dumps)
     try await endTwo(at: .finished, id, in: dumps)
@@ -100,8 +99,8 @@ struct QuarantineTests {
     #expect(try dumps.reports.isEmpty)
   }
 
-  @Test("What ends two converters is set aside at the third start", arguments: Left.allCases)
-  func third(_ left: Left) async throws {
+  @Test(arguments: Left.allCases)
+  func whatEndsTwoConvertersIsSetAsideAtTheThirdStart(_ left: Left) async throws {
     let dumps = try PendingDatabase(inMemory: true)
     let id = try left.put(in: dumps)
     try await endTwo(at: left, id, in: dumps)

@@ -11,7 +11,7 @@ import Testing
 /// becomes undisturbed, byte for byte, now or at the next start.
 ///
 /// Each call fails with one error; with `swift run proofs kills --full` with each of them.
-@Suite("Refused calls", .needs(.strace))
+@Suite(.needs(.strace))
 struct RefusedCallTests {
   private static let errors = ["EIO", "EMFILE", "ENFILE", "ENOSPC", "EINTR", "ENOMEM", "ESTALE"]
   private static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_UPLOAD_KILLS"] != nil
@@ -103,9 +103,8 @@ struct RefusedCallTests {
     return copy
   }
 
-  @Test(
-    "At every system call: all is kept, and all is reported in the end", arguments: Left.allCases)
-  func everywhere(_ left: Left) async throws {
+  @Test(arguments: Left.allCases)
+  func atEverySystemCallAllIsKeptAndAllIsReportedInTheEnd(_ left: Left) async throws {
     let sample = try PendingDatabase(inMemory: true)
     // Of one client, so that reports are the same.
     _ = try CrashReportDatabase(path: sample.path).clientID()

@@ -4,15 +4,15 @@ import IntermediateDump
 import Testing
 
 /// A disk that gives one report's file no more: `list`, `prune` and `upload` name it and go on.
-@Suite("Files on a bad disk", .needs(.strace))
+@Suite(.needs(.strace))
 struct UnreadableFileTests {
   /// Calls that fail with EIO, and the ending of the file's name.
   private static let refusals = [
     ("newfstatat", "dmp"), ("openat", "dmp"), ("openat", "meta"), ("read,pread64", "dmp"),
   ]
 
-  @Test("EIO of one file", arguments: refusals)
-  func badFile(_ call: String, _ ending: String) async throws {
+  @Test(arguments: refusals)
+  func eioOfOneFile(_ call: String, _ ending: String) async throws {
     let dumps = try PendingDatabase()
     let ids = try (0..<4).map { try dumps.putDump(age: Double($0)) }
     let tool = try BuiltProducts.besideTests("postmortem")

@@ -7,7 +7,7 @@ import ProcessSnapshot
 import Testing
 
 /// What hangs, in processes of their own.
-@Suite("Hangs", .serialized) struct HangTests {
+@Suite(.serialized) struct HangTests {
   private static let targets = ["main", "queue", "actor", "heartbeat"]
 
   @Test(arguments: targets, ["idle", "busy"])

@@ -9,7 +9,7 @@ import Stackwalk
 import Testing
 
 /// Dumps without a crash, of processes that live on.
-@Suite("Dumps without a crash") struct LiveDumpTests {
+@Suite struct LiveDumpTests {
   private func systemCall(_ thread: CrashReport.Thread) -> String? {
     thread.snapshot.systemCallNumber.flatMap { SystemCallNames.name($0) }
   }

@@ -5,7 +5,7 @@ import ProcessSnapshot
 import Testing
 
 /// `postmortem capture` of processes that cannot answer, and in the midst of other things.
-@Suite("Requested dumps") struct RequestedDumpTests {
+@Suite struct RequestedDumpTests {
   private func start(_ victim: LiveVictim) throws -> RunningVictim {
     let running = try victim.start("live-dump", "obeying")
     try running.waitForLine("ready")

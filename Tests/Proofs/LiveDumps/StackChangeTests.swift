@@ -10,7 +10,7 @@ import Testing
 /// Signals at the moments at which the handler stands between two stacks, or between two states.
 ///
 /// gdb stops there, and sends them.
-@Suite("Signals between two stacks", .serialized, .needs(.gdb)) struct StackChangeTests {
+@Suite(.serialized, .needs(.gdb)) struct StackChangeTests {
   private static let signals = ["SIGSEGV", "SIGILL", "watchdog"]
 
   /// Stops of the process, each at an instruction.
@@ -49,8 +49,8 @@ import Testing
         + arguments + ["--database", victim.database])
   }
 
-  @Test("A crash is captured as it was", arguments: signals, [Place.crashBegins, .crashEnds])
-  func ofACrash(signal: String, place: Place) async throws {
+  @Test(arguments: signals, [Place.crashBegins, .crashEnds])
+  func aCrashIsCapturedAsItWas(signal: String, place: Place) async throws {
     let victim = try await LiveVictim()
     let debugger = try debugger(of: victim, place.commands, signal, ["abort"])
     try debugger.waitForLine { $0.contains("Breakpoint 1, ") }
@@ -64,8 +64,7 @@ import Testing
   }
 
   /// The handler that was there before ours recovers from the crash.
-  @Test("A signal sent within a crash that is survived ends the process")
-  func ofASurvivedCrash() async throws {
+  @Test func aSignalSentWithinACrashThatIsSurvivedEndsTheProcess() async throws {
     let victim = try await LiveVictim()
     let debugger = try debugger(
       of: victim, ["break pm_write_dump", "run"], "SIGILL", ["chain", "longjmp"])
@@ -78,9 +77,9 @@ import Testing
   }
 
   @Test(
-    "A requested dump leaves the process as it was", arguments: signals,
+    arguments: signals,
     [Place.dumpBegins, .dumpIsOver])
-  func ofARequestedDump(signal: String, place: Place) async throws {
+  func aRequestedDumpLeavesTheProcessAsItWas(signal: String, place: Place) async throws {
     let victim = try await LiveVictim()
     let debugger = try debugger(
       of: victim, place.commands, signal, ["live-dump", "obeying"])

@@ -13,7 +13,7 @@ import Testing
 /// A process that gets every signal of ours at random, with and without what they should carry.
 ///
 /// A few processes, or as many as `POSTMORTEM_STORMS` says.
-@Suite("Storms of signals") struct StormTests {
+@Suite struct StormTests {
   private enum Noise: CaseIterable {
     case request, requestOfAllThreads, stopWithoutRequest, watchdog, setID, pause, order, dump,
       priority

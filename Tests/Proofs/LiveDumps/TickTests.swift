@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 /// The signal of the watchdog's timer, sent by somebody else.
-@Suite("Ticks of others") struct TickTests {
+@Suite struct TickTests {
   /// As fast as a processor can.
   private final class Flood: Sendable {
     /// Shows the end of the process, whose ID another one could have then.
@@ -38,8 +38,7 @@ import Testing
     }
   }
 
-  @Test("They neither cut a dump nor hold it up")
-  func flood() async throws {
+  @Test func theyNeitherCutADumpNorHoldItUp() async throws {
     let victim = try await LiveVictim()
     // The signals that a user's processes have pending are counted together: a flood without a bound of its own would leave
     // none for the proofs beside this one.

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Programs whose owners and waiters are known, by crash-lab's `locks`: as hang, capture and core file.
-@Suite("Who waits for whom") struct WaitingTests {
+@Suite struct WaitingTests {
   /// All scenes in all ways, or one way each.
   private static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_WAITS"] == "all"
 

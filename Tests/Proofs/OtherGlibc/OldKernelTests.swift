@@ -8,7 +8,7 @@
 
   /// The handler and the tool without what older kernels lack: seccomp refuses it from the program's start on, and a
   /// preloaded library hides what the kernel tells a program.
-  @Suite("Older kernels", .needs(.python3))
+  @Suite(.needs(.python3))
   struct OldKernelTests {
     /// What a kernel lacks, as rules of `OldKernel.py`.
     struct Kernel: Sendable, CustomTestStringConvertible {
@@ -81,9 +81,8 @@
         program, arguments, in: directory, environment: ["SWIFT_BACKTRACE": "enable=no"])
     }
 
-    @Test(
-      "Crashes end as alone, with whole reports of all threads", arguments: Kernel.all)
-    func crash(_ kernel: Kernel) async throws {
+    @Test(arguments: Kernel.all)
+    func crashesEndAsAloneWithWholeReportsOfAllThreads(_ kernel: Kernel) async throws {
       try await crash(kernel, ["stack-overflow", "--on", "pthread"])
       guard !kernel.isFeature else { return }
       try await crash(kernel, ["null-read"])
@@ -108,10 +107,10 @@
       #expect(threads.allSatisfy { $0.context != nil && !$0.stack.isEmpty })
     }
 
-    @Test(
-      "A copy made by clone alone is known for one where the kernel wipes a page in it",
-      arguments: Kernel.features.prefix(2))
-    func copy(_ kernel: Kernel) async throws {
+    @Test(arguments: Kernel.features.prefix(2))
+    func aCopyMadeByCloneAloneIsKnownForOneWhereTheKernelWipesAPageInIt(_ kernel: Kernel)
+      async throws
+    {
       let directory = try TemporaryDirectory()
       let database = directory.path + "/database"
       let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
@@ -122,8 +121,8 @@
       #expect(reports.snapshots.count == (kernel.wipesCopies ? 1 : 0), "\(reports.processed)")
     }
 
-    @Test("postmortem capture needs pidfd_open, and says so", arguments: Kernel.all)
-    func capture(_ kernel: Kernel) async throws {
+    @Test(arguments: Kernel.all)
+    func postmortemCaptureNeedsPidfdOpenAndSaysSo(_ kernel: Kernel) async throws {
       let victim = try await LiveVictim()
       let directory = victim.directory.path
       let (program, arguments) = try await command(

@@ -5,17 +5,15 @@
   import Testing
 
   /// What the handler asks of glibc and of the kernel, by the linked program and by the sources: no more than the documents say.
-  @Suite("The oldest systems")
+  @Suite
   struct OldestSystemTests {
     /// Docs/Internals/SystemCalls.md, "Older systems".
     private static let glibc = [2, 34]
     /// The last system call of Linux 4.18, rseq.
     private static let lastCall = 334
 
-    @Test(
-      "No symbol of the linked program is of a later glibc",
-      arguments: ["crash-lab", "HandlerOnly"])
-    func symbols(_ product: String) async throws {
+    @Test(arguments: ["crash-lab", "HandlerOnly"])
+    func noSymbolOfTheLinkedProgramIsOfALaterGlibc(_ product: String) async throws {
       let child = try await ChildProcess.run(
         try Toolchain.path(of: "llvm-objdump"),
         ["-T", try BuiltProducts.besideTests(product)], in: NSTemporaryDirectory())
@@ -33,10 +31,7 @@
     }
 
     /// The crash itself makes none but these: `SystemCallFailureTests` refuses each, with ENOSYS too.
-    @Test(
-      "Each system call that a kernel of 2018 does not have is in the table of what is then lacking"
-    )
-    func calls() throws {
+    @Test func eachSystemCallThatAKernelOf2018DoesNotHaveIsInTheTableOfWhatIsThenLacking() throws {
       let root = BuiltProducts.packageRoot
       let numbers = Dictionary(
         (0..<600).compactMap { number in SystemCallNames.name(number).map { ($0, number) } },

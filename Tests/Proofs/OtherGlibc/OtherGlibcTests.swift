@@ -5,12 +5,12 @@
   import Testing
 
   /// crash-lab, with Swift's libraries inside and beside it, under C libraries that are newer than this machine's.
-  @Suite("Other versions of glibc", .serialized, .enabled("needs root") { geteuid() == 0 })
+  @Suite(.serialized, .enabled("needs root") { geteuid() == 0 })
   struct OtherGlibcTests {
     static let systems = ["trixie", "sid"]
 
-    @Test("Crashes are captured, and end as alone", arguments: systems)
-    func catalogue(_ system: String) async throws {
+    @Test(arguments: systems)
+    func crashesAreCapturedAndEndAsAlone(_ system: String) async throws {
       guard let root = try await root(system) else { return }
       let cases = CatalogueSelection.otherLibrary(.staticDebug)
       try #require(cases.count > 100)
@@ -30,8 +30,8 @@
       #expect(results.runs == cases.count)
     }
 
-    @Test("With Swift's shared libraries too", arguments: systems)
-    func dynamic(_ system: String) async throws {
+    @Test(arguments: systems)
+    func withSwiftsSharedLibrariesToo(_ system: String) async throws {
       guard let root = try await root(system) else { return }
       let cases = CatalogueSelection.otherLibrary(.asTested).filter(\.isAlone)
       try #require(cases.count > 30)
@@ -39,8 +39,8 @@
     }
 
     /// Without the programs that another one starts, of which there are none.
-    @Test("Blocked signals are as alone", arguments: systems)
-    func masks(_ system: String) async throws {
+    @Test(arguments: systems)
+    func blockedSignalsAreAsAlone(_ system: String) async throws {
       guard let root = try await root(system) else { return }
       let executable = try await BuiltProducts.shared.executable("crash-lab", .staticDebug)
       for play in MaskPlay.all where play.scene != "programs" {

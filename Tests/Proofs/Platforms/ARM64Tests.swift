@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The arm64 code, without such a machine: compiled, compared with the system's headers, and run under an emulator.
-@Suite("arm64", .needs(.arm64Headers), .needs(.arm64Compiler), .needs(.arm64Emulator))
+@Suite(.needs(.arm64Headers), .needs(.arm64Compiler), .needs(.arm64Emulator))
 struct ARM64Tests {
   private static let root = BuiltProducts.packageRoot
   private static let headers = "/usr/aarch64-linux-gnu/include"
@@ -30,8 +30,7 @@ struct ARM64Tests {
     "-I\(root)/Sources/CSignalSafe/include", "-I\(root)/Sources/CSignalMasks/include",
   ]
 
-  @Test("All C and assembly compiles without warnings, and pm_layout.c agrees with the headers")
-  func cSources() async throws {
+  @Test func allCAndAssemblyCompilesWithoutWarningsAndPmLayoutCAgreesWithTheHeaders() async throws {
     let clang = try Toolchain.path(of: "clang")
     var count = 0
     for folder in ["CSignalSafe", "CSignalMasks", "CThreadStacks", "CProcessEnds"] {
@@ -63,8 +62,7 @@ struct ARM64Tests {
   }
 
   /// Entry by the kernel's frame, registers in it, recovery points, changes of stack, captured contexts.
-  @Test("The assembly and the signal frame do under qemu what they must")
-  func emulated() async throws {
+  @Test func theAssemblyAndTheSignalFrameDoUnderQemuWhatTheyMust() async throws {
     let program = directory.path + "/entry"
     try await run(
       Toolchain.path(of: "clang"),
@@ -84,8 +82,8 @@ struct ARM64Tests {
 
   /// The standard library comes from the toolchain's textual interfaces for this machine, and code is
   /// checked, not generated: those bodies that only x86_64 has are left out of them.
-  @Test("Each Swift module with code for an architecture passes the compiler's checks for arm64")
-  func swiftModules() async throws {
+  @Test func eachSwiftModuleWithCodeForAnArchitecturePassesTheCompilersChecksForArm64() async throws
+  {
     let swiftc = try Toolchain.path(of: "swiftc")
     let library =
       URL(filePath: swiftc).deletingLastPathComponent()

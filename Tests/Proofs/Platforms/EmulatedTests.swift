@@ -5,7 +5,7 @@
   import Testing
 
   /// qemu-user, which runs images of another processor: its version 7.2 calls handlers with a misaligned stack.
-  @Suite("Under qemu-user", .needs(.ownEmulator))
+  @Suite(.needs(.ownEmulator))
   struct EmulatedTests {
     private func run(
       _ arguments: [String], in directory: borrowing TemporaryDirectory
@@ -17,12 +17,13 @@
     }
 
     @Test(
-      "A crash ends as alone, and its report is about the program",
       arguments: [
         ("null-read", 11), ("abort", 6), ("fatal-error", 4), ("divide-by-zero", 8),
         ("stack-overflow", 11), ("double-free", 6),
       ] as [(String, Int32)])
-    func crash(_ kind: String, _ signal: Int32) async throws {
+    func aCrashEndsAsAloneAndItsReportIsAboutTheProgram(_ kind: String, _ signal: Int32)
+      async throws
+    {
       let directory = try TemporaryDirectory()
       let alone = try await run([kind, "--no-handler"], in: directory)
       #expect(alone.end.signal == signal)
@@ -38,8 +39,7 @@
       #expect(snapshot.capture.threadsStopped ?? 0 >= 3)
     }
 
-    @Test("A signal that asks the process to end does")
-    func terminated() async throws {
+    @Test func aSignalThatAsksTheProcessToEndDoes() async throws {
       let directory = try TemporaryDirectory()
       let alone = try await run(["terminated", "--no-handler"], in: directory)
       #expect(alone.end.signal == 15)

@@ -3,8 +3,7 @@ import Foundation
 import Testing
 
 /// The build of a developer on macOS, or with Musl: here on Linux, told by the environment.
-@Suite("Unsupported build")
-struct UnsupportedBuildTests {
+@Suite struct UnsupportedBuildTests {
   private let directory: SharedDirectory
   private var built: String { directory.path + "/build/debug" }
 
@@ -25,10 +24,7 @@ struct UnsupportedBuildTests {
     #expect(!text.contains("warning:"), "\(text)")
   }
 
-  @Test(
-    "Programs say that crash handling is not supported, and do their work; nothing of Linux is read"
-  )
-  func programs() async throws {
+  @Test func programsSayThatCrashHandlingIsNotSupportedAndDoTheirWork() async throws {
     try await build()
     let minimal = try await ChildProcess.run(
       "/bin/sh", ["-c", "echo somebody | '\(built)/MinimalCLI'"], in: directory.path)
@@ -52,8 +48,7 @@ struct UnsupportedBuildTests {
     try readFiles()
   }
 
-  @Test("Another C library than glibc stops the build with the remedy")
-  func otherLibrary() async throws {
+  @Test func anotherCLibraryThanGlibcStopsTheBuildWithTheRemedy() async throws {
     // Freestanding: of no library at all.
     let header = BuiltProducts.packageRoot + "/Sources/CSignalSafe/include/CSignalSafe.h"
     let child = try await ChildProcess.run(

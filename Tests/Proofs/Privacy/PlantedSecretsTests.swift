@@ -14,8 +14,7 @@ import Testing
 
 /// Crashes of a program with secrets in memory, registers and what it tells: the full report has them, a
 /// private one in none of its forms.
-@Suite("Planted secrets")
-struct PlantedSecretsTests {
+@Suite struct PlantedSecretsTests {
   struct Death: Sendable, CustomTestStringConvertible {
     let kind: String
     var place = CrashPlace.main
@@ -47,8 +46,8 @@ struct PlantedSecretsTests {
     directory = try SharedDirectory()
   }
 
-  @Test("A report made private later has no secret and the same frames", arguments: deaths)
-  func madePrivate(_ death: Death) async throws {
+  @Test(arguments: deaths)
+  func aReportMadePrivateLaterHasNoSecretAndTheSameFrames(_ death: Death) async throws {
     let (dump, name) = try await crash(death, privacy: nil)
     let planted = secrets.found(inBytes: dump)
     #expect(planted.count >= 8, "the full dump has them")
@@ -72,8 +71,8 @@ struct PlantedSecretsTests {
     try await checkUploads(dump, name)
   }
 
-  @Test("A dump whose handler leaves secrets out has none", arguments: deaths)
-  func leftOut(_ death: Death) async throws {
+  @Test(arguments: deaths)
+  func aDumpWhoseHandlerLeavesSecretsOutHasNone(_ death: Death) async throws {
     for privacy in ["sanitized", "no-memory"] {
       let (dump, name) = try await crash(death, privacy: privacy)
       let found = secrets.found(inBytes: dump)

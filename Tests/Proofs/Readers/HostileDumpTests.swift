@@ -3,8 +3,7 @@ import Foundation
 import Testing
 
 /// Many dumps that no process ever leaves: whatever their numbers, nothing that reads them ends.
-@Suite("Hostile dumps")
-struct HostileDumpTests {
+@Suite struct HostileDumpTests {
   /// How many dumps; `POSTMORTEM_EXTREME_DUMPS` says otherwise.
   private static let count =
     UInt64(ProcessInfo.processInfo.environment["POSTMORTEM_EXTREME_DUMPS"] ?? "") ?? 4_000
@@ -30,8 +29,7 @@ struct HostileDumpTests {
     return samples
   }
 
-  @Test("Extreme and damaged dumps, real ones too, are read, shown and written")
-  func many() async throws {
+  @Test func extremeAndDamagedDumpsRealOnesTooAreReadShownAndWritten() async throws {
     let program = try await BuiltProducts.shared.executable("ExtremeDumps", .release)
     let directory = try SharedDirectory()
     let samples = try await Self.samples(in: directory.path)

@@ -7,7 +7,7 @@ import Testing
 
 /// Bounds of memory that hold whatever the size of a dump and whatever the files that it names: the
 /// kernel refuses the process more (RLIMIT_DATA counts all private memory that can be written).
-@Suite("Hostile files", .serialized)
+@Suite(.serialized)
 struct HostileFileTests {
   /// MiB of `show`, hostile or not.
   private static let limitOfShow = 256
@@ -24,8 +24,8 @@ struct HostileFileTests {
       in: directory, patience: 300)
   }
 
-  @Test("show of a dump that names a hostile file", arguments: HostileELF.allCases)
-  func show(_ attack: HostileELF) async throws {
+  @Test(arguments: HostileELF.allCases)
+  func showOfADumpThatNamesAHostileFile(_ attack: HostileELF) async throws {
     let directory = try SharedDirectory()
     let module = try attack.write(in: directory.path)
     var snapshot = SyntheticProcess.snapshot()
@@ -59,8 +59,8 @@ struct HostileFileTests {
     }
   }
 
-  @Test("Conversion of a large dump", arguments: [1, 384])
-  func convert(mebibytes: Int) async throws {
+  @Test(arguments: [1, 384])
+  func conversionOfALargeDump(mebibytes: Int) async throws {
     let directory = try SharedDirectory()
     let database = directory.path + "/database"
     _ = try await ChildProcess.run(

@@ -7,8 +7,7 @@ import ProcessSnapshot
 import Testing
 
 /// Dumps of real crashes: the minidump holds all that was captured, and other readers see the same.
-@Suite("Real dumps in every reader")
-struct RealDumpTests {
+@Suite struct RealDumpTests {
   struct Crash: Sendable, CustomTestStringConvertible {
     let kind: String
     let signal: Int32
@@ -57,8 +56,8 @@ struct RealDumpTests {
       bytes: [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))))
   }
 
-  @Test("What was captured is what is read back", arguments: crashes)
-  func roundTrip(_ crash: Crash) async throws {
+  @Test(arguments: crashes)
+  func whatWasCapturedIsWhatIsReadBack(_ crash: Crash) async throws {
     let dumped = try await Self.dump(crash)
     let read = try MinidumpReader.snapshot(of: dumped.bytes)
     let snapshot = dumped.snapshot
@@ -74,8 +73,7 @@ struct RealDumpTests {
     #expect(read == snapshot)
   }
 
-  @Test("Limits, use, system calls and the linker's list are captured")
-  func captured() async throws {
+  @Test func limitsUseSystemCallsAndTheLinkersListAreCaptured() async throws {
     let dumped = try await Self.dump(Self.crashes[0])
     let process = dumped.snapshot.process
     #expect(process.processID == UInt32(dumped.processID))
@@ -119,8 +117,7 @@ struct RealDumpTests {
     #expect(dumped.snapshot.module(containing: map.breakpoint)?.address == map.loaderBase)
   }
 
-  @Test("A trapped system call is named")
-  func systemCall() async throws {
+  @Test func aTrappedSystemCallIsNamed() async throws {
     let dumped = try await Self.dump(Self.crashes[3])
     let call = try #require(dumped.snapshot.exception?.systemCall)
     #if arch(x86_64)
@@ -136,8 +133,8 @@ struct RealDumpTests {
     #expect(read.exception?.systemCall == call)
   }
 
-  @Test("LLDB sees threads, stop reason, modules and memory", .needs(.lldb), arguments: crashes)
-  func lldb(_ crash: Crash) async throws {
+  @Test(.needs(.lldb), arguments: crashes)
+  func lldbSeesThreadsStopReasonModulesAndMemory(_ crash: Crash) async throws {
     let dumped = try await Self.dump(crash)
     let snapshot = dumped.snapshot
     let view = try await LLDB.view(
@@ -177,11 +174,10 @@ struct RealDumpTests {
   }
 
   @Test(
-    "Breakpad's processor reads every list",
     .enabled("pip install symbolic==8.8.0 'setuptools<80'") {
       try await PythonModule.isWanted("symbolic.minidump")
     }, arguments: crashes)
-  func breakpad(_ crash: Crash) async throws {
+  func breakpadsProcessorReadsEveryList(_ crash: Crash) async throws {
     let dumped = try await Self.dump(crash)
     let script = """
       import sys, symbolic.minidump
@@ -210,11 +206,10 @@ struct RealDumpTests {
   }
 
   @Test(
-    "PyPI's minidump reads it without a complaint",
     .enabled("pip install minidump==0.0.24") {
       try await PythonModule.isWanted("minidump.minidumpfile")
     }, arguments: crashes)
-  func pythonMinidump(_ crash: Crash) async throws {
+  func pyPIsMinidumpReadsItWithoutAComplaint(_ crash: Crash) async throws {
     let dumped = try await Self.dump(crash)
     let thread = try #require(dumped.snapshot.crashedThread)
     let piece = try #require(thread.stack.first)

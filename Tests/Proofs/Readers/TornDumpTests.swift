@@ -9,8 +9,7 @@ import ProcessSnapshot
 import Testing
 
 /// A real dump, cut.
-@Suite("Torn dumps")
-struct TornDumpTests {
+@Suite struct TornDumpTests {
   private let dump: [UInt8]
   private let whole: IntermediateDumpDocument
 
@@ -52,8 +51,7 @@ struct TornDumpTests {
     }
   }
 
-  @Test("At every byte, all that was written before it is read")
-  func everyByte() throws {
+  @Test func atEveryByteAllThatWasWrittenBeforeItIsRead() throws {
     let ends = Self.propertyEnds(whole.root.entries)
     #expect(ends.count > 100)
     var expected = 0
@@ -77,8 +75,7 @@ struct TornDumpTests {
     }
   }
 
-  @Test("At every property, it becomes a minidump that says so")
-  func everyProperty() throws {
+  @Test func atEveryPropertyItBecomesAMinidumpThatSaysSo() throws {
     let full = ProcessSnapshot(reading: whole)
     let directory = try SharedDirectory()
     for count in Set(Self.propertyEnds(whole.root.entries) + [IntermediateDumpFormat.headerSize]) {
@@ -102,8 +99,8 @@ struct TornDumpTests {
     return try #require(directory.bytes("minidump"))
   }
 
-  @Test("At every section's start and in its middle, LLDB opens the report", .needs(.lldb))
-  func lldb() async throws {
+  @Test(.needs(.lldb))
+  func atEverySectionsStartAndInItsMiddleLLDBOpensTheReport() async throws {
     let starts = whole.root.entries.map(\.offset)
     #expect(starts.count > 10)
     let dumps = try PendingDatabase()

@@ -1,31 +1,29 @@
 import CrashTestSupport
 import Testing
 
-@Suite("No arithmetic of readers can end a process")
-struct TrappingArithmeticTests {
-  @Test(
-    "Nothing that reads dumps uses arithmetic that traps", arguments: TrappingArithmetic.modules)
-  func readers(_ module: TrappingArithmetic.Module) async throws {
+@Suite struct TrappingArithmeticTests {
+  @Test(arguments: TrappingArithmetic.modules)
+  func nothingThatReadsDumpsUsesArithmeticThatTraps(_ module: TrappingArithmetic.Module)
+    async throws
+  {
     let found = try await TrappingArithmetic.violations(in: module)
     #expect(found.isEmpty, "\(found)")
   }
 
-  @Test(
-    "The checker finds what is planted",
-    arguments: [
-      ("func f(a: UInt64, b: UInt64) -> UInt64 { a + b }", "+ of UInt64"),
-      ("func f(a: UInt64) -> UInt64 { a - 8 }", "- of UInt64"),
-      ("func f(a: Int64) -> Int64 { a * 1_000 }", "* of Int64"),
-      ("func f(a: [UInt32]) -> UInt32 { a.reduce(0, +) }", "+ of UInt32"),
-      ("func f(a: UInt8) -> UInt8 { var a = a\n a += 1\n return a }", "+= of UInt8"),
-      ("func f(a: Int64) -> Int64 { -a }", "- of Int64"),
-      ("func f(a: Int64) -> Int64 { abs(a) }", "abs of Int64"),
-      ("func f(a: UInt64) -> Int { Int(a) }", "Int(UInt64)"),
-      ("func f(a: Int64) -> UInt64 { UInt64(a) }", "UInt64(Int64)"),
-      ("func f(a: Double) -> Int { Int(a) }", "Int(Double)"),
-      ("func f(a: Range<UInt64>) -> Int { a.count }", "count of a range"),
-    ])
-  func planted(source: String, what: String) async throws {
+  @Test(arguments: [
+    ("func f(a: UInt64, b: UInt64) -> UInt64 { a + b }", "+ of UInt64"),
+    ("func f(a: UInt64) -> UInt64 { a - 8 }", "- of UInt64"),
+    ("func f(a: Int64) -> Int64 { a * 1_000 }", "* of Int64"),
+    ("func f(a: [UInt32]) -> UInt32 { a.reduce(0, +) }", "+ of UInt32"),
+    ("func f(a: UInt8) -> UInt8 { var a = a\n a += 1\n return a }", "+= of UInt8"),
+    ("func f(a: Int64) -> Int64 { -a }", "- of Int64"),
+    ("func f(a: Int64) -> Int64 { abs(a) }", "abs of Int64"),
+    ("func f(a: UInt64) -> Int { Int(a) }", "Int(UInt64)"),
+    ("func f(a: Int64) -> UInt64 { UInt64(a) }", "UInt64(Int64)"),
+    ("func f(a: Double) -> Int { Int(a) }", "Int(Double)"),
+    ("func f(a: Range<UInt64>) -> Int { a.count }", "count of a range"),
+  ])
+  func theCheckerFindsWhatIsPlanted(source: String, what: String) async throws {
     let directory = try SharedDirectory()
     try directory.put(Array(source.utf8), "Planted.swift")
     let found = try await TrappingArithmetic.violations(
@@ -33,8 +31,7 @@ struct TrappingArithmeticTests {
     #expect(found.map(\.what) == [what])
   }
 
-  @Test("The checker passes what cannot trap")
-  func passes() async throws {
+  @Test func theCheckerPassesWhatCannotTrap() async throws {
     let source = """
       let hour: Int64 = 3600 * 1_000_000_000
       func f(a: UInt64, b: Int, c: [UInt64]) -> UInt64 {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The script that makes a release, on clones of this repository.
-@Suite("Release", .serialized)
+@Suite(.serialized)
 struct ReleaseTests {
   private let directory: SharedDirectory
   private var clone: String { directory.path + "/swift-postmortem" }
@@ -53,8 +53,7 @@ struct ReleaseTests {
       "bash", clone + "/.ci/release", version, "--dry-run", status: isReady ? 0 : 1)
   }
 
-  @Test("It asks for the version, the heading and a clean tree")
-  func checklist() async throws {
+  @Test func itAsksForTheVersionTheHeadingAndACleanTree() async throws {
     let early = try await check(Self.version, isReady: false)
     #expect(early.contains("PackageVersion.version") && early.contains("CHANGELOG.md"))
     try await prepare(Self.version)
@@ -64,8 +63,7 @@ struct ReleaseTests {
     try await run("bash", clone + "/.ci/release", "1.0", status: 64)
   }
 
-  @Test("It knows which version a change of a stable file needs")
-  func compatibility() async throws {
+  @Test func itKnowsWhichVersionAChangeOfAStableFileNeeds() async throws {
     try await prepare(Self.version)
     try await run("git", "-C", clone, "tag", Self.version)
     try edit("Tests/HouseTests/PublicInterface.txt") { $0 + "Postmortem func another()\n" }
@@ -90,10 +88,7 @@ struct ReleaseTests {
     #expect(try await check("9.2.0", isReady: false).contains("there already"))
   }
 
-  @Test(
-    "A package that depends on a tag resolves it; with POSTMORTEM_PACKAGE_BUILD it builds, crashes and is reported"
-  )
-  func dependentPackage() async throws {
+  @Test func aPackageThatDependsOnATagResolvesIt() async throws {
     try await run("git", "-C", clone, "tag", "1.0.0")
     let package = directory.path + "/app/Sources/app"
     try FileManager.default.createDirectory(atPath: package, withIntermediateDirectories: true)

@@ -7,8 +7,7 @@ import ProcessSnapshot
 import Testing
 
 /// What every way to die says of itself: the message, where the runtime or libc had one, and the cause.
-@Suite("Messages and causes")
-struct CauseTests {
+@Suite struct CauseTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let crash: String
     let cause: KnownCrash.Cause
@@ -19,8 +18,8 @@ struct CauseTests {
     crash.causes.map { Row(crash: crash.kind, cause: $0) }
   }
 
-  @Test("Every kind says its message and its cause", arguments: rows)
-  func kinds(_ row: Row) async throws {
+  @Test(arguments: rows)
+  func everyKindSaysItsMessageAndItsCause(_ row: Row) async throws {
     let expected = row.cause
     let report = try await Self.report(
       row.crash, on: expected.place, isNamed: expected.isNamed || expected.message != nil,
@@ -37,29 +36,27 @@ struct CauseTests {
     #expect(report.explanation?.isEmpty == false)
   }
 
-  @Test("No kind is missing")
-  func complete() {
+  @Test func noKindIsMissing() {
     let kinds = KnownCrash.all.map(\.kind)
     #expect(kinds.count >= 47 && Set(kinds).count == kinds.count)
     #expect(KnownCrash.all.filter(\.causes.isEmpty).map(\.kind) == [])
   }
 
-  @Test(
-    "Optimised, the checks that leave no text are told from debug information",
-    arguments: [
-      ("precondition", "swift-precondition"), ("unwrap-nil", "swift-unwrapped-nil"),
-      ("index-out-of-range", "swift-index-out-of-range"),
-      ("integer-overflow", "swift-integer-overflow"),
-    ])
-  func optimised(_ crash: String, _ kind: String) async throws {
+  @Test(arguments: [
+    ("precondition", "swift-precondition"), ("unwrap-nil", "swift-unwrapped-nil"),
+    ("index-out-of-range", "swift-index-out-of-range"),
+    ("integer-overflow", "swift-integer-overflow"),
+  ])
+  func optimisedTheChecksThatLeaveNoTextAreToldFromDebugInformation(_ crash: String, _ kind: String)
+    async throws
+  {
     let report = try await Self.report(crash, on: .main, isNamed: true, configuration: .release)
     #expect(report.message == nil)
     #expect(report.cause?.kind == kind, "\(report.explanation ?? "none")")
     #expect(report.cause?.certainty == .inferred)
   }
 
-  @Test("A sender is named, and the main thread's rest is seen")
-  func sender() async throws {
+  @Test func aSenderIsNamedAndTheMainThreadsRestIsSeen() async throws {
     let report = try await Self.report(
       "sent-abort", on: .main, isNamed: false, configuration: .asTested)
     #expect(report.snapshot.exception?.senderName == "crash-lab")
@@ -69,8 +66,7 @@ struct CauseTests {
     #expect(text.contains("The main thread was idle, in wait4."), "\(text)")
   }
 
-  @Test("A service manager's SIGABRT is taken for its watchdog's, where it watches")
-  func watchdog() async throws {
+  @Test func aServiceManagersSIGABRTIsTakenForItsWatchdogsWhereItWatches() async throws {
     let victim = try await Victim(.asTested)
     // Its name is all that tells the service manager; the child that sends the signal has it too.
     let manager = try victim.directory("manager") + "/systemd"

@@ -7,8 +7,7 @@ import ProcessSnapshot
 import Testing
 
 /// What a crash leaves on standard error, against its report, an independent debugger, and the same program without us.
-@Suite("Crash summary")
-struct CrashSummaryTests {
+@Suite struct CrashSummaryTests {
   struct Kind: Sendable, CustomTestStringConvertible {
     let name: String
     let signal: String
@@ -41,9 +40,11 @@ struct CrashSummaryTests {
   ]
 
   @Test(
-    "The block says what the report says, and its frames are the debugger's", .needs(.lldb),
+    .needs(.lldb),
     arguments: kinds, BuildConfiguration.dynamic)
-  func block(_ kind: Kind, _ configuration: BuildConfiguration) async throws {
+  func theBlockSaysWhatTheReportSaysAndItsFramesAreTheDebuggers(
+    _ kind: Kind, _ configuration: BuildConfiguration
+  ) async throws {
     let victim = try await Victim(configuration)
     let handled = try await victim.die(kind.name, on: .main)
     let lines = Self.block(in: handled.standardError, processID: handled.processID)
@@ -172,8 +173,7 @@ struct CrashSummaryTests {
     return logged
   }
 
-  @Test("Modules are found in directories of symbols, and another build is not used")
-  func symbolDirectories() async throws {
+  @Test func modulesAreFoundInDirectoriesOfSymbolsAndAnotherBuildIsNotUsed() async throws {
     let victim = try await Victim(.asTested)
     let program = try victim.directory("program") + "/crash-lab"
     // Not by this process: a child being spawned elsewhere may hold the new file open for writing,
@@ -213,8 +213,8 @@ struct CrashSummaryTests {
     #expect(nothing.standardError.contains("no crash summary"))
   }
 
-  @Test("Turned off, nothing is printed", arguments: ["null-read", "assert", "double-free"])
-  func off(_ kind: String) async throws {
+  @Test(arguments: ["null-read", "assert", "double-free"])
+  func turnedOffNothingIsPrinted(_ kind: String) async throws {
     let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone(kind, on: .main)
     let handled = try await victim.run(
@@ -224,9 +224,9 @@ struct CrashSummaryTests {
     #expect(try await victim.process().count == 1)
   }
 
-  @Test(
-    "Where Swift's backtracer prints there is one line and the command, and `symbolicate` shows it")
-  func backtracer() async throws {
+  @Test func whereSwiftsBacktracerPrintsThereIsOneLineAndTheCommandAndSymbolicateShowsIt()
+    async throws
+  {
     let victim = try await Victim(.asTested)
     let handled = try await victim.die("null-read", on: .main, backtracer: true)
     #expect(handled.standardError.contains(" crashed:"))
@@ -247,10 +247,8 @@ struct CrashSummaryTests {
   }
 
   /// What others read there must not tell where its memory and its files lie.
-  @Test(
-    "A program with more rights than its caller prints nothing",
-    .enabled("needs root") { geteuid() == 0 })
-  func setUserID() async throws {
+  @Test(.enabled("needs root") { geteuid() == 0 })
+  func aProgramWithMoreRightsThanItsCallerPrintsNothing() async throws {
     let victim = try await Victim(.asTested)
     let directory = try victim.directory("program")
     let script = """
@@ -294,8 +292,8 @@ struct CrashSummaryTests {
     ]
   }
 
-  @Test("Whatever standard error is, the end is the same", arguments: BadEnd.all)
-  func badEnd(_ bad: BadEnd) async throws {
+  @Test(arguments: BadEnd.all)
+  func whateverStandardErrorIsTheEndIsTheSame(_ bad: BadEnd) async throws {
     for kind in bad.kinds {
       let victim = try await Victim(.asTested)
       func die(_ arguments: [String], in name: String) async throws -> ChildProcess {
@@ -312,10 +310,8 @@ struct CrashSummaryTests {
     }
   }
 
-  @Test(
-    "A disk that is full leaves a torn dump and says so",
-    .enabled("needs root") { geteuid() == 0 })
-  func fullDisk() async throws {
+  @Test(.enabled("needs root") { geteuid() == 0 })
+  func aDiskThatIsFullLeavesATornDumpAndSaysSo() async throws {
     let victim = try await Victim(.asTested)
     let directory = try victim.directory("disk")
     let child = try await ChildProcess.run(
@@ -331,8 +327,7 @@ struct CrashSummaryTests {
     #expect(lines.filter { $0.hasPrefix("frame ") }.count >= 4)
   }
 
-  @Test("The sample in the paper is what is printed")
-  func sample() async throws {
+  @Test func theSampleInThePaperIsWhatIsPrinted() async throws {
     let paper = try String(
       contentsOfFile: BuiltProducts.packageRoot + "/Docs/Internals/CrashSummary.md", encoding: .utf8
     )

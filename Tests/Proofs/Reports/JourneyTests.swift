@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Docs/Guide/Journeys.md: its commands, run as they stand there, print the lines below them.
-@Suite("Journeys", .serialized, .needs(.objcopy))
+@Suite(.serialized, .needs(.objcopy))
 struct JourneyTests {
   /// A command of a page, and lines of its output in their order.
   struct Step {
@@ -39,15 +39,14 @@ struct JourneyTests {
     return journeys
   }
 
-  @Test("The page has its journeys, and none is longer than two commands")
-  func page() throws {
+  @Test func thePageHasItsJourneysAndNoneIsLongerThanTwoCommands() throws {
     let journeys = try Self.journeys()
     #expect(journeys.count == 7 && journeys.allSatisfy { $0.steps.count > 1 })
     #expect(journeys.flatMap(\.steps).filter { !$0.lines.isEmpty }.count > 12)
   }
 
-  @Test("Each command prints what the page says", arguments: try journeys())
-  func isAsOnThePage(_ journey: Journey) async throws {
+  @Test(arguments: try journeys())
+  func eachCommandPrintsWhatThePageSays(_ journey: Journey) async throws {
     let directory = try SharedDirectory()
     let products = URL(fileURLWithPath: try BuiltProducts.besideTests("crash-lab"))
       .deletingLastPathComponent().path

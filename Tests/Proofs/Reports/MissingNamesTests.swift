@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Why frames have no names, and what to do about it, in all forms of a report and of a log.
-@Suite("Missing names", .needs(.objcopy))
+@Suite(.needs(.objcopy))
 struct MissingNamesTests {
   private let directory: SharedDirectory
   private var program: String { directory.path + "/service" }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Objects in real crashes: the program's own list of them is the oracle.
-@Suite("Objects that registers and stack point to", .serialized)
+@Suite(.serialized)
 struct ObjectTests {
   private struct Report: Decodable {
     struct Word: Decodable {
@@ -117,8 +117,8 @@ struct ObjectTests {
     }
   }
 
-  @Test("Pointers in dumps are named, and none wrongly", arguments: BuildConfiguration.dynamic)
-  func dumps(_ configuration: BuildConfiguration) async throws {
+  @Test(arguments: BuildConfiguration.dynamic)
+  func pointersInDumpsAreNamedAndNoneWrongly(_ configuration: BuildConfiguration) async throws {
     let scene = try await Scene(configuration)
     var count = Count()
     for first in stride(from: 0, to: 78, by: 13) {
@@ -134,8 +134,8 @@ struct ObjectTests {
     #expect(count.missed.count * 5 <= count.registers, "\(count.missed)")
   }
 
-  @Test("A core file has all of them", .needs(.gdb))
-  func cores() async throws {
+  @Test(.needs(.gdb))
+  func aCoreFileHasAllOfThem() async throws {
     let scene = try await Scene()
     let core = scene.directory.path + "/core"
     let child = try await ChildProcess.run(
@@ -153,16 +153,14 @@ struct ObjectTests {
     #expect(count.named >= 12)
   }
 
-  @Test("A private report has no object's contents")
-  func privateReport() async throws {
+  @Test func aPrivateReportHasNoObjectsContents() async throws {
     let scene = try await Scene()
     let (_, found) = try await scene.run("crash", first: 0, ["--sanitize"])
     let report = try #require(found)
     #expect(report.words.allSatisfy { $0.object == nil })
   }
 
-  @Test("A field of a freed object is told by the fill, and by the function that it met")
-  func useAfterFree() async throws {
+  @Test func aFieldOfAFreedObjectIsToldByTheFillAndByTheFunctionThatItMet() async throws {
     let scene = try await Scene()
     let (_, report) = try await scene.run("use-after-free")
     let explanation = try #require(report?.explanation)
@@ -171,15 +169,13 @@ struct ObjectTests {
     #expect(explanation.contains("swift_retain was called on 0x7777777777777777"), "\(explanation)")
   }
 
-  @Test("An unowned reference after its object names the object")
-  func unowned() async throws {
+  @Test func anUnownedReferenceAfterItsObjectNamesTheObject() async throws {
     let (_, report) = try await Scene().run("unowned-after-free")
     let explanation = try #require(report?.explanation)
     #expect(explanation.contains("outlived was a Node."), "\(explanation) \(report?.message ?? "")")
   }
 
-  @Test("A retain of what is no object says so")
-  func wildRetain() async throws {
+  @Test func aRetainOfWhatIsNoObjectSaysSo() async throws {
     let (_, report) = try await Scene().run("wild-retain")
     let explanation = try #require(report?.explanation)
     #expect(
@@ -188,16 +184,14 @@ struct ObjectTests {
       "\(explanation)")
   }
 
-  @Test("A crash in a deinitializer names the object that ends")
-  func inDeinitializer() async throws {
+  @Test func aCrashInADeinitializerNamesTheObjectThatEnds() async throws {
     let (_, report) = try await Scene().run("in-deinit")
     let explanation = try #require(report?.explanation)
     #expect(explanation.contains("a Closing that is being deinitialized"), "\(explanation)")
   }
 
   /// It may live on, or die of what the allocator finds: what is not seen is not said.
-  @Test("A second release names nothing that memory does not show")
-  func doubleRelease() async throws {
+  @Test func aSecondReleaseNamesNothingThatMemoryDoesNotShow() async throws {
     let (_, report) = try await Scene().run("double-release")
     guard let report else { return }
     let freed = report.words.filter { $0.object?.type?.hasSuffix("Node") == true }

@@ -6,8 +6,7 @@ import Testing
 
 /// All names of functions in the toolchain's own libraries, some 70,000: none makes a signature that
 /// changes with a build.
-@Suite("Signatures of real names")
-struct RealNameTests {
+@Suite struct RealNameTests {
   /// Offsets, numbers of closures and awaits, specialisations, and brackets that nothing closes.
   private static func fault(in name: String) -> String? {
     let words = [

@@ -8,8 +8,7 @@ import Testing
 /// is another crash another.
 ///
 /// Every crash is a process of its own, so that addresses differ each time.
-@Suite("Signatures")
-struct SignatureTests {
+@Suite struct SignatureTests {
   /// A way to compile the source.
   private struct Build {
     let name: String
@@ -42,8 +41,7 @@ struct SignatureTests {
     "SIGABRT | Shop.Cart.discount(_:) | Shop.checkOut(_:_:) | Shop.run(_:)",
   ]
 
-  @Test("Are the same in every build and on every thread, and differ for different crashes")
-  func stability() async throws {
+  @Test func areTheSameInEveryBuildAndOnEveryThreadAndDifferForDifferentCrashes() async throws {
     let directory = try TemporaryDirectory()
     let symbols = SymbolSource()
     var differences: [String] = []

@@ -5,7 +5,7 @@ import Testing
 /// The report of a crash has all that Swift's own backtracer tells of the same crash.
 ///
 /// Both look at one process: the handler writes its dump and then lets the backtracer run.
-@Suite("Compared with swift-backtrace", .serialized)
+@Suite(.serialized)
 struct SwiftBacktraceTests {
   /// The backtracer's JSON, as far as it is compared.
   struct Theirs: Decodable {
@@ -69,10 +69,8 @@ struct SwiftBacktraceTests {
     let mappings: [Mapping]
   }
 
-  @Test(
-    "Frames, registers, images and memory",
-    arguments: ["null-read", "null-call", "unwrap-nil", "abort"])
-  func hasAllOf(_ kind: String) async throws {
+  @Test(arguments: ["null-read", "null-call", "unwrap-nil", "abort"])
+  func framesRegistersImagesAndMemory(_ kind: String) async throws {
     let (theirs, ours) = try await crash(kind)
     let theirThread = try #require(theirs.threads.first { $0.crashed == true })
     let ourThread = try #require(ours.threads.first { $0.crashed })

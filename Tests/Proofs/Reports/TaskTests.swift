@@ -8,12 +8,10 @@ import Stackwalk
 import Testing
 
 /// Tasks of Swift concurrency in real crashes: name, priority, and the functions that wait.
-@Suite("Tasks of a crash")
-struct TaskTests {
-  @Test(
-    "The chain of awaits that led to a crash, with its lines",
-    arguments: BuildConfiguration.dynamic)
-  func chain(_ configuration: BuildConfiguration) async throws {
+@Suite struct TaskTests {
+  @Test(arguments: BuildConfiguration.dynamic)
+  func theChainOfAwaitsThatLedToACrashWithItsLines(_ configuration: BuildConfiguration) async throws
+  {
     let report = try await CauseTests.report(
       "await-chain", on: .task, isNamed: true, configuration: configuration)
     let thread = try #require(report.threads.first)
@@ -42,8 +40,7 @@ struct TaskTests {
     #expect(!task.calls.isCut && task.calls.omittedCount == 0)
   }
 
-  @Test("The callers that wait keep their names when the build is gone")
-  func storedNames() async throws {
+  @Test func theCallersThatWaitKeepTheirNamesWhenTheBuildIsGone() async throws {
     let victim = try await Victim(.asTested)
     _ = try await victim.die("await-chain", on: .task)
     _ = try await victim.process(storingSymbols: true)
@@ -60,8 +57,7 @@ struct TaskTests {
       ])
   }
 
-  @Test("The minidump keeps what a task is read from")
-  func stored() async throws {
+  @Test func theMinidumpKeepsWhatATaskIsReadFrom() async throws {
     let victim = try await Victim(.asTested)
     _ = try await victim.die("await-chain", on: .task)
     let captured = try CauseTests.snapshot(inDatabase: victim.database)

@@ -7,7 +7,7 @@ import ProcessSnapshot
 import Testing
 
 /// What a program tells, through a crash and a conversion, into reports and other readers.
-@Suite("What the program tells") struct TellingTests {
+@Suite struct TellingTests {
   private static let annotations = [
     "connections": "-17", "early": "yes", "launch": "given", "load": "0.25", "ready": "true",
     "requests": "18446744073709551615", "route": "GET /orders/\u{1F600}", "tenant": "acme",
@@ -165,8 +165,8 @@ import Testing
     return parts.count == 2 && parts[0] == parts[1]
   }
 
-  @Test("Nothing is torn, whatever was being set", arguments: ["storm", "dump"])
-  func nothingIsTorn(_ scene: String) async throws {
+  @Test(arguments: ["storm", "dump"])
+  func nothingIsTornWhateverWasBeingSet(_ scene: String) async throws {
     let teller = try await Teller()
     let child = try await teller.run(scene)
     #expect(scene == "dump" ? child.end.exitCode == 0 : child.end.signal == SIGABRT)
@@ -226,13 +226,11 @@ import Testing
       parent.snapshot.client.breadcrumbs.suffix(2).map(\.text) == ["step 200", "in the parent"])
   }
 
-  @Test(
-    "A stream that cannot be had does not lose the dump",
-    arguments: [
-      ("throwing", "Refusal()"), ("huge", "more than 16777216 bytes"), ("standard", "are taken"),
-      ("good", "its number is there already"),
-    ])
-  func streamsThatFail(_ stream: String, _ reason: String) async throws {
+  @Test(arguments: [
+    ("throwing", "Refusal()"), ("huge", "more than 16777216 bytes"), ("standard", "are taken"),
+    ("good", "its number is there already"),
+  ])
+  func aStreamThatCannotBeHadDoesNotLoseTheDump(_ stream: String, _ reason: String) async throws {
     let teller = try await Teller()
     try await teller.run("crash")
     let child = try await teller.process(stream)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Errors that nobody catches, in real crashes: the report says where they were thrown.
-@Suite("Throws of errors that nobody caught", .serialized)
+@Suite(.serialized)
 struct ThrowReportTests {
   struct Report: Decodable {
     struct Thrown: Decodable {

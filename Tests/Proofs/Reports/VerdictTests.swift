@@ -8,7 +8,7 @@ import Testing
 
 /// Two threads that die at the same instant, in random ways, on threads and in builds of random kinds: each
 /// report tells of its own thread only.
-@Suite("Verdicts of two crashes at once", .serialized)
+@Suite(.serialized)
 struct VerdictTests {
   /// A way to die with the cause that is true of it, in builds of all kinds.
   private struct Death {
@@ -46,7 +46,7 @@ struct VerdictTests {
     return deaths.first { death in functions.contains { $0.contains(death.function) } }
   }
 
-  @Test("Each way to die is known") func complete() {
+  @Test func eachWayToDieIsKnown() {
     #expect(Self.deaths.map(\.crash) == Self.names)
   }
 

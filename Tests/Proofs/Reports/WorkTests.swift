@@ -3,14 +3,13 @@ import CrashTestSupport
 import Testing
 
 /// Requests that interleave on two processors, and crashes among them.
-@Suite("Work that crashes, 100,000 requests")
-struct WorkTests {
+@Suite struct WorkTests {
   private static let requests = 100_000
   /// Crashes of each scene.
   private static let crashes = 20
 
-  @Test("Not one wrong value", arguments: [BuildConfiguration.asTested, .release])
-  func crashes(_ configuration: BuildConfiguration) async throws {
+  @Test(arguments: [BuildConfiguration.asTested, .release])
+  func notOneWrongValue(_ configuration: BuildConfiguration) async throws {
     let executable = try await BuiltProducts.shared.executable("crash-lab", configuration)
     var done = 0
     let each = Self.requests / Self.crashes / WorkingVictim.scenes.count

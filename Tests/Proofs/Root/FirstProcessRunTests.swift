@@ -20,8 +20,7 @@ struct FirstProcessRunTests {
 
   private func shell(_ script: String) -> [String] { ["/bin/bash", "-c", script] }
 
-  @Test
-  func asTheFirstProcessItCollectsOrphansAndExitsWithTheShellsStatus() async throws {
+  @Test func asTheFirstProcessItCollectsOrphansAndExitsWithTheShellsStatus() async throws {
     let namespace = ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
     #expect(try await run(shell("exit 7"), through: namespace).end.exitCode == 7)
     #expect(try await run(shell("kill -TERM $$"), through: namespace).end.exitCode == 143)

@@ -6,7 +6,7 @@ import Testing
 
 /// The victim as the first process of a PID namespace, as in a container: there the kernel discards signals whose
 /// action is the default, and only what an instruction does ends the process.
-@Suite("The first process of a PID namespace", .enabled("needs root") { geteuid() == 0 })
+@Suite(.enabled("needs root") { geteuid() == 0 })
 struct FirstProcessTests {
   /// Kinds that fault, that trap behind the instruction, that abort, and that are sent and survived.
   static let kinds = [
@@ -14,8 +14,8 @@ struct FirstProcessTests {
     "sent-abort",
   ]
 
-  @Test("The same end, and a report", arguments: kinds, BuildConfiguration.dynamic)
-  func end(_ kind: String, _ configuration: BuildConfiguration) async throws {
+  @Test(arguments: kinds, BuildConfiguration.dynamic)
+  func theSameEndAndAReport(_ kind: String, _ configuration: BuildConfiguration) async throws {
     let victim = try await Victim(configuration)
     let alone = try await first(victim, [kind, "--no-handler"], in: "alone")
     let handled = try await first(victim, [kind, "--database", victim.database], in: "handled")
@@ -32,10 +32,8 @@ struct FirstProcessTests {
   }
 
   /// A handler for SIGABRT that returns: abort() goes on behind it.
-  @Test(
-    "An abort that a handler returned from, or that Swift's backtracer did",
-    arguments: [false, true])
-  func abort(_ backtracer: Bool) async throws {
+  @Test(arguments: [false, true])
+  func anAbortThatAHandlerReturnedFromOrThatSwiftsBacktracerDid(_ backtracer: Bool) async throws {
     let victim = try await Victim(.asTested)
     let scene = backtracer ? ["abort"] : ["chain", "abort-of-handled"]
     let alone = try await first(
@@ -54,9 +52,9 @@ struct FirstProcessTests {
 
   /// The kernel discards the first signal, and the null read ends the process.
   @Test(
-    "A sent signal, then a fault", arguments: ["sent-then-fault", "segv-then-fault"],
+    arguments: ["sent-then-fault", "segv-then-fault"],
     BuildConfiguration.dynamic)
-  func survivesThenFaults(
+  func aSentSignalThenAFault(
     _ scene: String, _ configuration: BuildConfiguration
   ) async throws {
     let victim = try await Victim(configuration)

@@ -13,8 +13,7 @@ struct ForeignFileTests {
     dumps = try PendingDatabase()
   }
 
-  @Test
-  func aFileOfAnotherUserIsKeptAndStopsNobody() throws {
+  @Test func aFileOfAnotherUserIsKeptAndStopsNobody() throws {
     let (foreign, own) = (try dumps.putDump(age: 100), try dumps.putDump())
     for path in [dumps.path, dumps.path(of: ""), dumps.path(of: "app@\(own)")] {
       try #require(unsafe chown(path, 65534, 65534) == 0)

@@ -4,13 +4,13 @@ import ProcessSnapshot
 import Testing
 
 /// Crashes of a program whose own file is out of reach: what was not read of it cannot be any more.
-@Suite("A binary that is gone", .enabled("needs root, for mount") { geteuid() == 0 })
+@Suite(.enabled("needs root, for mount") { geteuid() == 0 })
 struct GoneBinaryTests {
   /// Where the linker puts the handler's code differs by build.
   private static let builds: [BuildConfiguration] = [.asTested, .release, .staticRelease]
 
-  @Test("The end is its own, and there is a complete report", arguments: builds, 0..<3)
-  func crash(_ build: BuildConfiguration, _: Int) async throws {
+  @Test(arguments: builds, 0..<3)
+  func theEndIsItsOwnAndThereIsACompleteReport(_ build: BuildConfiguration, _: Int) async throws {
     let directory = try TemporaryDirectory()
     let victim = try await BuiltProducts.shared.executable("crash-lab", build)
     let database = directory.path + "/database"

@@ -4,7 +4,7 @@ import ProcessSnapshot
 import Testing
 
 /// Crashes and dumps of a process whose memory cgroup has hardly any room left.
-@Suite("Little memory left", .enabled("needs root, for a cgroup") { geteuid() == 0 })
+@Suite(.enabled("needs root, for a cgroup") { geteuid() == 0 })
 struct MemoryLimitTests {
   private func run(
     in directory: String, kibibytes: Int, threads: Int = 200, _ deed: String
@@ -24,8 +24,8 @@ struct MemoryLimitTests {
   /// MEMCG_CHARGE_BATCH.
   private static let chargedAhead = 252
 
-  @Test("A crash ends by its own signal, with fewer threads", arguments: 0..<5)
-  func crash(_: Int) async throws {
+  @Test(arguments: 0..<5)
+  func aCrashEndsByItsOwnSignalWithFewerThreads(_: Int) async throws {
     let directory = try TemporaryDirectory()
     let child = try await run(
       in: directory.path, kibibytes: 256 + Self.chargedAhead, "crash")
@@ -37,8 +37,7 @@ struct MemoryLimitTests {
     #expect(snapshot.capture.threadsOmitted.map { $0 >= 190 } ?? false)
   }
 
-  @Test("With room for them all threads are there")
-  func room() async throws {
+  @Test func withRoomForThemAllThreadsAreThere() async throws {
     let directory = try TemporaryDirectory()
     let child = try await run(in: directory.path, kibibytes: 8192, "crash")
     #expect(child.end.signal == SIGSEGV, "\(child.end)")
@@ -47,8 +46,7 @@ struct MemoryLimitTests {
     #expect((reports.snapshots.first?.threads.count ?? 0) > 200)
   }
 
-  @Test("A dump of a process that lives on is refused before it could kill it")
-  func live() async throws {
+  @Test func aDumpOfAProcessThatLivesOnIsRefusedBeforeItCouldKillIt() async throws {
     let directory = try TemporaryDirectory()
     let child = try await run(in: directory.path, kibibytes: 256, "live")
     #expect(child.end.signal == nil && child.end.exitCode != 0, "\(child.end)")
@@ -57,8 +55,7 @@ struct MemoryLimitTests {
   }
 
   /// The kernel keeps some pages in hand for each processor: not every run is killed, nor in the midst.
-  @Test("A dump in which the kernel killed the process says so")
-  func killed() async throws {
+  @Test func aDumpInWhichTheKernelKilledTheProcessSaysSo() async throws {
     for _ in 0..<20 {
       let directory = try TemporaryDirectory()
       let child = try await run(in: directory.path, kibibytes: 8, "crash")

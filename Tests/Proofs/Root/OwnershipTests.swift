@@ -7,7 +7,7 @@ import IntermediateDump
 import Testing
 
 /// Attacks by other users on the directories of a database, and databases that are shared.
-@Suite("Ownership", .enabled("needs root") { geteuid() == 0 })
+@Suite(.enabled("needs root") { geteuid() == 0 })
 struct OwnershipTests {
   /// Users and a group that no system knows.
   private static let user: UInt32 = 12_345
@@ -118,10 +118,8 @@ struct OwnershipTests {
 
   // MARK: - Who may write
 
-  @Test(
-    "A database that others may write is refused, by handler and converter alike",
-    arguments: [UInt32(0o777), 0o1777, 0o775, 0o2770])
-  func othersMayWrite(_ bits: UInt32) async throws {
+  @Test(arguments: [UInt32(0o777), 0o1777, 0o775, 0o2770])
+  func aDatabaseThatOthersMayWriteIsRefusedByHandlerAndConverterAlike(_ bits: UInt32) async throws {
     let database = try make("db", mode: bits, user: Self.user, group: Self.group)
     _ = try make("db/pending-serialized-dumps", mode: 0o700, user: Self.user, group: Self.user)
     let child = try await run(

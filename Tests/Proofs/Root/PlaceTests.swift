@@ -11,7 +11,7 @@ import Testing
 
 /// Owners that are told apart rightly: in other PID namespaces with the same volume, started again
 /// there, and a prefork server whose parent was killed while its workers live.
-@Suite("Owners elsewhere", .enabled("needs root") { geteuid() == 0 })
+@Suite(.enabled("needs root") { geteuid() == 0 })
 struct PlaceTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }

@@ -5,7 +5,7 @@ import Testing
 
 /// A database on a volume without FIFOs, links and modes, as those of SMB are.
 @Suite(
-  "Volumes of plain files", .enabled("needs root, to mount") { geteuid() == 0 },
+  .enabled("needs root, to mount") { geteuid() == 0 },
   .needs(.exfatMount),
   .needs(.exfatMake))
 struct PlainVolumeTests {
@@ -34,8 +34,7 @@ struct PlainVolumeTests {
       ], in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
-  @Test("A crash there is a report")
-  func crash() async throws {
+  @Test func aCrashThereIsAReport() async throws {
     let child = try await run(
       "umask=0077",
       """
@@ -52,8 +51,7 @@ struct PlainVolumeTests {
     #expect(lines.suffix(2) == ["left 0", "reports 1"], "\(child)")
   }
 
-  @Test("A process that lives is seen by its mapped run record, from another PID namespace too")
-  func liveness() async throws {
+  @Test func aProcessThatLivesIsSeenByItsMappedRunRecordFromAnotherPIDNamespaceToo() async throws {
     try directory.put(Array(PendingDatabase.complete.dropLast(60)), "torn")
     let child = try await run(
       "umask=0077",
@@ -82,8 +80,7 @@ struct PlainVolumeTests {
     #expect(lines[3] == "left 0", "\(child)")
   }
 
-  @Test("Where others may write the error names the mount option, and not chmod")
-  func modes() async throws {
+  @Test func whereOthersMayWriteTheErrorNamesTheMountOptionAndNotChmod() async throws {
     let child = try await run(
       "umask=0", "$victim volume/db abort 2>&1 || true")
     #expect(

@@ -4,7 +4,7 @@ import ProcessSnapshot
 import Testing
 
 /// Privileges given up after the handler was started: what it needs is open by then.
-@Suite("Dropped privileges", .enabled("needs root") { geteuid() == 0 })
+@Suite(.enabled("needs root") { geteuid() == 0 })
 struct PrivilegeTests {
   private static let scenes = ["null-read", "abort", "fatal-error", "stack-overflow"].flatMap {
     kind in
@@ -13,9 +13,9 @@ struct PrivilegeTests {
   }
 
   @Test(
-    "The same end, and one complete report", arguments: scenes,
+    arguments: scenes,
     ["other-user", "other-root", "other-user-and-root", "not-dumpable"])
-  func dropped(_ scene: Scene, _ condition: String) async throws {
+  func theSameEndAndOneCompleteReport(_ scene: Scene, _ condition: String) async throws {
     let directory = try TemporaryDirectory()
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     let database = directory.path + "/database"

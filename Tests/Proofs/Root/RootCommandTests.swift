@@ -5,7 +5,7 @@ import PostmortemTool
 import Testing
 
 /// Root at the databases of other users: nothing that it does there locks them out.
-@Suite("Commands of root", .enabled("needs root") { geteuid() == 0 })
+@Suite(.enabled("needs root") { geteuid() == 0 })
 struct RootCommandTests {
   /// A user that no system knows.
   private static let user: UInt32 = 12_345

@@ -6,9 +6,7 @@ import Testing
 
 /// Processes that have memory whose pages one of their threads brings, by userfaultfd or as a file system:
 /// the same end as alone and a complete dump, which lacks nothing but that memory.
-@Suite(
-  "Memory that a thread serves",
-  .enabled("needs root, for userfaultfd and mount") { geteuid() == 0 })
+@Suite(.enabled("needs root, for userfaultfd and mount") { geteuid() == 0 })
 struct ServedMemoryTests {
   /// Whoever waits for the thread waits for ever.
   private static let patience = 30

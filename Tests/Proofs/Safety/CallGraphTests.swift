@@ -5,7 +5,7 @@ import Testing
 
 /// What the linked program can call on the crash path: debug and release, with Swift's libraries
 /// shared and inside.
-@Suite("Call graph of the crash path") struct CallGraphTests {
+@Suite struct CallGraphTests {
   /// Every function that is entered from outside: by the kernel, or through a pointer.
   static func roots(in disassembly: Disassembly) -> [String] {
     let entries = [
@@ -43,8 +43,7 @@ import Testing
   /// 11,000, and the 400 that were granted for what locks and pointers lead to (decisions 33 and 34).
   private static let budget = 11_400
 
-  @Test("The crash path keeps its budget of code lines")
-  func budget() async throws {
+  @Test func theCrashPathKeepsItsBudgetOfCodeLines() async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     let disassembly = try Disassembly(of: program)
     var audit = CallGraphAudit(disassembly, allowed: try .kept())
@@ -60,9 +59,11 @@ import Testing
 
   /// Pages of a file that is gone by then cannot be read in a crash.
   @Test(
-    "The start brings in all code of ours that a crash can run", .needs(.strace),
+    .needs(.strace),
     arguments: BuildConfiguration.allCases)
-  func isBroughtIn(_ configuration: BuildConfiguration) async throws {
+  func theStartBringsInAllCodeOfOursThatACrashCanRun(_ configuration: BuildConfiguration)
+    async throws
+  {
     let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
     let disassembly = try Disassembly(of: program)
     var audit = CallGraphAudit(disassembly, allowed: try .kept())

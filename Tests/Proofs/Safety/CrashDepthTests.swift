@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// How deep the way is from the kernel's call of the handler to the first byte of the dump, in a release build.
-@Suite("Calls before the first byte", .needs(.gdb))
+@Suite(.needs(.gdb))
 struct CrashDepthTests {
   /// Docs/Design.md names those that are no functions of their own.
   private static let bound = 12
@@ -27,8 +27,7 @@ struct CrashDepthTests {
     kill
     """
 
-  @Test("At most 12 frames lie between a signal and the first byte in the file")
-  func depth() async throws {
+  @Test func atMost12FramesLieBetweenASignalAndTheFirstByteInTheFile() async throws {
     let crashLab = try await BuiltProducts.shared.executable("crash-lab", .release)
     let directory = try TemporaryDirectory()
     try Self.script.write(toFile: directory.path + "/script", atomically: false, encoding: .utf8)

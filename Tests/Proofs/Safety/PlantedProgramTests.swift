@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What the audit finds in a small C program whose crash path breaks one rule in each function.
-@Suite("Planted in a linked program") struct PlantedProgramTests {
+@Suite struct PlantedProgramTests {
   private static let source = """
     #include <stdlib.h>
     #include <string.h>
@@ -66,8 +66,7 @@ import Testing
     #expect(try await Self.audit(from: "pm_bind_now").violations.isEmpty)
   }
 
-  @Test("The table of a switch is no call through a register, and what its cases call is found")
-  func theTableOfASwitchIsKnown() async throws {
+  @Test func theTableOfASwitchIsNoCallThroughARegisterAndWhatItsCasesCallIsFound() async throws {
     let audit = try await Self.audit(from: "pm_chooses")
     #expect(audit.violations.isEmpty, "\(audit.violations)")
     #expect(audit.reached.contains("pm_harmless"))

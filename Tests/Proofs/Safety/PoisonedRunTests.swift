@@ -4,7 +4,7 @@ import Testing
 #if arch(x86_64)
   /// No handling thread calls malloc, locks, stdio, the dynamic loader or the unwinder, whatever the
   /// crash.
-  @Suite("Poisoned runs")
+  @Suite
   struct PoisonedRunTests {
     /// Ends without a crash, which leave no dump.
     private static let quiet = [
@@ -18,10 +18,10 @@ import Testing
       "null-read", "divide-by-zero", "double-free", "fatal-error", "deep", "pipe", "seccomp",
     ]
 
-    @Test(
-      "Every kind ends as without the poison, with one complete dump",
-      arguments: BuildConfiguration.allCases)
-    func everyKind(_ configuration: BuildConfiguration) async throws {
+    @Test(arguments: BuildConfiguration.allCases)
+    func everyKindEndsAsWithoutThePoisonWithOneCompleteDump(_ configuration: BuildConfiguration)
+      async throws
+    {
       let victim = try await PoisonedVictim(configuration)
       let kinds = try await victim.kinds()
       #expect(kinds.count >= 44)
@@ -66,9 +66,11 @@ import Testing
     /// Making the next locked file, calling the previous handler and what follows its return are
     /// the handler's own too.
     @Test(
-      "A crash that is survived calls nothing poisoned", arguments: ["fix", "sent"],
+      arguments: ["fix", "sent"],
       BuildConfiguration.allCases)
-    func survived(_ scene: String, _ configuration: BuildConfiguration) async throws {
+    func aCrashThatIsSurvivedCallsNothingPoisoned(
+      _ scene: String, _ configuration: BuildConfiguration
+    ) async throws {
       let victim = try await PoisonedVictim(configuration)
       let poisoned = try await victim.play(scene, isPoisoned: true)
       #expect(poisoned.end.exitCode == 0, "\(poisoned.standardError)")
@@ -109,8 +111,8 @@ import Testing
         statements: "extern int _Unwind_Backtrace(void *, void *); _Unwind_Backtrace(0, 0)"),
     ]
 
-    @Test("A planted violation ends the process", arguments: violations)
-    func planted(_ violation: Violation) async throws {
+    @Test(arguments: violations)
+    func aPlantedViolationEndsTheProcess(_ violation: Violation) async throws {
       let victim = try await PoisonedVictim(.asTested, plant: violation.statements)
       let death = try await victim.die("null-read", on: "main", isPoisoned: true)
       #expect(death.end.exitCode == PoisonedVictim.poisoned, "\(death.standardError)")

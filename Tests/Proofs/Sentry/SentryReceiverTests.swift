@@ -4,14 +4,13 @@ import Foundation
 import Testing
 
 /// Real crashes at a real Bugsink, by its own database.
-@Suite("A receiver of Sentry's protocol", .needs(.bugsink))
+@Suite(.needs(.bugsink))
 struct SentryReceiverTests {
   private let crashes: SentryCrashes
 
   init() throws { crashes = try SentryCrashes() }
 
-  @Test("Message, place, lines, tags and breadcrumbs arrive; one cause is one issue")
-  func envelopes() async throws {
+  @Test func messagePlaceLinesTagsAndBreadcrumbsArriveOneCauseIsOneIssue() async throws {
     try await crashes.crash("index-out-of-range")
     try await crashes.crash("index-out-of-range")
     try await crashes.crash("null-read")
@@ -40,8 +39,7 @@ struct SentryReceiverTests {
     #expect(told.events[0].tags["tenant"] != nil, "\(told.events[0].tags)")
   }
 
-  @Test("Crashpad's form arrives too")
-  func forms() async throws {
+  @Test func crashpadsFormArrivesToo() async throws {
     try await crashes.crash("index-out-of-range")
     let ids = try await crashes.process()
     let server = try BugsinkServer(in: crashes.subdirectory("bugsink"))

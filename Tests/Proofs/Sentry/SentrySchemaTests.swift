@@ -4,7 +4,7 @@ import IntermediateDump
 import Testing
 
 /// Events of real crashes through the schema that Sentry itself applies.
-@Suite("Sentry's own schema", .needs(.sentryRelay))
+@Suite(.needs(.sentryRelay))
 struct SentrySchemaTests {
   private struct Result: Decodable {
     let errors: [String]
@@ -13,8 +13,7 @@ struct SentrySchemaTests {
     let kind: String
   }
 
-  @Test("Nothing of an event is an error, is cut or dropped")
-  func events() async throws {
+  @Test func nothingOfAnEventIsAnErrorIsCutOrDropped() async throws {
     let crashes = try SentryCrashes()
     for kind in [
       "index-out-of-range", "null-read", "abort", "uncaught-error", "stack-overflow",

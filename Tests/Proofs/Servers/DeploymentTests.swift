@@ -4,12 +4,11 @@ import Foundation
 import Testing
 
 /// The files of Examples/Deployment, as far as they can be tried without a container engine.
-@Suite("Deployment", .needs(.systemdAnalyze))
+@Suite(.needs(.systemdAnalyze))
 struct DeploymentTests {
   private static let examples = BuiltProducts.packageRoot + "/Examples/Deployment"
 
-  @Test("The unit is one that systemd accepts")
-  func unit() async throws {
+  @Test func theUnitIsOneThatSystemdAccepts() async throws {
     let directory = try SharedDirectory()
     let unit = try String(contentsOfFile: Self.examples + "/server.service", encoding: .utf8)
     // The programs are not installed here.
@@ -22,13 +21,11 @@ struct DeploymentTests {
     #expect(child.end.exitCode == 0 && child.standardError.isEmpty, "\(child.standardError)")
   }
 
-  @Test(
-    "The unit's filter leaves the report",
-    arguments: [
-      ("null-read", SIGSEGV), ("abort", SIGABRT), ("stack-overflow", SIGSEGV),
-      ("fatal-error", SIGILL),
-    ])
-  func filter(_ kind: String, _ signal: Int32) async throws {
+  @Test(arguments: [
+    ("null-read", SIGSEGV), ("abort", SIGABRT), ("stack-overflow", SIGSEGV),
+    ("fatal-error", SIGILL),
+  ])
+  func theUnitsFilterLeavesTheReport(_ kind: String, _ signal: Int32) async throws {
     let unit = try String(contentsOfFile: Self.examples + "/server.service", encoding: .utf8)
     // With an error number in place of the kill this would show little.
     try #require(unit.contains("\nSystemCallFilter=@system-service\n"))

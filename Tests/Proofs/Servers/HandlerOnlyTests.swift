@@ -6,15 +6,13 @@ import ProcessSnapshot
 import Testing
 
 /// The example `HandlerOnly`, whose dumps `postmortem` processes.
-@Suite("A program that links the handler alone")
-struct HandlerOnlyTests {
+@Suite struct HandlerOnlyTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/database" }
 
   init() throws { directory = try SharedDirectory() }
 
-  @Test("A command after its crash makes the report")
-  func process() async throws {
+  @Test func aCommandAfterItsCrashMakesTheReport() async throws {
     try await crash()
     let tool = try await ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"), ["process", database], in: directory.path)
@@ -22,8 +20,7 @@ struct HandlerOnlyTests {
     try expectReport()
   }
 
-  @Test("A watcher beside it makes the report while it waits for more")
-  func watch() async throws {
+  @Test func aWatcherBesideItMakesTheReportWhileItWaitsForMore() async throws {
     try FileManager.default.createDirectory(atPath: database, withIntermediateDirectories: false)
     let watcher = try RunningVictim(
       try BuiltProducts.besideTests("postmortem"), ["watch", database, "--create"])

@@ -4,10 +4,8 @@ import Foundation
 import Testing
 
 /// The example `PreforkServer`, workers of which crash.
-@Suite("A server of forked workers")
-struct PreforkTests {
-  @Test("Each worker's crash is one report, and the parent lives")
-  func crashes() throws {
+@Suite struct PreforkTests {
+  @Test func eachWorkersCrashIsOneReportAndTheParentLives() throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     let server = try RunningServer(
@@ -30,8 +28,7 @@ struct PreforkTests {
     #expect(try CrashedRequest.all(in: database) == expected.sorted())
   }
 
-  @Test("The parent makes the report while it serves")
-  func report() throws {
+  @Test func theParentMakesTheReportWhileItServes() throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     let server = try RunningServer(

@@ -4,8 +4,7 @@ import Foundation
 import Testing
 
 /// The example `Server` under load, crashed by one request of many and started again.
-@Suite("A server that crashes under load")
-struct ServerCrashTests {
+@Suite struct ServerCrashTests {
   static let crashes =
     ProcessInfo.processInfo.environment["POSTMORTEM_SERVER_CRASHES"].flatMap(Int.init) ?? 100
   /// The routes whose crash is on the thread of the request.
@@ -13,8 +12,7 @@ struct ServerCrashTests {
     "fatal-error", "array", "unwrap", "overflow", "throw", "null", "abort", "stack-overflow",
   ].map { "/crash/" + $0 }
 
-  @Test("Each crash is one report, which names the request that did it")
-  func crashes() throws {
+  @Test func eachCrashIsOneReportWhichNamesTheRequestThatDidIt() throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     let executable = try BuiltProducts.besideTests("Server")
@@ -42,8 +40,7 @@ struct ServerCrashTests {
     #expect(left.filter { $0.contains("@") && !$0.hasPrefix("converter") } == [])
   }
 
-  @Test("A kill under load is one report of how the run ended")
-  func kill() throws {
+  @Test func aKillUnderLoadIsOneReportOfHowTheRunEnded() throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     let server = try RunningServer(try BuiltProducts.besideTests("Server"), [database])

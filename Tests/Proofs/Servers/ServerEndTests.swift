@@ -4,10 +4,9 @@ import Foundation
 import Testing
 
 /// The example `Server`, asked to end while it serves.
-@Suite("A server that ends under load")
-struct ServerEndTests {
-  @Test("SIGTERM cuts off no request that was begun, and leaves no report", arguments: 0..<5)
-  func termination(_ round: Int) throws {
+@Suite struct ServerEndTests {
+  @Test(arguments: 0..<5)
+  func sigtermCutsOffNoRequestThatWasBegunAndLeavesNoReport(_ round: Int) throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     let server = try RunningServer(
@@ -30,8 +29,7 @@ struct ServerEndTests {
     #expect(try CrashedRequest.all(in: database) == [])
   }
 
-  @Test("Without a handler it serves and ends alike, and makes no database")
-  func withoutHandler() throws {
+  @Test func withoutAHandlerItServesAndEndsAlikeAndMakesNoDatabase() throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     let server = try RunningServer(

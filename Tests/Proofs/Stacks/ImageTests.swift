@@ -10,7 +10,7 @@ import Testing
 /// Images as they lie in memory, whatever their linker made of them and whoever loaded them.
 ///
 /// A module without frame pointers has a frame on the stack of the crash: without its unwind tables the callers are lost.
-@Suite("Images and the frames in them", .serialized)
+@Suite(.serialized)
 struct ImageTests {
   private func crash(
     _ module: LinkedModule, _ condition: String, _ kind: String = "null-write"
@@ -42,8 +42,8 @@ struct ImageTests {
     snapshot.mappings.first { $0.path == path }?.start
   }
 
-  @Test("Each linker's: gdb's frames", .needs(.gdb), arguments: LinkedModule.Layout.allCases)
-  func layouts(_ layout: LinkedModule.Layout) async throws {
+  @Test(.needs(.gdb), arguments: LinkedModule.Layout.allCases)
+  func eachLinkersGdbsFrames(_ layout: LinkedModule.Layout) async throws {
     let directory = try TemporaryDirectory()
     let module = try await LinkedModule(layout, in: directory.path)
     let (victim, snapshot) = try await crash(module, "in-module")
@@ -82,10 +82,8 @@ struct ImageTests {
     ("moved-module", "condition_in_moved_module", .linker),
   ]
 
-  @Test(
-    "Removed, replaced, without a file, of another namespace, copied, moved: the callers are there",
-    arguments: origins, [LinkedModule.Layout.lld, .bfd, .oneSegment])
-  func callersOf(
+  @Test(arguments: origins, [LinkedModule.Layout.lld, .bfd, .oneSegment])
+  func removedReplacedWithoutAFileOfAnotherNamespaceCopiedMovedTheCallersAreThere(
     _ origin: (condition: String, caller: String, source: ModuleSnapshot.Source),
     _ layout: LinkedModule.Layout
   ) async throws {
@@ -107,8 +105,7 @@ struct ImageTests {
   }
 
   /// Programs move their code onto huge pages.
-  @Test("The program's code in memory without a file: its own module, names and lines")
-  func movedCode() async throws {
+  @Test func theProgramsCodeInMemoryWithoutAFileItsOwnModuleNamesAndLines() async throws {
     let directory = try TemporaryDirectory()
     let module = try await LinkedModule(.lld, in: directory.path)
     let (victim, snapshot) = try await crash(module, "moved-code")
@@ -120,10 +117,8 @@ struct ImageTests {
     #expect(try frames(snapshot).last?.symbol?.linkageName == "_start")
   }
 
-  @Test(
-    "An overflow into a guard within the mapping of three stacks",
-    arguments: ["stack-overflow", "alloca"])
-  func guardedStack(_ kind: String) async throws {
+  @Test(arguments: ["stack-overflow", "alloca"])
+  func anOverflowIntoAGuardWithinTheMappingOfThreeStacks(_ kind: String) async throws {
     let directory = try TemporaryDirectory()
     let module = try await LinkedModule(.lld, in: directory.path)
     let (_, snapshot) = try await crash(module, "guarded-stack", kind)

@@ -5,15 +5,12 @@ import Stackwalk
 import Testing
 
 /// Functions, files, lines, columns and inlined calls against an independent reader.
-@Suite("Lines against llvm-symbolizer")
-struct LLVMComparisonTests {
-  @Test("crash-lab as tested")
-  func crashLab() async throws {
+@Suite struct LLVMComparisonTests {
+  @Test func crashLabAsTested() async throws {
     try await compare(await BuiltProducts.shared.executable("crash-lab", .asTested), step: 397)
   }
 
-  @Test("crash-lab, optimised")
-  func optimised() async throws {
+  @Test func crashLabOptimised() async throws {
     try await compare(await BuiltProducts.shared.executable("crash-lab", .release), step: 97)
   }
 

@@ -9,8 +9,7 @@ import Testing
 ///
 /// Address by address, so that it is symbols that are compared and not unwinding. On a task only the kinds that
 /// debuggers look at elsewhere too; with `POSTMORTEM_LINES=all` every kind, which doubles the minutes that gdb takes.
-@Suite("Lines of a crash")
-struct LineTests {
+@Suite struct LineTests {
   private static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_LINES"] == "all"
 
   private static func places(of crash: KnownCrash) -> [CrashPlace] {
@@ -20,10 +19,10 @@ struct LineTests {
   }
 
   @Test(
-    "The same as gdb's", .needs(.gdb),
+    .needs(.gdb),
     .enabled(if: CoreFile.obstacle == nil || OutsideTool.mustBeThere),
     arguments: BuildConfiguration.dynamic)
-  func sameAsGDB(configuration: BuildConfiguration) async throws {
+  func theSameAsGdbs(configuration: BuildConfiguration) async throws {
     var comparison = LineComparison(module: try await Victim(configuration).executable)
     // Without a core file: SIGPIPE makes none, and the limit on files' sizes ends that one too.
     for crash in KnownCrash.all where !["file-size-limit", "pipe"].contains(crash.kind) {
@@ -47,8 +46,7 @@ struct LineTests {
     try await comparison.check(configuration)
   }
 
-  @Test("Names and lines are stored at conversion, and used when the build is gone")
-  func stored() async throws {
+  @Test func namesAndLinesAreStoredAtConversionAndUsedWhenTheBuildIsGone() async throws {
     let victim = try await Victim(.asTested)
     _ = try await victim.die("null-read", on: .main)
     _ = try await victim.process(storingSymbols: true)

@@ -8,13 +8,13 @@ import Testing
 /// Whole stacks, thread by thread, against gdb on the core file of the same crash.
 ///
 /// `FaithfulDeathTests` compares the crashing thread of its kinds in the same way.
-@Suite("Stacks against gdb", .serialized)
+@Suite(.serialized)
 struct StackTests {
   @Test(
-    "Ways out of libc and libstdc++, and a deep recursion", .needs(.gdb),
+    .needs(.gdb),
     arguments: ["assert", "cxx-exception", "pure-virtual", "stack-smash", "null-call", "deep"],
     [CrashPlace.main, .dispatch])
-  func crashingThread(_ kind: String, _ place: CrashPlace) async throws {
+  func waysOutOfLibcAndLibstdcAndADeepRecursion(_ kind: String, _ place: CrashPlace) async throws {
     let victim = try await Victim(.asTested)
     let child = try await victim.die(kind, on: place, coreFile: .allowed)
     #expect(child.end.signal != nil)
@@ -37,9 +37,11 @@ struct StackTests {
   }
 
   @Test(
-    "The blocked threads of a program that links Foundation, with their lines", .needs(.gdb),
+    .needs(.gdb),
     arguments: BuildConfiguration.dynamic)
-  func blockedThreads(_ configuration: BuildConfiguration) async throws {
+  func theBlockedThreadsOfAProgramThatLinksFoundationWithTheirLines(
+    _ configuration: BuildConfiguration
+  ) async throws {
     let executable = try await BuiltProducts.shared.executable("FoundationVictim", configuration)
     let directory = try TemporaryDirectory()
     let run = try directory.subdirectory("run")

@@ -8,7 +8,7 @@ import Testing
 /// Callers that left the stack by a tail call, against gdb where debug information has its entries.
 ///
 /// A library with functions of its own stands in for `abort`, which crash-lab calls.
-@Suite("Tail calls against gdb", .serialized)
+@Suite(.serialized)
 struct TailCallTests {
   struct Way: Sendable, CustomTestStringConvertible {
     let name: String
@@ -62,8 +62,8 @@ struct TailCallTests {
     }
     """
 
-  @Test("Of C: gdb's frames", .needs(.gdb), arguments: ways, ["clang", "gcc"])
-  func ofC(_ way: Way, _ compiler: String) async throws {
+  @Test(.needs(.gdb), arguments: ways, ["clang", "gcc"])
+  func ofCGdbsFrames(_ way: Way, _ compiler: String) async throws {
     let directory = try TemporaryDirectory()
     let library = directory.path + "/libtail.so"
     try Self.source.write(
@@ -93,8 +93,7 @@ struct TailCallTests {
     #expect(ours.map(\.symbol?.linkageName) == theirs.map(\.function))
   }
 
-  @Test("Of Swift, optimised: gdb has none")
-  func ofSwift() async throws {
+  @Test func ofSwiftOptimisedGdbHasNone() async throws {
     let directory = try TemporaryDirectory()
     let library = directory.path + "/libTail.so"
     try """

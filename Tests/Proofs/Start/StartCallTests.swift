@@ -5,8 +5,7 @@ import PendingDumps
 import Testing
 
 /// What `startHandler` costs, in figures that other work on the machine does not move.
-@Suite("Start")
-struct StartCallTests {
+@Suite struct StartCallTests {
   /// System calls of `startHandler` in a process of one thread, `brk` left out.
   ///
   /// A pids cgroup has two files to open, with one question each, in place of one that is missing. Every process has
@@ -46,8 +45,8 @@ struct StartCallTests {
     try await BuiltProducts.shared.executable("HandlerOnlyVictim", .release)
   }
 
-  @Test("startHandler makes no more system calls than it did", .needs(.strace))
-  func calls() async throws {
+  @Test(.needs(.strace))
+  func startHandlerMakesNoMoreSystemCallsThanItDid() async throws {
     let directory = try TemporaryDirectory()
     // The first run makes the directories.
     _ = try await Self.calls(database: directory.path + "/db")
@@ -56,8 +55,7 @@ struct StartCallTests {
     #expect(calls.count <= Self.limit, "\(calls.joined(separator: "\n"))")
   }
 
-  @Test("startHandler touches no more pages than it did")
-  func faults() async throws {
+  @Test func startHandlerTouchesNoMorePagesThanItDid() async throws {
     let directory = try TemporaryDirectory()
     var counts: [Int] = []
     // The first run makes the directories; what the page cache lacks is a fault more.
@@ -71,8 +69,8 @@ struct StartCallTests {
     #expect(try #require(counts.min()) <= Self.faultLimit, "\(counts)")
   }
 
-  @Test("No file is opened twice", .needs(.strace))
-  func openedOnce() async throws {
+  @Test(.needs(.strace))
+  func noFileIsOpenedTwice() async throws {
     let directory = try TemporaryDirectory()
     let calls = try await Self.calls(database: directory.path + "/db")
     var counts: [String: Int] = [:]
@@ -84,8 +82,8 @@ struct StartCallTests {
     #expect(counts.filter { $0.value > 1 } == [:])
   }
 
-  @Test("Ten thousand leftovers and dumps cost nothing", .needs(.strace))
-  func leftovers() async throws {
+  @Test(.needs(.strace))
+  func tenThousandLeftoversAndDumpsCostNothing() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/db"
     _ = try await Self.calls(database: database)
@@ -104,8 +102,7 @@ struct StartCallTests {
     #expect(counts.min() ?? .max <= usual, "\(counts), without leftovers \(usual)")
   }
 
-  @Test("The handler alone links no Foundation")
-  func libraries() async throws {
+  @Test func theHandlerAloneLinksNoFoundation() async throws {
     let directory = try TemporaryDirectory()
     let list = try await ChildProcess.run(
       "/usr/bin/ldd", [try BuiltProducts.besideTests("HandlerOnlyVictim")], in: directory.path)

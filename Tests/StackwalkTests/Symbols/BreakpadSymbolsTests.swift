@@ -5,8 +5,7 @@ import Testing
 @testable import Stackwalk
 
 /// Breakpad's text of files that were put together by hand, and of a real one.
-@Suite("Breakpad's text of symbols")
-struct BreakpadSymbolsTests {
+@Suite struct BreakpadSymbolsTests {
   /// A note NT_GNU_BUILD_ID.
   private static var note: [UInt8] {
     var note = DebugBytes()
@@ -52,8 +51,8 @@ struct BreakpadSymbolsTests {
     return try String(contentsOfFile: target, encoding: .utf8)
   }
 
-  @Test("Functions, lines, inlined calls and frames", arguments: [4, 5] as [UInt64])
-  func records(version: UInt64) throws {
+  @Test(arguments: [4, 5] as [UInt64])
+  func functionsLinesInlinedCallsAndFrames(version: UInt64) throws {
     let directory = try SharedDirectory()
     try directory.put(Self.elf(version: version), "program")
     let text = try Self.text(of: directory.path + "/program", in: directory)
@@ -82,8 +81,7 @@ struct BreakpadSymbolsTests {
     #expect(symbols.name == "program/2301CDAB0045000000000000000000000/program.sym")
   }
 
-  @Test("Damaged files: an error or a text, and no trap")
-  func damage() throws {
+  @Test func damagedFilesAnErrorOrATextAndNoTrap() throws {
     let directory = try SharedDirectory()
     let whole = Self.elf(version: 5)
     for index in whole.indices {
@@ -99,16 +97,14 @@ struct BreakpadSymbolsTests {
     }
   }
 
-  @Test("What cannot be written is an error")
-  func refusedWrite() throws {
+  @Test func whatCannotBeWrittenIsAnError() throws {
     let directory = try SharedDirectory()
     try directory.put(Self.elf(version: 5), "program")
     let symbols = try BreakpadSymbols(of: directory.path + "/program")
     #expect(throws: StackwalkError.self) { try symbols.write(to: -1, named: "nowhere") }
   }
 
-  @Test("Of a real program: the same each time, and no two records for one address")
-  func realProgram() async throws {
+  @Test func ofARealProgramTheSameEachTimeAndNoTwoRecordsForOneAddress() async throws {
     let directory = try SharedDirectory()
     let path = try await BuiltProducts.shared.executable("HandlerOnlyVictim", .asTested)
     let text = try Self.text(of: path, in: directory)
@@ -145,8 +141,7 @@ struct BreakpadSymbolsTests {
     #expect(hasPublic)
   }
 
-  @Test("DWARF's expressions as postfix ones, or not at all")
-  func expressions() {
+  @Test func dwarfsExpressionsAsPostfixOnesOrNotAtAll() {
     let map = BreakpadMachine(elfMachine: 62).registers
     let expressions = BreakpadExpression(registers: map)
     func text(_ bytes: UInt8...) -> String? { expressions.text(.expression(bytes[...]), of: 3) }

@@ -5,8 +5,7 @@ import Testing
 @testable import Stackwalk
 
 /// Debug files that `postmortem symbols` writes.
-@Suite("Debug files")
-struct DebugFileTests {
+@Suite struct DebugFileTests {
   /// Writes the debug file of a binary.
   private func debugFile(of path: String, in directory: SharedDirectory) throws -> String {
     let file = try DebugFile(of: path)

@@ -7,8 +7,7 @@ import Testing
 
 /// DWARF 4 and 5 written by hand: `outer` at 0x1100 to 0x1140, into which `Inner` is inlined at 0x1110 to 0x1118
 /// and 0x1130 to 0x1134; its name stands in a declaration that its abstract entry refers to.
-@Suite("Debug information")
-struct DebugInformationTests {
+@Suite struct DebugInformationTests {
   private static func abbreviations(_ version: UInt64) -> [UInt8] {
     var table = DebugBytes()
     // 1: compile unit: name, comp_dir, stmt_list, low_pc, high_pc, and version 5's bases.

@@ -6,8 +6,7 @@ import Testing
 @testable import Stackwalk
 
 /// Work and memory of reading symbols end where `WorkLimit` says, whatever the files.
-@Suite("Hostile ELF files")
-struct HostileELFTests {
+@Suite struct HostileELFTests {
   /// Looks up some addresses of code, and the notes.
   private func read(_ module: ModuleSnapshot, _ limit: WorkLimit) throws -> [String] {
     let symbols = try ModuleSymbols(module, limit: limit)

@@ -2,8 +2,7 @@ import Testing
 
 @testable import Stackwalk
 
-@Suite("Inflate")
-struct InflateTests {
+@Suite struct InflateTests {
   /// What zlib 1.3 makes of "hello " twenty times, level 9: one block with the fixed codes.
   static let hellos: [UInt8] = [
     0x78, 0xDA, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x57, 0xC8, 0xA0, 0x3B, 0x09, 0x00, 0x77, 0xBA, 0x2C,

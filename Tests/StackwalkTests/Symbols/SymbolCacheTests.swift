@@ -6,8 +6,7 @@ import Testing
 @testable import Stackwalk
 
 /// What a cache of symbols gives is what the files give, and nothing if these are other files.
-@Suite("Symbol cache")
-struct SymbolCacheTests {
+@Suite struct SymbolCacheTests {
   private final class Store: SymbolStore {
     var files: [String: [UInt8]] = [:]
     func contents(of name: String) -> [UInt8]? { files[name] }

@@ -6,7 +6,7 @@ import Testing
 @testable import Stackwalk
 
 /// A stripped module and its debug file in every place where it may lie.
-@Suite("Split debug files", .needs(.objcopy))
+@Suite(.needs(.objcopy))
 struct SymbolFilesTests {
   private final class Scene {
     let directory: TemporaryDirectory
@@ -56,14 +56,13 @@ struct SymbolFilesTests {
   }
 
   @Test(
-    "Found by .gnu_debuglink and by build ID",
     arguments: [
       ("crash-lab.debug", true, nil), (".debug/crash-lab.debug", true, nil),
       ("given/.build-id/XX/YY.debug", false, "given"), ("given/XX/YY.debug", false, "given"),
       ("given/crash-lab.debug", false, "given"), ("given/crash-lab", false, "given"),
       ("given/1.4-release", false, "given"),
     ] as [(String, Bool, String?)])
-  func found(debug: String, link: Bool, given: String?) async throws {
+  func foundByGnuDebuglinkAndByBuildID(debug: String, link: Bool, given: String?) async throws {
     let scene = try await Scene(debug: debug, link: link)
     let bare = try ModuleSymbols(scene.module, directories: [])
     if !link { #expect(bare.frames(at: scene.address, in: scene.module) == []) }
@@ -74,8 +73,7 @@ struct SymbolFilesTests {
     #expect(symbols.code(at: scene.address, count: 4, in: scene.module) != nil)
   }
 
-  @Test("A replaced module: its names come from the debug file, and it is said")
-  func replaced() async throws {
+  @Test func aReplacedModuleItsNamesComeFromTheDebugFileAndItIsSaid() async throws {
     let scene = try await Scene(debug: "given/crash-lab.debug", link: false)
     let path = scene.directory.path + "/crash-lab"
     try Data(ELFFileTests.handmade).write(to: URL(fileURLWithPath: path))
@@ -89,13 +87,13 @@ struct SymbolFilesTests {
     #expect(error?.code == .notTheSameBuild)
   }
 
-  @Test(
-    "A module that is gone: code and unwind tables come from its copy, names from its debug file",
-    arguments: [
-      ("crash-lab", "crash-lab.debug"), ("1.4", "1.5-debug"), ("1.5", "1.4-debug"),
-      ("copy", ".build-id/XX/YY.debug"),
-    ])
-  func moduleAndDebugFile(copy: String, debug: String) async throws {
+  @Test(arguments: [
+    ("crash-lab", "crash-lab.debug"), ("1.4", "1.5-debug"), ("1.5", "1.4-debug"),
+    ("copy", ".build-id/XX/YY.debug"),
+  ])
+  func aModuleThatIsGoneCodeAndUnwindTablesComeFromItsCopyNamesFromItsDebugFile(
+    copy: String, debug: String
+  ) async throws {
     let scene = try await Scene(debug: "given/\(debug)", link: false)
     let given = scene.directory.path + "/given"
     try FileManager.default.moveItem(atPath: scene.module.path, toPath: "\(given)/\(copy)")
@@ -105,8 +103,7 @@ struct SymbolFilesTests {
     #expect(symbols.cfiRow(at: scene.address, in: scene.module, registerCount: 17) != nil)
   }
 
-  @Test("A debug file of another build is not used, and it is said")
-  func otherBuild() async throws {
+  @Test func aDebugFileOfAnotherBuildIsNotUsedAndItIsSaid() async throws {
     let scene = try await Scene(debug: "crash-lab.debug", link: true)
     let debug = scene.directory.path + "/crash-lab.debug"
     try Data(ELFFileTests.handmade).write(to: URL(fileURLWithPath: debug))

@@ -44,8 +44,7 @@ import Testing
     return addresses.map { read.function(at: Address(0x6F_F000 + $0), in: module)?.name }
   }
 
-  @Test("arm64's marks of code and data are no functions")
-  func mappingSymbols() throws {
+  @Test func arm64sMarksOfCodeAndDataAreNoFunctions() throws {
     let symbols = [
       Symbol(name: "$x", info: 0, address: 0x1100), Symbol(name: "$d", info: 0, address: 0x1120),
       Symbol(name: "$x.7", info: 0, address: 0x1130),
@@ -60,15 +59,14 @@ import Testing
     #expect(names == ["first", "first", "first", nil, "$start"])
   }
 
-  @Test("On x86_64 they would be names")
-  func otherMachine() throws {
+  @Test func onX86_64TheyWouldBeNames() throws {
     let symbol = Symbol(name: "$x", info: 0, address: 0x1100)
     #expect(try names([symbol], machine: 62, at: [0x1104]) == ["$x"])
   }
 
   /// glibc 2.41 has one behind the instruction of a system call.
-  @Test("A label in a function whose size is known is not its name", arguments: [62, 183])
-  func label(_ machine: UInt64) throws {
+  @Test(arguments: [62, 183])
+  func aLabelInAFunctionWhoseSizeIsKnownIsNotItsName(_ machine: UInt64) throws {
     var symbols = [
       Symbol(name: "cancel_arch", info: 0x12, address: 0x1100, size: 0x40),
       Symbol(name: "cancel_arch_end", info: 0x10, address: 0x1120),
