@@ -53,13 +53,13 @@ struct SectionTests {
   func documentedNumbers() throws {
     let document = try Self.document()
     #expect(document.contains("Sections: \(Self.numbered(Self.ofDump)). "))
-    #expect(document.contains("Behind the end mark: \(Self.numbered(Self.behind)). "))
+    #expect(document.contains("After the end mark: \(Self.numbered(Self.behind)). "))
   }
 
   @Test("The document has their order")
   func documentedOrder() throws {
     let document = try Self.document()
-    #expect(document.contains("Its sections: \(Self.named(Self.ofDump)). "))
-    #expect(document.contains("Behind the end mark, in a crash: \(Self.named(Self.behind)). "))
+    #expect(document.contains("Section.swift`: \(Self.named(Self.ofDump)). "))
+    #expect(document.contains("After the end mark of a crash: \(Self.named(Self.behind)). "))
   }
 }
