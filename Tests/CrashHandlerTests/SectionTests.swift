@@ -49,12 +49,12 @@ import Testing
   @Test func theDocumentHasTheirNumbers() throws {
     let document = try Self.document()
     #expect(document.contains("Sections: \(Self.numbered(Self.ofDump)). "))
-    #expect(document.contains("Behind the end mark: \(Self.numbered(Self.behind)). "))
+    #expect(document.contains("After the end mark: \(Self.numbered(Self.behind)). "))
   }
 
   @Test func theDocumentHasTheirOrder() throws {
     let document = try Self.document()
-    #expect(document.contains("Its sections: \(Self.named(Self.ofDump)). "))
-    #expect(document.contains("Behind the end mark, in a crash: \(Self.named(Self.behind)). "))
+    #expect(document.contains("Section.swift`: \(Self.named(Self.ofDump)). "))
+    #expect(document.contains("After the end mark of a crash: \(Self.named(Self.behind)). "))
   }
 }

@@ -11,7 +11,7 @@ import Testing
 
   /// Beginnings of what the table writes in the document, and what ends it.
   private static var parts: [(start: String, end: String, text: String)] {
-    let head = "| column | type | unit | is |\n|---|---|---|---|\n"
+    let head = "| column | type | unit | meaning |\n|---|---|---|---|\n"
     let rows = ExportColumn.all.map { $0.row + "\n" }.joined()
     return [
       ("<!-- columns -->\n", "<!-- end -->", head + rows),
