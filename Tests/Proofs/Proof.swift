@@ -163,8 +163,8 @@ extension Proof {
       ]),
     Proof(
       name: "documentation",
-      summary: "docc has no warning, each public symbol a page, and each block of code compiles",
-      suites: ["DocumentationTests", "CodeBlockTests"],
+      summary: "docc has no warning, each public symbol a page; blocks of code compile, and commands run",
+      suites: ["DocumentationTests", "CodeBlockTests", "CommandBlockTests"],
       covers: [
         "Sources/Postmortem", "Sources/PostmortemHandler", "Sources/PostmortemUpload", "README.md",
         "Docs",
