@@ -27,8 +27,6 @@ private struct Failure: Error { var code = 3 }
 private enum Refusal: Error { case notToday(String) }
 private struct GenericFailure<Value: Sendable>: Error { var value: Value }
 
-extension Array { final class Companion { var element: Element? } }
-
 /// Names of this process's own objects, with the runtime's names of their types as oracle.
 @Suite("Objects by their bytes") struct ObjectReaderTests {
   /// The runtime's name without what it puts in for a type that only its file knows.
@@ -69,14 +67,6 @@ extension Array { final class Companion { var element: Element? } }
     expectName(GenericHeir<Double>())
     expectName(NSMutableArray())
     expectName(JSONEncoder())
-  }
-
-  @Test("A type in an extension of another module's is named by itself")
-  func extensions() {
-    let companion = [Int].Companion()
-    let found = OwnProcess.reader().object(at: OwnProcess.address(of: companion))
-    #expect(found?.type?.short == "Companion")
-    withExtendedLifetime(companion) {}
   }
 
   @Test("The short name has no modules")
