@@ -23,7 +23,7 @@ struct ObjectScene: Subcommand {
     }
     switch scene {
     case "crash": crashAmongObjects(from: first)
-    case "use-after-free": useAfterFree(fill: fills[first % fills.count])
+    case "use-after-free": useAfterFree(fill: fills[first / 2 % fills.count])
     case "unowned-after-free": useUnownedAfterFree()
     case "double-release": releaseTwice()
     case "wild-retain": retainNoObject(at: 0x1234_5678_9ab0 &+ UInt(first) &* 0x7_7770)

@@ -137,6 +137,8 @@ package enum Evidence: Sendable, Equatable {
   case countedNoObject(function: String, Address)
   /// The function that counts references faulted on a number below any object's address.
   case countedNoValue(function: String, Address)
+  /// The function of the runtime that counts references met an object that the C library's allocator has freed.
+  case countedFreedObject(Address)
   /// A Swift function read or wrote so many bytes above what a register points to, which is null.
   case nullBase(register: String, offset: UInt64)
   case swiftMessage(String)

@@ -11,6 +11,8 @@ extension MemoryFault {
         address < Self.leastObject
           ? .countedNoValue(function: function, address)
           : .countedNoObject(function: function, address))
+    } else if let object = freedObject {
+      evidence.append(.countedFreedObject(object))
     }
     switch cause {
     case .nullDereference:
@@ -47,6 +49,12 @@ extension MemoryFault {
   private var isInSwift: Bool {
     let symbol = trace.frames.first { !$0.isInlined }?.linkageName
     return symbol.map { $0.hasPrefix("$s") || $0.hasPrefix("$S") } ?? false
+  }
+
+  /// True for a function of the runtime that counts references, or one of the class that does it.
+  static func countsReferences(_ linkageName: String) -> Bool {
+    countingFunctions.contains(linkageName.trimmingUnderscores)
+      || linkageName.hasPrefix("_ZN5swift9RefCountsI")
   }
 
   /// Source: swift stdlib/public/runtime/HeapObject.cpp.
@@ -99,6 +107,11 @@ extension Evidence {
       return [
         "\(function) was called on \(address), which is no object of Swift: a case of an enum that holds no"
           + " object has such a value, and was most likely used as if it held one."
+      ]
+    case .countedFreedObject(let address):
+      return [
+        "The Swift runtime counted the references of the object at \(address), whose memory had been freed: it"
+          + " was most likely released too often, or used after it was freed."
       ]
     case .nullBase(let register, _):
       return [

@@ -23,9 +23,28 @@ struct ObjectReport: Decodable {
   let message: String?
   let words: [Word]
   let threads: [Thread]
+
+  /// True for the name itself, and for one with "_" in the place of an argument that is not in the dump.
+  static func fits(_ name: String, _ type: String) -> Bool {
+    if name == type { return true }
+    let parts = name.split(separator: "_", omittingEmptySubsequences: false)
+    var rest = type[...]
+    for (index, part) in parts.enumerated() {
+      if index == 0 {
+        guard rest.hasPrefix(part) else { return false }
+        rest = rest.dropFirst(part.count)
+      } else if index == parts.count - 1 {
+        return rest.hasSuffix(part)
+      } else {
+        guard let range = rest.firstRange(of: part) else { return false }
+        rest = rest[range.upperBound...]
+      }
+    }
+    return false
+  }
 }
 
-/// crash-lab in a directory of its own, with the tool beside it.
+/// crash-lab in a directory of its own, and the tool.
 struct ObjectScene {
   /// True with `--full`.
   static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_OBJECTS"] == "all"
@@ -37,7 +56,8 @@ struct ObjectScene {
   init(_ configuration: BuildConfiguration = .asTested) async throws {
     directory = try SharedDirectory()
     lab = try await BuiltProducts.shared.executable("crash-lab", configuration)
-    tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    // Built without optimization it takes seconds for a report.
+    tool = try await BuiltProducts.shared.executable("postmortem", .release)
   }
 
   /// Runs a scene with the handler; returns its output and the report.
