@@ -109,6 +109,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     _ = holder.body()
     let found = OwnProcess.reader().object(at: Address(words.1))
     #expect(found?.kind == .closure)
+    #expect(found?.captures.map(\.short) == ["Int", "Array<Plain>"])
     withExtendedLifetime(holder) {}
   }
 
@@ -163,6 +164,23 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
       at: Address(unsafe unsafeBitCast(named, to: UInt64.self)))
     #expect(dictionary?.size == 17)
     withExtendedLifetime((numbers, text, named)) {}
+  }
+
+  @Test("Data and arrays of numbers show their first bytes")
+  func firstBytes() {
+    let data = Data((0..<200).map { UInt8($0) })
+    let numbers: [Int32] = [1, 2, 3].map { $0 + (data.isEmpty ? 1 : 0) }
+    // The data's second word is its storage, with two bits for its form.
+    let word = unsafe unsafeBitCast(data, to: (UInt64, UInt64).self).1 & 0x3FFF_FFFF_FFFF_FFFF
+    let storage = OwnProcess.reader().object(at: Address(word))
+    #expect(storage?.type?.short == "__DataStorage")
+    #expect(storage?.size == 200)
+    #expect(storage?.firstBytes == Array(0..<16))
+    let array = OwnProcess.reader().object(
+      at: Address(unsafe unsafeBitCast(numbers, to: UInt64.self)))
+    #expect(array?.firstBytes == [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0])
+    #expect(array?.words.hasSuffix("3 elements) 01 00 00 00 02 00 00 00 03 00 00 00") == true)
+    withExtendedLifetime((data, numbers)) {}
   }
 
   @Test("Without leave no contents are shown")
