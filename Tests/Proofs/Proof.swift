@@ -153,7 +153,7 @@ extension Proof {
     Proof(
       name: "objects",
       summary: "objects in registers and on the stack have the program's own names for them",
-      suites: ["ObjectTests", "PlantedObjectTests"],
+      suites: ["ObjectTests", "ObjectOracleTests", "PlantedObjectTests"],
       covers: [
         "Sources/CrashReport/Objects",
         "Sources/CrashHandler/Capture/Sections/ObjectsSection.swift",
