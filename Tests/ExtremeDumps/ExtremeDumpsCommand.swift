@@ -12,6 +12,7 @@ internal import Foundation
 ///   ExtremeDumps targets
 ///   ExtremeDumps seeds TARGET DIRECTORY [SAMPLES]   writes inputs to begin with
 ///   ExtremeDumps read TARGET PATH...                reads files once, or all files of directories
+///   ExtremeDumps mutate TARGET FIRST COUNT          reads the inputs to begin with, changed by the seeds from FIRST on
 ///   ExtremeDumps pack DIRECTORY FILE, unpack FILE DIRECTORY
 ///
 /// Built with libFuzzer, its command is libFuzzer's own: see `Fuzzer`.
@@ -31,6 +32,9 @@ enum ExtremeDumpsCommand {
       try FuzzSeeds.write(target, to: rest[1], samples: rest.count > 2 ? rest[2] : nil)
     case ("read", let target?):
       print(try Fuzzer.read(Array(rest.dropFirst()), target: target, directory: "."), "read")
+    case ("mutate", let target?) where rest.count == 3:
+      guard let first = UInt64(rest[1]), let count = UInt64(rest[2]) else { return 2 }
+      print(try Fuzzer.mutate(target, seeds: first..<first + count, directory: "."), "bytes")
     case ("pack", _) where rest.count == 2: try Corpus.pack(rest[0], into: rest[1])
     case ("unpack", _) where rest.count == 2: print(try Corpus.unpack(rest[0], into: rest[1]))
     default: return try runSeeds(arguments)

@@ -23,10 +23,12 @@ struct ObjectScene: Subcommand {
     }
     switch scene {
     case "crash": crashAmongObjects(from: first)
-    case "use-after-free": useAfterFree()
+    case "use-after-free": useAfterFree(fill: fills[first / 2 % fills.count])
     case "unowned-after-free": useUnownedAfterFree()
     case "double-release": releaseTwice()
-    case "wild-retain": retainNoObject()
+    case "wild-retain": retainNoObject(at: 0x1234_5678_9ab0 &+ UInt(first) &* 0x7_7770)
+    case "empty-optional": useEmptyOptional()
+    case "empty-case": retainEmptyCase()
     case "in-deinit": crashInDeinitializer()
     default: throw UsageError("no scene \(scene)")
     }
@@ -34,44 +36,7 @@ struct ObjectScene: Subcommand {
   }
 }
 
-// MARK: - Kinds of objects
-
-private class Basket {
-  var number = 1
-  var label = "label"
-}
-private final class GiftBasket: Basket { var ribbon: String? = "red" }
-final class PublicBasket { var fruits = [1, 2, 3] }
-private class Crate<Content> {
-  var content: Content
-  init(_ content: Content) { self.content = content }
-}
-private final class LabeledCrate<Content>: Crate<Content> { var label = "" }
-private final class IntegerCrate: Crate<Int> { init() { super.init(1) } }
-private enum Warehouse<Key> {
-  final class Shelf<Value> { var items: [(Key, Value)] = [] }
-  struct Slot { var key: Key }
-}
-private protocol Sold {}
-private struct SoldOut: Error { var count = 3 }
-private enum Refused: Error { case late(String) }
-private actor Till { var sum = 0 }
-
-/// The objects, which are never freed.
-private func makeObjects() -> [AnyObject] {
-  func crates<Content>(_ content: Content) -> [AnyObject] {
-    [
-      Crate(content), LabeledCrate(content), Crate([content]), Crate<Content?>(content),
-      Warehouse<Content>.Shelf<Int>(), Warehouse<String>.Shelf<Content>(), Crate(Crate(content)),
-    ]
-  }
-  var objects: [AnyObject] = [Basket(), GiftBasket(), PublicBasket(), IntegerCrate(), Till()]
-  objects += crates(1) + crates("text") + crates(2.5) + crates(Basket()) + crates([1: "one"])
-  objects += crates((1, "two")) + crates(UInt8(1)) + crates(Set<Int>([1])) + crates(true)
-  objects += crates(Warehouse<Int>.Slot(key: 1)) + crates(SoldOut()) + crates(Character("c"))
-  objects += [Crate<any Error>(SoldOut()), Crate<Any>(1), Crate<(any Sold)?>(nil)]
-  return objects
-}
+// MARK: - A crash among objects
 
 private func address(of object: AnyObject) -> UInt {
   UInt(bitPattern: unsafe Unmanaged.passUnretained(object).toOpaque())
@@ -94,10 +59,14 @@ private func crashAmongObjects(from first: Int) {
   }
   say(lines)
   func object(_ offset: Int) -> AnyObject { objects[(first + offset) % objects.count] }
-  unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: 12) { words in
-    for index in 0..<10 { unsafe words[index] = address(of: object(6 + index)) }
-    for index in 0..<2 {
-      unsafe words[10 + index] = unsafeBitCast(keptErrors[index] as any Error, to: UInt.self)
+  // Those of errors first; more than 1 KiB would lie on the heap.
+  let count = 120
+  unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: count) { words in
+    for index in 0..<keptErrorCount {
+      unsafe words[index] = unsafeBitCast(keptErrors[index] as any Error, to: UInt.self)
+    }
+    for index in 0..<count - keptErrorCount {
+      unsafe words[keptErrorCount + index] = address(of: object(6 + index))
     }
     crash_among_objects(object(0), object(1), object(2), object(3), object(4), object(5))
     unsafe say("\(words[0])")
@@ -106,6 +75,7 @@ private func crashAmongObjects(from first: Int) {
 }
 
 nonisolated(unsafe) private var keptErrors: [any Error] = []
+private var keptErrorCount: Int { unsafe keptErrors.count }
 
 @inline(never)
 private func crash_among_objects(
@@ -124,15 +94,18 @@ private final class Node {
   init(next: Node?) { self.next = next }
 }
 
+/// Bytes that allocators write over freed memory.
+private let fills: [Int32] = [0x77, 0x5A, 0xA5, 0xDB, 0xFD, 0xCC]
+
 /// Frees an object while it is in use, fills its fields as allocators do on request, and then uses what it refers
 /// to.
 @inline(never)
-private func useAfterFree() {
+private func useAfterFree(fill: Int32) {
   let node = unsafe Unmanaged.passRetained(Node(next: Node(next: nil)))
   let more = unsafe Unmanaged.passRetained(Node(next: nil))
   unsafe more.release()
   unsafe node.release()
-  unsafe memset(node.toOpaque() + 16, 0x77, 16)
+  unsafe memset(node.toOpaque() + 16, fill, 16)
   unsafe use(node)
 }
 
@@ -168,9 +141,31 @@ private func releaseTwice() {
 }
 
 @inline(never) @_optimize(none)
-private func retainNoObject() {
-  guard let place = unsafe UnsafeRawPointer(bitPattern: 0x1234_5678_9ab0) else { return }
+private func retainNoObject(at address: UInt) {
+  guard let place = unsafe UnsafeRawPointer(bitPattern: address) else { return }
   _ = unsafe Unmanaged<AnyObject>.fromOpaque(place).retain()
+}
+
+/// An enum whose cases without an object are 0, 1 and so on.
+private enum Link {
+  case closed
+  case open
+  case node(Node)
+}
+
+/// As code does that is compiled with -Ounchecked.
+@inline(never) @_optimize(none)
+private func useEmptyOptional() {
+  let node: Node? = nil
+  let object = unsafe unsafeBitCast(node, to: Node.self)
+  say("\(object.number)")
+}
+
+@inline(never) @_optimize(none)
+private func retainEmptyCase() {
+  let link = Link.open
+  let object = unsafe unsafeBitCast(link, to: Unmanaged<Node>.self)
+  _ = unsafe object.retain()
 }
 
 private final class Closing {

@@ -135,6 +135,12 @@ package enum Evidence: Sendable, Equatable {
   case pattern(WordPattern, register: String?, offset: UInt64)
   /// A reference-counting function faulted on its argument.
   case countedNoObject(function: String, Address)
+  /// The function that counts references faulted on a number below any object's address.
+  case countedNoValue(function: String, Address)
+  /// The function of the runtime that counts references met an object that the C library's allocator has freed.
+  case countedFreedObject(Address)
+  /// A Swift function read or wrote so many bytes above what a register points to, which is null.
+  case nullBase(register: String, offset: UInt64)
   case swiftMessage(String)
   case libraryMessage(String)
   case caughtException(type: String)

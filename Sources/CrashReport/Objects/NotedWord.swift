@@ -149,6 +149,9 @@ extension NotedWord {
           "sideTable": object.count.hasSideTable,
           "size": object.size,
           "text": object.text,
+          "captures": object.captures.map(\.qualified),
+          "bytes": object.firstBytes.isEmpty
+            ? nil : object.firstBytes.map { $0.hexadecimal(digits: 2) }.joined(),
         ]
       },
     ]

@@ -1,5 +1,5 @@
 internal import IntermediateDump
-internal import ProcessSnapshot
+package import ProcessSnapshot
 
 /// An object of Swift that a pointer leads to.
 package struct SwiftObject: Sendable, Equatable {
@@ -18,10 +18,14 @@ package struct SwiftObject: Sendable, Equatable {
   /// The type of the object, or of the value in the box; nil if only the kind is known.
   package var type: TypeName?
   package var count: ReferenceCount
-  /// Elements of a collection's storage, or bytes of a string's.
+  /// The types of the variables that a closure has captured; empty if they are not known.
+  package var captures: [TypeName] = []
+  /// Elements of a collection's storage, or bytes of a string's or of data.
   package var size: UInt64?
   /// The first bytes of a string's storage.
   package var text: String?
+  /// The first bytes of the storage of an array of numbers, or of data.
+  package var firstBytes: [UInt8] = []
 
   /// For example "Basket (strong 2)".
   package var words: String {
@@ -30,13 +34,17 @@ package struct SwiftObject: Sendable, Equatable {
       switch kind {
       case .object: name ?? "object"
       case .error: "error " + (name ?? "of an unknown type")
-      case .closure: "captured variables"
+      case .closure:
+        "captured variables" + (captures.isEmpty ? "" : " ")
+          + captures.map(\.short).joined(separator: ", ")
       case .box: "box of " + (name ?? "an unknown type")
       case .task: "task"
       }
-    let unit = text == nil && type?.short.hasSuffix("StringStorage") != true ? "elements" : "bytes"
+    let isOfBytes = ["StringStorage", "__DataStorage"].contains { name?.hasSuffix($0) == true }
+    let unit = text == nil && !isOfBytes ? "elements" : "bytes"
     let facts = [count.text] + (size.map { ["\($0) \(unit)"] } ?? [])
     return what + " (" + facts.joined(separator: ", ") + ")" + (text.map { " \"\($0)\"" } ?? "")
+      + firstBytes.map { " " + $0.hexadecimal(digits: 2) }.joined()
   }
 }
 
@@ -44,13 +52,13 @@ package struct SwiftObject: Sendable, Equatable {
 ///
 /// It never traps: any bytes give a result or nil. Source: swift stdlib/public/SwiftShims/swift/shims/HeapObject.h,
 /// include/swift/ABI/Metadata.h, stdlib/public/runtime/ErrorObject.h.
-struct ObjectReader {
-  private let reader: ProcessReader
+package struct ObjectReader {
+  let reader: ProcessReader
   private let types: TypeReader
   /// True where contents may be shown.
   private let showsContents: Bool
 
-  init(_ reader: ProcessReader, showsContents: Bool) {
+  package init(_ reader: ProcessReader, showsContents: Bool) {
     self.reader = reader
     self.showsContents = showsContents
     types = TypeReader(reader: reader)
@@ -64,7 +72,7 @@ struct ObjectReader {
   }
 
   /// The object that begins at an address; nil if memory does not show one.
-  func object(at address: Address) -> SwiftObject? {
+  package func object(at address: Address) -> SwiftObject? {
     guard address.value & 7 == 0, address.value >= 0x1_0000, address.value < 1 << 48,
       let metadata = reader.word(address), metadata & 7 == 0, metadata >= 0x1_0000,
       metadata < 1 << 48, let bits = reader.word(address &+ 8),
@@ -78,7 +86,8 @@ struct ObjectReader {
       guard let offset = reader.word(type &+ 8), UInt32(truncatingIfNeeded: offset) >= 16,
         UInt32(truncatingIfNeeded: offset) < 1 << 16
       else { return nil }
-      return SwiftObject(kind: .closure, count: count)
+      let captures = reader.word(type &+ 16).map { types.captures(at: Address($0)) } ?? []
+      return SwiftObject(kind: .closure, count: count, captures: captures)
     case Kind.genericHeapVariable:
       let boxed = reader.word(type &+ 16).flatMap { types.name(ofMetadata: Address($0)) }
       return boxed.map { SwiftObject(kind: .box, type: $0, count: count) }
@@ -93,30 +102,4 @@ struct ObjectReader {
       return object
     }
   }
-
-  /// A string of more bytes is cut.
-  private static let textLimit: UInt64 = 48
-
-  /// Adds facts about the contents from the storage of a standard collection or string.
-  ///
-  /// Source: swift stdlib/public/core/StringStorage.swift, ContiguousArrayBuffer.swift, HashTable.swift.
-  private func addContents(of address: Address, to object: inout SwiftObject) {
-    guard let name = object.type?.qualified, name.hasPrefix("Swift.") else { return }
-    if name == "Swift.__StringStorage" {
-      guard let word = reader.word(address &+ 24) else { return }
-      let size = word & 0xFFFF_FFFF_FFFF
-      object.size = size
-      if size > 0,
-        let bytes = reader.bytes(address &+ 32, count: Int(clamping: min(size, Self.textLimit)))
-      {
-        object.text = String(decoding: bytes, as: UTF8.self) + (size > Self.textLimit ? "..." : "")
-      }
-    } else if Self.storages.contains(where: name.hasPrefix) {
-      object.size = reader.word(address &+ 16).flatMap { $0 < 1 << 40 ? $0 : nil }
-    }
-  }
-
-  private static let storages = [
-    "Swift._ContiguousArrayStorage<", "Swift._DictionaryStorage<", "Swift._SetStorage<",
-  ]
 }

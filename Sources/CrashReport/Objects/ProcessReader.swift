@@ -1,12 +1,12 @@
 internal import IntermediateDump
-internal import ProcessSnapshot
+package import ProcessSnapshot
 
 /// Reads a process for the names of its objects: what may have changed from its memory alone, constants
 /// from the modules' files too.
 ///
 /// Bounded: a hostile dump can lead around in circles.
-final class ProcessReader {
-  typealias Bytes = (Address, Int) -> ArraySlice<UInt8>?
+package final class ProcessReader {
+  package typealias Bytes = (Address, Int) -> ArraySlice<UInt8>?
 
   private let memory: Bytes
   private let file: Bytes
@@ -16,7 +16,7 @@ final class ProcessReader {
   ///   - memory: the process's memory at the crash.
   ///   - constants: reads constant data from the modules' files.
   ///   - reads: the most that are made.
-  init(memory: @escaping Bytes, constants: @escaping Bytes, reads: Int = 1 << 16) {
+  package init(memory: @escaping Bytes, constants: @escaping Bytes, reads: Int = 1 << 16) {
     self.memory = memory
     file = constants
     readsLeft = reads

@@ -7,9 +7,19 @@ extension MemoryFault {
   func wordEvidence(of cause: Cause) -> [Evidence] {
     var evidence: [Evidence] = []
     if let (function, address) = countedObject {
-      evidence.append(.countedNoObject(function: function, address))
+      evidence.append(
+        address < Self.leastObject
+          ? .countedNoValue(function: function, address)
+          : .countedNoObject(function: function, address))
+    } else if let object = freedObject {
+      evidence.append(.countedFreedObject(object))
     }
     switch cause {
+    case .nullDereference:
+      // A property is read so where nothing has checked that there is an object.
+      if isInSwift, let null = NullBase(exception, snapshot), null.offset >= Self.firstProperty {
+        evidence.append(.nullBase(register: null.register, offset: null.offset))
+      }
     case .impossibleAddress(_, let address), .unmappedMemory(_, let address, _, _):
       if let (pattern, offset) = WordPattern.below(address) {
         evidence.append(.pattern(pattern, register: nil, offset: offset))
@@ -27,6 +37,26 @@ extension MemoryFault {
     return evidence
   }
 
+  /// Smaller values of a reference are cases of enums that hold no object.
+  ///
+  /// Source: swift stdlib/public/SwiftShims/swift/shims/System.h, SWIFT_ABI_DEFAULT_LEAST_VALID_POINTER.
+  private static let leastObject: Address = 4096
+  /// Source: swift stdlib/public/SwiftShims/swift/shims/System.h, SWIFT_ABI_X86_64_SWIFT_SPARE_BITS_MASK.
+  private static let referenceBits: UInt64 = 0x00FF_FFFF_FFFF_FFF8
+  /// The offset of the first property in an object.
+  private static let firstProperty: UInt64 = 16
+
+  private var isInSwift: Bool {
+    let symbol = trace.frames.first { !$0.isInlined }?.linkageName
+    return symbol.map { $0.hasPrefix("$s") || $0.hasPrefix("$S") } ?? false
+  }
+
+  /// True for a function of the runtime that counts references, or one of the class that does it.
+  static func countsReferences(_ linkageName: String) -> Bool {
+    countingFunctions.contains(linkageName.trimmingUnderscores)
+      || linkageName.hasPrefix("_ZN5swift9RefCountsI")
+  }
+
   /// Source: swift stdlib/public/runtime/HeapObject.cpp.
   private static let countingFunctions: Set = [
     "swift_retain", "swift_release", "swift_retain_n", "swift_release_n", "swift_tryRetain",
@@ -37,7 +67,7 @@ extension MemoryFault {
 
   /// The function that counts references, and its argument, if it could not read the count there.
   ///
-  /// The count is the second word of an object. A faulting address in the first 64 KiB is another pointer's.
+  /// The count is the second word of an object.
   private var countedObject: (function: String, Address)? {
     let names = trace.frames.prefix(3).compactMap(\.linkageName)
     guard
@@ -47,15 +77,15 @@ extension MemoryFault {
       let argument = context.generalRegisters.first(where: { $0.name == "rdi" || $0.name == "x0" })
     else { return nil }
     let object = Address(argument.value)
-    guard object.value >= 0x1_0000, argument.value != ProcessSnapshot.replacedWord else {
-      return nil
-    }
+    guard object.value > 0, argument.value != ProcessSnapshot.replacedWord else { return nil }
     if exception.code == Self.kernelCode {
       return Self.isCanonical(object.value) ? nil : (function, object)
     }
-    guard let address = exception.address, address == object || address == object &+ 8 else {
-      return nil
-    }
+    // The runtime leaves out bits that no reference has.
+    let reference = Address(object.value & Self.referenceBits)
+    guard let address = exception.address,
+      [object, object &+ 8, reference, reference &+ 8].contains(address)
+    else { return nil }
     return (function, object)
   }
 }
@@ -72,6 +102,21 @@ extension Evidence {
       return [
         "\(function) was called on \(address), which is no object of Swift: the reference was overwritten,"
           + " never written, or used after its object was freed."
+      ]
+    case .countedNoValue(let function, let address):
+      return [
+        "\(function) was called on \(address), which is no object of Swift: a case of an enum that holds no"
+          + " object has such a value, and was most likely used as if it held one."
+      ]
+    case .countedFreedObject(let address):
+      return [
+        "The Swift runtime counted the references of the object at \(address), whose memory had been freed: it"
+          + " was most likely released too often, or used after it was freed."
+      ]
+    case .nullBase(let register, _):
+      return [
+        "\(register) is null: an optional, or a case of an enum, that holds nothing was most likely used"
+          + " as if it held an object."
       ]
     default: return []
     }

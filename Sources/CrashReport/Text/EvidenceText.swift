@@ -59,7 +59,8 @@ extension Evidence {
     case .signal, .ownAbort, .ownPipe, .processorTimeSignal, .fileSizeSignal, .systemCallSignal,
       .pageFault, .mapping, .notMapped, .stack, .stackPointer, .frames, .stackLimit, .allocator,
       .swiftMessage, .libraryMessage, .namedTrap, .sender,
-      .wait, .pattern, .countedNoObject:
+      .wait, .pattern, .countedNoObject, .countedNoValue, .countedFreedObject,
+      .nullBase:
       true
     default: false
     }
@@ -98,8 +99,12 @@ extension Evidence {
     case .pattern(let pattern, let register, let offset):
       let place = (register ?? "the faulting address") + (offset > 0 ? " minus \(offset)" : "")
       return "\(place) is \(pattern.words)"
-    case .countedNoObject(let function, let address):
+    case .countedNoObject(let function, let address), .countedNoValue(let function, let address):
       return "\(function) was called on \(address)"
+    case .countedFreedObject(let address):
+      return "the memory at \(address) begins as the C library's allocator leaves freed memory"
+    case .nullBase(let register, let offset):
+      return "\(register) is null, and the instruction adds \(offset)"
     case .swiftMessage(let message): return "message of the Swift runtime: \(message)"
     case .libraryMessage(let message): return "message of the C library: \(message)"
     case .caughtException(let type):

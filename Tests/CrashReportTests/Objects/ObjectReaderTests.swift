@@ -27,8 +27,6 @@ private struct Failure: Error { var code = 3 }
 private enum Refusal: Error { case notToday(String) }
 private struct GenericFailure<Value: Sendable>: Error { var value: Value }
 
-extension Array { final class Companion { var element: Element? } }
-
 /// Names of this process's own objects, with the runtime's names of their types as oracle.
 @Suite struct ObjectReaderTests {
   /// The runtime's name without what it puts in for a type that only its file knows.
@@ -70,14 +68,8 @@ extension Array { final class Companion { var element: Element? } }
     expectName(JSONEncoder())
   }
 
-  @Test func aTypeInAnExtensionOfAnotherModulesIsNamedByItself() {
-    let companion = [Int].Companion()
-    let found = OwnProcess.reader().object(at: OwnProcess.address(of: companion))
-    #expect(found?.type?.short == "Companion")
-    withExtendedLifetime(companion) {}
-  }
-
-  @Test func theShortNameHasNoModules() {
+  @Test("The short name has no modules")
+  func shortNames() {
     let box = Box([1: "one"])
     let found = OwnProcess.reader().object(at: OwnProcess.address(of: box))
     #expect(found?.type?.short == "Box<Dictionary<Int, String>>")
@@ -114,6 +106,7 @@ extension Array { final class Companion { var element: Element? } }
     _ = holder.body()
     let found = OwnProcess.reader().object(at: Address(words.1))
     #expect(found?.kind == .closure)
+    #expect(found?.captures.map(\.short) == ["Int", "Array<Plain>"])
     withExtendedLifetime(holder) {}
   }
 
@@ -167,7 +160,25 @@ extension Array { final class Companion { var element: Element? } }
     withExtendedLifetime((numbers, text, named)) {}
   }
 
-  @Test func withoutLeaveNoContentsAreShown() {
+  @Test("Data and arrays of numbers show their first bytes")
+  func firstBytes() {
+    let data = Data((0..<200).map { UInt8($0) })
+    let numbers: [Int32] = [1, 2, 3].map { $0 + (data.isEmpty ? 1 : 0) }
+    // The data's second word is its storage, with two bits for its form.
+    let word = unsafe unsafeBitCast(data, to: (UInt64, UInt64).self).1 & 0x3FFF_FFFF_FFFF_FFFF
+    let storage = OwnProcess.reader().object(at: Address(word))
+    #expect(storage?.type?.short == "__DataStorage")
+    #expect(storage?.size == 200)
+    #expect(storage?.firstBytes == Array(0..<16))
+    let array = OwnProcess.reader().object(
+      at: Address(unsafe unsafeBitCast(numbers, to: UInt64.self)))
+    #expect(array?.firstBytes == [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0])
+    #expect(array?.words.hasSuffix("3 elements) 01 00 00 00 02 00 00 00 03 00 00 00") == true)
+    withExtendedLifetime((data, numbers)) {}
+  }
+
+  @Test("Without leave no contents are shown")
+  func privateContents() {
     let text = String(repeating: "secret", count: 9)
     let words = unsafe unsafeBitCast(text, to: (UInt64, UInt64).self)
     let reader = ObjectReader(

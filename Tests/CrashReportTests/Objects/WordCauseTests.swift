@@ -68,7 +68,29 @@ import Testing
     #expect(!explanation(snapshot(address: 0x18), in: "swift_retain").contains("no object"))
   }
 
-  @Test func anAddressLikeAnyOtherHasNoWords() {
+  @Test("A count in memory that the C library has freed is told")
+  func freedObject() {
+    let object: UInt64 = 0x5555_0000_1230
+    func text(_ word: UInt64, in function: String = "_ZN5swift9RefCountsI1xE4slowEv") -> String {
+      var snapshot = snapshot(address: 0, rdi: object + 8, code: 0x80)
+      snapshot.mappings.append(
+        MemoryMapping(start: 0x5555_0000_0000, end: 0x5555_0001_0000, protection: [.read, .write]))
+      let bytes = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+      snapshot.memory = MemorySnapshot(
+        joining: [MemoryRegion(address: Address(object), bytes: bytes)])
+      return explanation(snapshot, in: function)
+    }
+    let freed = "the object at 0x555500001230, whose memory had been freed"
+    #expect(text(object >> 12).contains(freed))
+    #expect(text(object >> 12 ^ 0x5555_0000_4560).contains(freed))
+    #expect(!text(object >> 12 ^ 0x5555_0000_4568).contains("freed"))
+    #expect(!text(object >> 12 ^ 0x5556_0000_4560).contains("freed"))
+    #expect(!text(0x5555_0000_8000).contains("freed"))
+    #expect(!text(object >> 12, in: "memcpy").contains("freed"))
+  }
+
+  @Test("An address like any other has no words")
+  func plainAddress() {
     let text = explanation(snapshot(address: 0x7F12_3456_7000))
     #expect(!text.contains("fill") && !text.contains("text") && !text.contains("mark"))
   }

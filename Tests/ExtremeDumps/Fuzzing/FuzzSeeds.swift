@@ -32,11 +32,11 @@ enum FuzzSeeds {
     case .minidump: isMinidump
     case .elf, .dwarf: isELF
     case .whole: !isELF
-    case .files, .summary: false
+    case .files, .summary, .objects: false
     }
   }
 
-  private static func made(_ target: FuzzTarget) throws -> [[UInt8]] {
+  static func made(_ target: FuzzTarget) throws -> [[UInt8]] {
     // The same path in every process, since inputs are kept.
     let module = try ModuleFile(in: "/proc/self/cwd")
     switch target {
@@ -51,6 +51,7 @@ enum FuzzSeeds {
         ]
       } + (0..<8).map { ExtremeCore.bytes(seed: $0, module: module) }
     case .elf, .dwarf: return [Array(try Data(contentsOf: URL(fileURLWithPath: module.path)))]
+    case .objects: return try ObjectImage.own()
     case .files: return files()
     case .summary: return [summary()]
     }

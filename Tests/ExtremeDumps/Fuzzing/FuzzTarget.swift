@@ -26,6 +26,8 @@ enum FuzzTarget: String, CaseIterable {
   case dwarf
   /// Core files.
   case core
+  /// Objects and their types in a process's memory.
+  case objects
   /// Dumps and core files to text, JSON, HTML and minidumps.
   case whole
 
@@ -33,7 +35,7 @@ enum FuzzTarget: String, CaseIterable {
   var maximumSize: Int {
     switch self {
     case .files: 512
-    case .tokens, .summary: 4 << 10
+    case .tokens, .summary, .objects: 4 << 10
     case .minidump, .elf: 8 << 10
     case .core: 12 << 10
     case .dwarf: 16 << 10
@@ -69,6 +71,7 @@ struct FuzzReader {
     case .minidump: size &+= (try? MinidumpReader.snapshot(of: bytes))?.threads.count ?? 0
     case .core:
       size &+= (try? CoreReader.snapshot(of: DumpBytes(bytes)))?.threads.count ?? 0
+    case .objects: size &+= ObjectImage.read(bytes)
     case .files: readFile(bytes)
     case .summary:
       var reader = LoggedSummaryReader()

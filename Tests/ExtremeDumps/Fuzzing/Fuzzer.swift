@@ -27,6 +27,20 @@ enum Fuzzer {
     }
     return count
   }
+
+  /// Reads the inputs that a corpus begins with, changed as `Mutation` does, for campaigns without libFuzzer.
+  ///
+  /// - Returns: how many bytes came out.
+  static func mutate(
+    _ target: FuzzTarget, seeds: Range<UInt64>, directory: String
+  ) throws -> Int {
+    var reader = try FuzzReader(target, directory: directory)
+    let inputs = try FuzzSeeds.made(target)
+    for seed in seeds {
+      try reader.read(Mutation.mutated(inputs[Int(seed % UInt64(inputs.count))], seed: seed))
+    }
+    return reader.size
+  }
 }
 
 #if FUZZING

@@ -15,10 +15,11 @@ import Testing
 
   private static let hasTaskCgroup = cgroupFile("pids.current", "pids/", "pids.current") != nil
 
-  private static let hasMemoryLimit =
-    cgroupFile("memory.max", "memory/", "memory.limit_in_bytes").flatMap {
-      UInt64($0.filter { !$0.isNewline })
-    }.map { $0 < 1 << 62 } ?? false
+  private static var hasMemoryLimit: Bool {
+    let text = cgroupFile("memory.max", "memory/", "memory.limit_in_bytes") ?? ""
+    // Version 1 has a number for no limit too, and version 2 the word "max".
+    return UInt64(text.filter(\.isNumber)).map { $0 < 1 << 62 } ?? false
+  }
 
   /// The text of a file of this process's cgroup; nil if there is none.
   private static func cgroupFile(

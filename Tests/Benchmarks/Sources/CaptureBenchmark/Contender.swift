@@ -8,6 +8,8 @@ enum Contender: String, CaseIterable {
   case postmortem
   /// The same, which leaves secrets out of its dumps.
   case sanitized
+  /// This package, with pointers to objects of own types all over the innermost stack.
+  case objects
   /// The least work in plain C, without a crash: see CLimit.
   case limit
   /// The kernel's core file.

@@ -39,7 +39,7 @@ struct Round {
       untilReaped: Double(end - page[0]) / 1000, capture: nil, bytes: 0)
     switch contender {
     case .none, .limit: break
-    case .postmortem, .sanitized: (result.bytes, result.capture) = try dump(in: directory)
+    case .postmortem, .sanitized, .objects: (result.bytes, result.capture) = try dump(in: directory)
     case .core: result.bytes = core(in: directory)
     case .backtracer: result.bytes = size(directory + "/errors")
     }

@@ -32,6 +32,24 @@ enum Table {
     print(padded("\(threads)", 7), " sanitized / postmortem:", text(median(costs), digits: 2))
   }
 
+  /// The cost of objects that are pointed to: a capture with them in units of one without, and the bytes added.
+  static func printCostOfObjects(threads: Int, _ rounds: [[Contender: Measurement]]) {
+    let costs = rounds.compactMap { ratio($0[.objects]?.capture, $0[.postmortem]?.capture) }
+    let times = rounds.compactMap { round -> Double? in
+      guard let with = round[.objects]?.capture, let without = round[.postmortem]?.capture
+      else { return nil }
+      return with - without
+    }
+    let bytes = rounds.compactMap { round -> Double? in
+      guard let with = round[.objects]?.bytes, let without = round[.postmortem]?.bytes
+      else { return nil }
+      return Double(with - without)
+    }
+    print(
+      padded("\(threads)", 7), " objects / postmortem:", text(median(costs), digits: 2), "-",
+      text(median(times)), "microseconds and", text(median(bytes)), "bytes more")
+  }
+
   /// The time until reaped less that of `none`, in units of the limit, and whether it is the goal's.
   static func printGoal(threads: Int, _ rounds: [[Contender: Measurement]]) {
     let goals = [1: 8.0, 16: 2.7, 128: 1.6, 1000: 1.5, 4000: 1.5]

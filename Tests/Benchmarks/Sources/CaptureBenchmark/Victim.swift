@@ -18,7 +18,7 @@ enum Victim {
     do {
       var options = HandlerOptions()
       options.privacy = contender == .sanitized ? .sanitized : .full
-      if contender == .postmortem || contender == .sanitized {
+      if [.postmortem, .sanitized, .objects].contains(contender) {
         try startHandler(database: directory + "/database", options: options)
       }
     } catch {
@@ -27,8 +27,28 @@ enum Victim {
     guard limit_start_threads(threads - 1, Int32(touchedBytes)) == 0,
       surroundings.make(in: directory)
     else { exit(1) }
+    if contender == .objects { crashAmongObjects(page) }
     if contender == .limit { measureLimit(directory, fileBytes, page) }
     limit_crash(page)
+    exit(1)
+  }
+
+  private class Plain { var number = 1 }
+  private final class Box<Value>: Plain { var value: Value? }
+
+  /// Crashes with as many pointers on the stack as the handler writes objects of, and more.
+  private static func crashAmongObjects(_ page: UnsafeMutablePointer<Int64>) -> Never {
+    let kinds: [() -> AnyObject] = [
+      { Plain() }, { Box<Int>() }, { Box<[String: Int]>() }, { Box<(Int, String)>() },
+      { Box<Box<Double>>() }, { Box<any Error>() }, { Box<Character?>() }, { Box<Set<Int>>() },
+    ]
+    let objects = (0..<64).map { kinds[$0 % kinds.count]() }
+    withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer.self, capacity: objects.count) {
+      for (index, object) in objects.enumerated() {
+        $0[index] = Unmanaged.passUnretained(object).toOpaque()
+      }
+      limit_crash(page)
+    }
     exit(1)
   }
 

@@ -43,5 +43,6 @@ for threads in threadCounts {
   }
   for contender in contenders { Table.printRow(contender, threads: threads, rounds) }
   Table.printCostOfSanitizing(threads: threads, rounds)
+  Table.printCostOfObjects(threads: threads, rounds)
   Table.printGoal(threads: threads, rounds)
 }

@@ -1,0 +1,64 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// What the storage of the standard collections, of strings and of data contains: sizes and first bytes.
+extension ObjectReader {
+  /// A string of more bytes is cut.
+  private static let textLimit: UInt64 = 48
+  /// The bytes of other contents that are shown.
+  private static let byteLimit: UInt64 = 16
+  /// Larger sizes are not plausible.
+  private static let sizeLimit: UInt64 = 1 << 40
+
+  /// Adds the facts to an object.
+  ///
+  /// Source: swift stdlib/public/core/StringStorage.swift, ContiguousArrayBuffer.swift, HashTable.swift;
+  /// swift-foundation Sources/FoundationEssentials/Data/Data.swift, `__DataStorage`.
+  func addContents(of address: Address, to object: inout SwiftObject) {
+    guard let name = object.type?.qualified else { return }
+    if name == "Swift.__StringStorage" {
+      guard let word = reader.word(address &+ 24) else { return }
+      let size = word & 0xFFFF_FFFF_FFFF
+      object.size = size
+      if size > 0,
+        let bytes = reader.bytes(address &+ 32, count: Int(clamping: min(size, Self.textLimit)))
+      {
+        object.text = String(decoding: bytes, as: UTF8.self) + (size > Self.textLimit ? "..." : "")
+      }
+    } else if Self.data.contains(name) {
+      object.size = size(at: address &+ 24)
+      if let start = reader.word(address &+ 16), start > 0, let size = object.size {
+        object.firstBytes = bytes(Address(start), count: size)
+      }
+    } else if Self.storages.contains(where: name.hasPrefix) {
+      object.size = size(at: address &+ 16)
+      if let width = Self.widths.first(where: { name == Self.storages[0] + $0.key + ">" })?.value,
+        let size = object.size
+      {
+        object.firstBytes = bytes(address &+ 32, count: size &* width)
+      }
+    }
+  }
+
+  private func size(at place: Address) -> UInt64? {
+    reader.word(place).flatMap { $0 < Self.sizeLimit ? $0 : nil }
+  }
+
+  private func bytes(_ place: Address, count: UInt64) -> [UInt8] {
+    let count = Int(clamping: min(count, Self.byteLimit))
+    return count > 0 ? reader.bytes(place, count: count).map(Array.init) ?? [] : []
+  }
+
+  private static let data: Set = ["Foundation.__DataStorage", "FoundationEssentials.__DataStorage"]
+
+  private static let storages = [
+    "Swift._ContiguousArrayStorage<", "Swift._DictionaryStorage<", "Swift._SetStorage<",
+  ]
+
+  /// Bytes of the numbers whose arrays show their first elements.
+  private static let widths: [String: UInt64] = [
+    "Swift.UInt8": 1, "Swift.Int8": 1, "Swift.UInt16": 2, "Swift.Int16": 2, "Swift.UInt32": 4,
+    "Swift.Int32": 4, "Swift.Float": 4, "Swift.UInt64": 8, "Swift.Int64": 8, "Swift.UInt": 8,
+    "Swift.Int": 8, "Swift.Double": 8,
+  ]
+}

@@ -1,0 +1,96 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// Objects in real crashes, with the toolchain's LLDB as oracle: it finds them and their types on its own.
+@Suite(
+  "Objects as Swift's LLDB names them", .serialized,
+  .enabled("with --full") { ObjectScene.isFull })
+struct ObjectOracleTests {
+  /// Names that are compared with LLDB's; one that differs is a failure.
+  private struct Count {
+    var named = 0
+    var registers = 0
+    var namedRegisters = 0
+
+    mutating func add(_ report: ObjectReport, _ types: [String: String]) {
+      guard let crashed = report.threads.first(where: { $0.crashed }) else { return }
+      for (register, value) in crashed.registers where types[value] != nil {
+        registers += 1
+        let word = report.words.first { $0.place == register }
+        if word?.object?.type != nil { namedRegisters += 1 }
+      }
+      for word in report.words {
+        guard let name = word.object?.type, let type = types[word.value] else { continue }
+        if ObjectReport.fits(Self.plain(name), Self.plain(type)) {
+          named += 1
+        } else {
+          Issue.record("\(word.place) \(word.value): \(name) is \(type) for LLDB")
+        }
+      }
+    }
+
+    /// A name without what LLDB writes in another way than the runtime.
+    ///
+    /// LLDB leaves out modules of local types, and an enum without arguments around a generic one; it shows that a
+    /// protocol is one of classes, and does not tell the two metatypes of a protocol apart.
+    private static func plain(_ name: String) -> String {
+      name.replacing(
+        /\b(CrashLab|Swift|__C|_Concurrency|Foundation|FoundationEssentials)\./, with: ""
+      )
+      .replacing("@thin ", with: "").replacing("any ", with: "").replacing(" & AnyObject", with: "")
+      .replacing(".State.", with: ".").replacing(".Protocol", with: ".Type")
+    }
+  }
+
+  private func view(
+    _ scene: ObjectScene, _ arguments: [String], _ database: String
+  ) async throws -> (SwiftLLDB.View, ObjectReport?) {
+    let place = scene.directory.path + "/lldb-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+    let view = try await SwiftLLDB.view(of: scene.lab, arguments, in: place)
+    _ = try await ChildProcess.run(scene.tool, ["process", database], in: place)
+    return (view, try? await scene.show(database))
+  }
+
+  @Test("Own types", arguments: BuildConfiguration.allCases)
+  func ownTypes(_ configuration: BuildConfiguration) async throws {
+    #expect(await SwiftLLDB.obstacle() == nil)
+    let scene = try await ObjectScene(configuration)
+    var count = Count()
+    for first in stride(from: 0, to: 212, by: 53) {
+      let database = scene.directory.path + "/db-\(first)"
+      let (view, report) = try await view(
+        scene, ["objects", "crash", database, "\(first)"], database)
+      // Of a program that is linked statically it names a dozen.
+      #expect(view.types.count >= 8, "\(view.transcript.suffix(2000))")
+      count.add(try #require(report, "\(view.transcript.suffix(2000))"), view.types)
+    }
+    print("\(configuration) with LLDB: \(count)")
+    #expect(count.named >= 30)
+    #expect(count.namedRegisters * 5 >= count.registers * 4)
+  }
+
+  /// Kinds that no debugger gets to a crash with, or whose threads cannot run LLDB's code, have nothing to compare.
+  @Test("Every kind of crash")
+  func kinds() async throws {
+    #expect(await SwiftLLDB.obstacle() == nil)
+    let scene = try await ObjectScene(.asTested)
+    let list = try await ChildProcess.run(scene.lab, ["--list"], in: scene.directory.path)
+    var count = Count()
+    var compared = 0
+    for line in list.standardOutput.split(separator: "\n") {
+      guard let kind = line.split(separator: " ").first.map(String.init) else { continue }
+      let database = scene.directory.path + "/kind-\(kind)"
+      guard
+        let (view, report) = try? await view(scene, [kind, "--database", database], database),
+        let report, !view.types.isEmpty
+      else { continue }
+      compared += 1
+      count.add(report, view.types)
+    }
+    print("\(compared) kinds with LLDB: \(count)")
+    #expect(compared > 10)
+    #expect(count.namedRegisters * 5 >= count.registers * 4)
+  }
+}

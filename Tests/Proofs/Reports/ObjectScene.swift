@@ -1,0 +1,82 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// What the JSON of a report says of words.
+struct ObjectReport: Decodable {
+  struct Word: Decodable {
+    struct Object: Decodable {
+      let kind: String
+      let type: String?
+      let state: String
+    }
+    let place: String
+    let value: String
+    let pattern: String?
+    let object: Object?
+  }
+  struct Thread: Decodable {
+    let crashed: Bool
+    let registers: [String: String]
+  }
+  let explanation: String?
+  let message: String?
+  let words: [Word]
+  let threads: [Thread]
+
+  /// True for the name itself, and for one with "_" in the place of an argument that is not in the dump.
+  static func fits(_ name: String, _ type: String) -> Bool {
+    if name == type { return true }
+    let parts = name.split(separator: "_", omittingEmptySubsequences: false)
+    var rest = type[...]
+    for (index, part) in parts.enumerated() {
+      if index == 0 {
+        guard rest.hasPrefix(part) else { return false }
+        rest = rest.dropFirst(part.count)
+      } else if index == parts.count - 1 {
+        return rest.hasSuffix(part)
+      } else {
+        guard let range = rest.firstRange(of: part) else { return false }
+        rest = rest[range.upperBound...]
+      }
+    }
+    return false
+  }
+}
+
+/// crash-lab in a directory of its own, and the tool.
+struct ObjectScene {
+  /// True with `--full`.
+  static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_OBJECTS"] == "all"
+
+  let directory: SharedDirectory
+  let lab: String
+  let tool: String
+
+  init(_ configuration: BuildConfiguration = .asTested) async throws {
+    directory = try SharedDirectory()
+    lab = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    // Built without optimization it takes seconds for a report.
+    tool = try await BuiltProducts.shared.executable("postmortem", .release)
+  }
+
+  /// Runs a scene with the handler; returns its output and the report.
+  func run(
+    _ name: String, first: Int = 0, _ options: [String] = []
+  ) async throws -> (output: String, report: ObjectReport?) {
+    let database = "\(directory.path)/db-\(name)-\(first)-\(UUID().uuidString)"
+    let child = try await ChildProcess.run(
+      lab, ["objects", name, database, "\(first)"], in: directory.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+    guard child.end.signal != nil else { return (child.standardOutput, nil) }
+    _ = try await ChildProcess.run(tool, ["process", database] + options, in: directory.path)
+    return (child.standardOutput, try await show(database))
+  }
+
+  func show(_ path: String) async throws -> ObjectReport {
+    let json = try await ChildProcess.run(
+      tool, ["show", path, "--json", "--no-cache"], in: directory.path)
+    try #require(json.end.exitCode == 0, "\(json.standardError)")
+    return try JSONDecoder().decode(ObjectReport.self, from: Data(json.standardOutput.utf8))
+  }
+}
