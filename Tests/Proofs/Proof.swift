@@ -164,7 +164,8 @@ extension Proof {
       ]),
     Proof(
       name: "documentation",
-      summary: "docc has no warning, each public symbol a page; blocks of code compile, and commands run",
+      summary:
+        "docc has no warning, each public symbol a page; blocks of code compile, and commands run",
       suites: ["DocumentationTests", "CodeBlockTests", "CommandBlockTests"],
       covers: [
         "Sources/Postmortem", "Sources/PostmortemHandler", "Sources/PostmortemUpload", "README.md",

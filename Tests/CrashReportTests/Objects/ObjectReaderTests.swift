@@ -68,8 +68,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     expectName(JSONEncoder())
   }
 
-  @Test("The short name has no modules")
-  func shortNames() {
+  @Test func theShortNameHasNoModules() {
     let box = Box([1: "one"])
     let found = OwnProcess.reader().object(at: OwnProcess.address(of: box))
     #expect(found?.type?.short == "Box<Dictionary<Int, String>>")
@@ -160,8 +159,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     withExtendedLifetime((numbers, text, named)) {}
   }
 
-  @Test("Data and arrays of numbers show their first bytes")
-  func firstBytes() {
+  @Test func dataAndArraysOfNumbersShowTheirFirstBytes() {
     let data = Data((0..<200).map { UInt8($0) })
     let numbers: [Int32] = [1, 2, 3].map { $0 + (data.isEmpty ? 1 : 0) }
     // The data's second word is its storage, with two bits for its form.
@@ -177,8 +175,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     withExtendedLifetime((data, numbers)) {}
   }
 
-  @Test("Without leave no contents are shown")
-  func privateContents() {
+  @Test func withoutLeaveNoContentsAreShown() {
     let text = String(repeating: "secret", count: 9)
     let words = unsafe unsafeBitCast(text, to: (UInt64, UInt64).self)
     let reader = ObjectReader(

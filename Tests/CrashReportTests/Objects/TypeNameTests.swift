@@ -33,7 +33,7 @@ extension Task { fileprivate struct Part {} }
 private struct Failure: Error {}
 
 /// Names of types of every form, with the runtime's names as oracle.
-@Suite("Names of types by their metadata") struct TypeNameTests {
+@Suite struct TypeNameTests {
   /// Expects the runtime's name, without what it says of extensions and of what only files know.
   ///
   /// An argument that is not in metadata, because a constraint tells it, is "_".
@@ -50,16 +50,14 @@ private struct Failure: Error {}
     withExtendedLifetime(box) {}
   }
 
-  @Test("Members of tuples have their labels")
-  func tuples() {
+  @Test func membersOfTuplesHaveTheirLabels() {
     expectName(Box<(a: Int, b: String)>.self)
     expectName(Box<(Int, b: String)>.self)
     expectName(Box<(first: Int, second: (x: UInt8, y: Bool))>.self)
     expectName(Box<[(key: String, value: [Int: (a: Int, b: Plain)])]>.self)
   }
 
-  @Test("Functions have their effects, isolation and conventions")
-  func functions() {
+  @Test func functionsHaveTheirEffectsIsolationAndConventions() {
     typealias All =
       @Counter @Sendable (inout Int, String...) async throws(Failure) -> sending Plain
     typealias Sending = (sending Plain) -> sending Plain
@@ -80,8 +78,7 @@ private struct Failure: Error {}
     expectName(Box<(All, Caller)>.self)
   }
 
-  @Test("Types of protocols have all of their constraints")
-  func protocols() {
+  @Test func typesOfProtocolsHaveAllOfTheirConstraints() {
     typealias Type = any (Marked & Bound).Type
     expectName(Box<(any Marked & AnyObject)>.self)
     expectName(Box<(any Bound & Marked)>.self)
@@ -100,8 +97,7 @@ private struct Failure: Error {}
     expectName(Box<Int.Type.Type>.self)
   }
 
-  @Test("Numbers and lists of types are arguments like others")
-  func parameters() {
+  @Test func numbersAndListsOfTypesAreArgumentsLikeOthers() {
     expectName(Box<Fixed<3, Int>>.self)
     expectName(Box<Fixed<7, String>.Part<Bool>>.self)
     expectName(Box<InlineArray<3, InlineArray<2, UInt8>>>.self)
@@ -112,8 +108,7 @@ private struct Failure: Error {}
     expectName(Box<[[[[[[Int]]]]]]>.self)
   }
 
-  @Test("A type in an extension is named by the type that is extended")
-  func extensions() {
+  @Test func aTypeInAnExtensionIsNamedByTheTypeThatIsExtended() {
     expectName(Box<Outer<Int>.Added>.self)
     expectName(Box<Outer<Int>.Inner<String>.Added<Double>>.self)
     expectName(Box<Int.Tally>.self)

@@ -68,8 +68,7 @@ import Testing
     #expect(!explanation(snapshot(address: 0x18), in: "swift_retain").contains("no object"))
   }
 
-  @Test("A count in memory that the C library has freed is told")
-  func freedObject() {
+  @Test func aCountInMemoryThatTheCLibraryHasFreedIsTold() {
     let object: UInt64 = 0x5555_0000_1230
     func text(_ word: UInt64, in function: String = "_ZN5swift9RefCountsI1xE4slowEv") -> String {
       var snapshot = snapshot(address: 0, rdi: object + 8, code: 0x80)
@@ -89,8 +88,7 @@ import Testing
     #expect(!text(object >> 12, in: "memcpy").contains("freed"))
   }
 
-  @Test("An address like any other has no words")
-  func plainAddress() {
+  @Test func anAddressLikeAnyOtherHasNoWords() {
     let text = explanation(snapshot(address: 0x7F12_3456_7000))
     #expect(!text.contains("fill") && !text.contains("text") && !text.contains("mark"))
   }

@@ -5,8 +5,7 @@ import Testing
 /// The commands in the guide's blocks run against a database that contains two reports.
 ///
 /// The commands of `Journeys.md` are run by the proof `journeys`, which also checks their output.
-@Suite
-struct CommandBlockTests {
+@Suite struct CommandBlockTests {
   /// A block without a language; lines of output follow a line that begins with `$`.
   struct Block: Sendable, CustomTestStringConvertible {
     let document: String
@@ -16,7 +15,8 @@ struct CommandBlockTests {
     var testDescription: String { "\(document):\(line)" }
   }
 
-  static let all: [Block] = CodeBlock.documents.filter { $0.hasPrefix("Docs/Guide/") }.flatMap { document in
+  static let all: [Block] = CodeBlock.documents.filter { $0.hasPrefix("Docs/Guide/") }.flatMap {
+    document in
     let path = BuiltProducts.packageRoot + "/" + document
     return blocks(of: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "", in: document)
   }
@@ -45,10 +45,11 @@ struct CommandBlockTests {
     return blocks
   }
 
-  static func isOwn(_ line: String) -> Bool { line.contains(/^(\S+=\S+ |docker logs .*\| )?postmortem /) }
+  static func isOwn(_ line: String) -> Bool {
+    line.contains(#/^(\S+=\S+ |docker logs .*\| )?postmortem /#)
+  }
 
-  @Test
-  func theGuideHasItsCommands() {
+  @Test func theGuideHasItsCommands() {
     #expect(Self.all.count >= 7)
     #expect(Self.all.flatMap(\.commands).count >= 18)
   }
@@ -87,10 +88,12 @@ struct CommandBlockTests {
   /// A command with names of this test in place of the guide's.
   private static func adapted(_ command: String) -> String {
     let names = [
-      ("/var/lib/shop/crashes", "$PWD/db"), ("/data/crashes", "$PWD/db"), ("/symbols", "$PWD/symbols"),
+      ("/var/lib/shop/crashes", "$PWD/db"), ("/data/crashes", "$PWD/db"),
+      ("/symbols", "$PWD/symbols"),
       ("--user app -- gosu app ", "--user $(id -un) -- "), ("./server --port 8080", "true"),
       (".build/release/Server", "server"), ("docker logs web 2>&1", "cat log"),
-      ("https://debuginfod.example", "http://127.0.0.1:9"), ("4f1a", "$report"), ("4711", "$process"),
+      ("https://debuginfod.example", "http://127.0.0.1:9"), ("4f1a", "$report"),
+      ("4711", "$process"),
     ]
     return names.reduce(command) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// Objects in real crashes, with the toolchain's LLDB as oracle: it finds them and their types on its own.
 @Suite(
-  "Objects as Swift's LLDB names them", .serialized,
+  .serialized,
   .enabled("with --full") { ObjectScene.isFull })
 struct ObjectOracleTests {
   /// Names that are compared with LLDB's; one that differs is a failure.
@@ -53,7 +53,7 @@ struct ObjectOracleTests {
     return (view, try? await scene.show(database))
   }
 
-  @Test("Own types", arguments: BuildConfiguration.allCases)
+  @Test(arguments: BuildConfiguration.allCases)
   func ownTypes(_ configuration: BuildConfiguration) async throws {
     #expect(await SwiftLLDB.obstacle() == nil)
     let scene = try await ObjectScene(configuration)
@@ -72,8 +72,7 @@ struct ObjectOracleTests {
   }
 
   /// Kinds that no debugger gets to a crash with, or whose threads cannot run LLDB's code, have nothing to compare.
-  @Test("Every kind of crash")
-  func kinds() async throws {
+  @Test func everyKindOfCrash() async throws {
     #expect(await SwiftLLDB.obstacle() == nil)
     let scene = try await ObjectScene(.asTested)
     let list = try await ChildProcess.run(scene.lab, ["--list"], in: scene.directory.path)

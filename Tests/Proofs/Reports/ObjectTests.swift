@@ -44,10 +44,8 @@ struct ObjectTests {
     }
   }
 
-  @Test(
-    "Pointers in dumps are named, and none wrongly",
-    arguments: ObjectScene.isFull ? BuildConfiguration.allCases : BuildConfiguration.dynamic)
-  func dumps(_ configuration: BuildConfiguration) async throws {
+  @Test(arguments: ObjectScene.isFull ? BuildConfiguration.allCases : BuildConfiguration.dynamic)
+  func pointersInDumpsAreNamedAndNoneWrongly(_ configuration: BuildConfiguration) async throws {
     let scene = try await ObjectScene(configuration)
     var count = Count()
     // Objects that follow each other differ in form, those that are so far apart in the types in them.
@@ -66,8 +64,8 @@ struct ObjectTests {
     if ObjectScene.isFull { #expect(count.named >= 2_500) }
   }
 
-  @Test("A core file has all of them", .needs(.gdb))
-  func cores() async throws {
+  @Test(.needs(.gdb))
+  func aCoreFileHasAllOfThem() async throws {
     let scene = try await ObjectScene()
     let core = scene.directory.path + "/core"
     let child = try await ChildProcess.run(
@@ -86,8 +84,7 @@ struct ObjectTests {
     #expect(count.named >= 12)
   }
 
-  @Test("A private report has no object's contents")
-  func privateReport() async throws {
+  @Test func aPrivateReportHasNoObjectsContents() async throws {
     let scene = try await ObjectScene()
     let (_, found) = try await scene.run("crash", first: 0, ["--sanitize"])
     let report = try #require(found)

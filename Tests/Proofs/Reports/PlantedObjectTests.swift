@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Mistakes with references that are planted: the cause is named where memory tells it, and not where it does not.
-@Suite("Planted mistakes with references", .serialized)
+@Suite(.serialized)
 struct PlantedObjectTests {
   /// Runs of each mistake, each with other values.
   private static let runs = ObjectScene.isFull ? 250 : 2
@@ -18,8 +18,7 @@ struct PlantedObjectTests {
     }
   }
 
-  @Test("A field of a freed object is told by the fill, and by the function that it met")
-  func useAfterFree() async throws {
+  @Test func aFieldOfAFreedObjectIsToldByTheFillAndByTheFunctionThatItMet() async throws {
     try await expect("use-after-free") { run in
       let (fill, meaning) = Self.fills[run / 2 % Self.fills.count]
       let word = String(repeating: fill, count: 8)
@@ -39,33 +38,28 @@ struct PlantedObjectTests {
     ("fd", "the pointer was most likely freed"), ("cc", "the pointer was most likely freed"),
   ]
 
-  @Test("An unowned reference after its object names the object")
-  func unowned() async throws {
+  @Test func anUnownedReferenceAfterItsObjectNamesTheObject() async throws {
     try await expect("unowned-after-free") { _ in ["outlived was a Node."] }
   }
 
-  @Test("A retain of what is no object says so")
-  func wildRetain() async throws {
+  @Test func aRetainOfWhatIsNoObjectSaysSo() async throws {
     try await expect("wild-retain") { run in
       let address = 0x1234_5678_9AB0 + run * 0x7_7770
       return ["swift_retain was called on 0x\(String(address, radix: 16)), which is no object of"]
     }
   }
 
-  @Test("A crash in a deinitializer names the object that ends")
-  func inDeinitializer() async throws {
+  @Test func aCrashInADeinitializerNamesTheObjectThatEnds() async throws {
     try await expect("in-deinit") { _ in ["a Closing that is being deinitialized"] }
   }
 
-  @Test("A property of null is told to be an optional's, or an enum's")
-  func emptyOptional() async throws {
+  @Test func aPropertyOfNullIsToldToBeAnOptionalsOrAnEnums() async throws {
     try await expect("empty-optional") { _ in
       ["is null: an optional, or a case of an enum, that holds nothing"]
     }
   }
 
-  @Test("A retain of an enum's case without an object says so")
-  func emptyCase() async throws {
+  @Test func aRetainOfAnEnumsCaseWithoutAnObjectSaysSo() async throws {
     try await expect("empty-case") { _ in
       ["swift_retain was called on 0x1,", "a case of an enum that holds no object"]
     }
@@ -74,8 +68,7 @@ struct PlantedObjectTests {
   /// About half of the processes live on, as the allocator's word may pass for a count.
   ///
   /// The others end in the runtime, whose registers have the object's address.
-  @Test("A release too many is told by what the allocator has left in the object")
-  func doubleRelease() async throws {
+  @Test func aReleaseTooManyIsToldByWhatTheAllocatorHasLeftInTheObject() async throws {
     let scene = try await ObjectScene()
     for run in 0..<Self.runs {
       let (_, report) = try await scene.run("double-release", first: run)
@@ -90,8 +83,7 @@ struct PlantedObjectTests {
     }
   }
 
-  @Test("A crash among living objects has no word of freed ones")
-  func living() async throws {
+  @Test func aCrashAmongLivingObjectsHasNoWordOfFreedOnes() async throws {
     let scene = try await ObjectScene()
     for run in 0..<Self.runs {
       let (_, found) = try await scene.run("crash", first: run * 7)
