@@ -97,7 +97,7 @@ import Testing
     ("Sources/CrashReportUpload", "Body/UploadContent.swift", "SampledUploads"),
     ("Sources/PostmortemTool", "Listing/ReportReader.swift", "CrashOverview"),
     ("Sources/PostmortemTool", "Logs/LoggedSummarySymbolicator.swift", "DebugFileServers"),
-    ("Sources/PostmortemTool", "Arguments/Arguments.swift", "Completer"),
+    ("Sources/PostmortemTool", "Arguments/Arguments.swift", "CompletionCommand"),
   ])
   func anArrowThatIsTurnedAroundIsFoundInTheRealFiles(
     _ directory: String, _ path: String, _ type: String
