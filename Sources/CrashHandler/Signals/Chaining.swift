@@ -45,11 +45,8 @@ extension Capture {
   ///
   /// abort() ends the process itself.
   private func delegate(_ signal: DeliveredSignal) {
-    if isAborting(signal) {
-      restoreAction(of: signal.number)
-    } else {
-      restoreAndReraise(signal)
-    }
+    guard !isAborting(signal) else { return restoreAction(of: signal.number) }
+    restoreAndReraise(signal)
   }
 
   /// Calls the previous handler; if it returns, notes that in the dump.

@@ -21,17 +21,15 @@ extension Capture {
     }
     session.exception.isBacktraced = isBacktraced
     let isEnd = isBacktraced && call.isFromKernel && endsAfterBacktrace(call.signal)
-    session.exception.outcome =
-      isEnd ? .ends : outcome(call.signal, isFromKernel: call.isFromKernel, isForced: isForced)
+    session.exception.outcome = isEnd ? .ends : outcome(of: call, isForced: isForced)
   }
 
   /// - Parameter isForced: the result of `forcesDefaultAction`.
-  private func outcome(
-    _ signal: DeliveredSignal, isFromKernel: Bool, isForced: Bool
-  ) -> CrashOutcome {
+  private func outcome(of call: HandlerCall, isForced: Bool) -> CrashOutcome {
+    let signal = call.signal
     if !isForced, shared.previousActions[signal.number].handler > SIG_IGN { return .handled }
     if kernelDiscards(signal) { return .discarded }
-    return isFromKernel ? .ends : .delegated
+    return call.isFromKernel ? .ends : .delegated
   }
 
   /// Adds the fault to the known faults; returns true if the crash gets a dump of its own.

@@ -24,11 +24,10 @@ extension Capture {
   /// the kernel would have found no stack for any handler and ended the process.
   @_noLocks
   func hasStackForBacktracer(_ signal: DeliveredSignal) -> Bool {
-    guard let context = signal.context, signal.number == SIGSEGV || signal.number == SIGBUS,
-      !context.isOnSignalStack, shared.stackOffers.isFirst(context.signalStackSize),
-      memory.isReadable(context.number), !hasRoomForFrame(below: context.stackPointer)
+    guard let context = signal.context, signal.number == SIGSEGV || signal.number == SIGBUS
     else { return true }
-    return false
+    return context.isOnSignalStack || !shared.stackOffers.isFirst(context.signalStackSize)
+      || !memory.isReadable(context.number) || hasRoomForFrame(below: context.stackPointer)
   }
 
   /// True if the process ends once the backtracer has returned: after abort(), and after a fault that probably
