@@ -1,14 +1,13 @@
 internal import IntermediateDump
 
-/// The dynamic linker's own list of loaded objects: `struct r_debug` of its main
-/// namespace.
+/// The dynamic linker's list of loaded objects: `struct r_debug` of its main namespace.
 ///
-/// It was read without the linker's lock, so it may be cut off or inconsistent; the snapshot's modules come from the
-/// mappings. Source: glibc `<link.h>`.
+/// The handler read the list without the linker's lock, so it may be cut off or inconsistent. The snapshot's modules
+/// come from the mappings and not from this list. Source: glibc `<link.h>`.
 public struct LinkMap: Sendable, Equatable {
   /// One `struct link_map`.
   public struct Entry: Sendable, Equatable {
-    /// `l_addr`: the difference between addresses in the file and in memory.
+    /// `l_addr`: the difference between an address in memory and the same address in the file.
     public var address: Address
     /// `l_ld`: the address of the image's dynamic section.
     public var dynamicSection: Address
@@ -43,7 +42,7 @@ public struct LinkMap: Sendable, Equatable {
 }
 
 extension LinkMap {
-  /// The maximum number of entries that are read; the handler does not write more.
+  /// The maximum number of entries that are read; the handler writes no more than that.
   package static var maximumEntries: Int { 2048 }
 
   package static let mapFields = MapFields(

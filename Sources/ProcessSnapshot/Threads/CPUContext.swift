@@ -130,7 +130,7 @@ extension CPUContext {
     }
   }
 
-  /// The general registers in the layout in which they are read.
+  /// The general registers in the layout that `init(architecture:generalRegisters:floatingPointState:)` reads.
   var generalRegisterBytes: [UInt8] {
     let words =
       switch self {
@@ -154,11 +154,11 @@ extension X86_64Context {
   /// The number of bytes of the FXSAVE area.
   static var legacyAreaSize: Int { 512 }
 
-  /// The places of trap number and error code in `gregset_t`, in words.
+  /// The index of the error code's word in `gregset_t`; the trap number follows.
   static var errorCodeIndex: Int { 19 }
   static var trapNumberIndex: Int { 20 }
 
-  /// Reads the first 19 words of `gregset_t`, all that are registers.
+  /// Reads the first 19 words of `gregset_t`, which are the registers.
   ///
   /// Source: glibc sysdeps/unix/sysv/linux/x86/sys/ucontext.h.
   init?(generalRegisters bytes: ArraySlice<UInt8>) {
