@@ -17,7 +17,7 @@ public struct StackTrace: Sendable, Equatable {
   public var frames: [StackFrame] = []
   /// The number of frames that were walked but are not in `frames`, not counting inlined calls.
   public var omittedCount = 0
-  /// The index in `frames` of the first one after the omitted ones.
+  /// The index in `frames` of the first frame after the omitted ones.
   public var omittedAfter = 0
   /// True if the walk crossed a part of the stack that the dump left out, and whose frames are unknown.
   public var hasGap = false
@@ -147,7 +147,7 @@ public struct AsyncCalls: Sendable, Equatable {
   public var frames: [StackFrame] = []
   /// The number of callers in the middle that are not in `frames`.
   public var omittedCount = 0
-  /// The index in `frames` of the first one after the omitted ones.
+  /// The index in `frames` of the first frame after the omitted ones.
   public var omittedAfter = 0
   /// True if the chain of callers leads into memory that is not in the dump.
   public var isCut = false

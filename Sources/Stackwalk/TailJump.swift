@@ -7,7 +7,7 @@ struct TailJump: Equatable {
   let end: Address
   let target: Address
 
-  /// The size in bytes of a call instruction that contains its target.
+  /// The number of bytes before a return address that are searched for a direct call; an x86_64 call has 5 bytes.
   static var callSize: Int { 5 }
 
   /// The target of a direct call; nil for an indirect one.
