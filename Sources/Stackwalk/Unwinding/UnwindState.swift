@@ -14,7 +14,8 @@ struct UnwindState {
     registers.programCounter.map { isReturnAddress ? $0.clampedSubtracting(1) : $0 }
   }
 
-  /// Makes the state of a caller for which only the given registers and the preserved ones are known.
+  /// Makes the state of a caller for which only the program counter, the stack pointer and the frame pointer are
+  /// known.
   func caller(
     at returnAddress: Address, stackPointer: Address, framePointer: Address?, _ trust: FrameTrust
   ) -> UnwindState {
