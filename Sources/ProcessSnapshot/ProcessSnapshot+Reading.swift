@@ -4,8 +4,8 @@ extension ProcessSnapshot {
   /// Reads everything in an intermediate dump, even in a truncated one.
   ///
   /// Never fails and never traps. A part that is missing from the dump stays nil or empty. Damage to the document is
-  /// not an error; `capture` records it. The time is linear in the size of the dump; the bytes of stacks and memory
-  /// are copied out of the document once or twice.
+  /// not an error; `capture` records it. It takes linear time in the size of the dump. The bytes of stacks and memory
+  /// are not copied until they are used.
   ///
   /// - Parameter document: a parsed dump, whose root map follows the schema of `IntermediateDumpKey`.
   public init(reading document: IntermediateDumpDocument) {

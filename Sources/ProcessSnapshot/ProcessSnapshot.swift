@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// The contents of a dump as values, independent of the file format and of how reports show them.
+/// The contents of a dump as values, which depend neither on the file format nor on how reports show them.
 ///
 /// It is built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader. Everything that a
 /// dump may lack is optional or can be empty. Nil means unknown, never zero.
@@ -13,8 +13,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   public var architecture: Architecture
   public var reportID: ReportID?
-  /// The digest of the intermediate dump that the report was made from (`DumpDigest`); nil if there was no dump or
-  /// its digest is not known.
+  /// The digest (`DumpDigest`) of the intermediate dump from which the report was made; nil if there was no dump or
+  /// the digest is not known.
   package var dumpDigest: UInt64?
   public var clientID: ReportID?
   public var process = ProcessDescription()
@@ -44,7 +44,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// What happened after the dump, and earlier crashes; nil if this crash was the first and ended the process.
   public var survival: Survival?
 
-  /// The C++ exception that was caught last when the process aborted; nil for none.
+  /// The C++ exception that was the last to be caught before the process aborted; nil for none.
   public var cxxException: CxxException?
   /// The tasks of Swift concurrency that threads ran, at most one for each thread.
   public var tasks: [TaskSnapshot] = []

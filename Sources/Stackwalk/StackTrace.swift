@@ -2,7 +2,7 @@ public import ProcessSnapshot
 
 /// The stack of one thread as a walk has found it, with the innermost frame first.
 public struct StackTrace: Sendable, Equatable {
-  /// The reason why a walk ended.
+  /// Why the walk of a stack ended.
   public enum End: String, Sendable {
     /// The walk reached the thread's first function.
     case bottom
@@ -24,7 +24,9 @@ public struct StackTrace: Sendable, Equatable {
   /// The longest recursion on the stack, including omitted frames.
   public var recursion: Recursion?
   public var end: End = .noContext
-  /// The callers of the innermost asynchronous function; nil if there are none or their memory is not in the dump.
+  /// The suspended callers of the innermost asynchronous function.
+  ///
+  /// Nil if there are none, or their memory is not in the dump.
   public var asyncCalls: AsyncCalls?
 
   public init() {}
@@ -32,7 +34,7 @@ public struct StackTrace: Sendable, Equatable {
 
 /// One call on a thread's stack.
 public struct StackFrame: Sendable, Equatable {
-  /// The address that execution is at or will return to.
+  /// The address of the instruction that is executed next, or to which a call returns.
   public var address: Address
   /// True if `address` is a return address, which follows the call.
   public var isReturnAddress: Bool
@@ -72,9 +74,9 @@ public struct StackFrame: Sendable, Equatable {
   }
 }
 
-/// The function that a frame is in.
+/// The function to which a frame belongs.
 public struct FrameSymbol: Sendable, Equatable {
-  /// The name in the symbol table.
+  /// The function's name in the symbol table.
   public var linkageName: String
   /// The demangled name of a Swift or C++ function, otherwise the linkage name.
   public var name: String
@@ -88,7 +90,9 @@ public struct FrameSymbol: Sendable, Equatable {
   }
 }
 
-/// The method that found a frame, which shows how reliable the frame is; an open set.
+/// The method that found a frame, which shows how reliable the frame is.
+///
+/// More methods may be added in later versions.
 public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// The word that reports print.
   public let rawValue: String

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The reason why a module's file cannot be used.
+/// Why a module's file cannot be used, or a file with symbols cannot be written.
 public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kind of failure; an open set.
+  /// The kind of failure; later versions may add more kinds.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
     /// The file does not exist, or this user may not read it.

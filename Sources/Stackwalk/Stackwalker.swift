@@ -121,7 +121,7 @@ public struct Stackwalker {
     return stored
   }
 
-  /// The innermost frame of an asynchronous function.
+  /// The innermost frame on the stack that belongs to an asynchronous function.
   private struct AsyncCallee {
     let state: UnwindState
     private(set) var index: Int?
@@ -279,7 +279,8 @@ public struct Stackwalker {
     }
     if caller.trust == .signalFrame { return new != old }
     if new > old { return true }
-    // On arm64 the caller of a leaf has the same stack pointer; only an interrupted frame is a leaf.
+    // On arm64, a leaf function can have the same stack pointer as its caller. Only an interrupted frame can be a
+    // leaf.
     return new == old && !state.isReturnAddress && process.registers.linkRegister != nil
   }
 

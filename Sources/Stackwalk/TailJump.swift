@@ -32,7 +32,7 @@ struct TailJump: Equatable {
     }
   }
 
-  /// The direct jumps in a function's code; nil if an indirect jump may lead anywhere.
+  /// The direct jumps in a function's code; nil if the code has an indirect jump, which may lead anywhere.
   ///
   /// - Parameters:
   ///   - code: the whole function.

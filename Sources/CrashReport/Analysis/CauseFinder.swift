@@ -22,12 +22,12 @@ struct CauseFinder {
       ?? AbortFinding(snapshot: snapshot, frames: trace.frames).exceptionMessage
   }
 
-  /// Messages of the runtimes that the crashing thread did not write.
+  /// Messages of the Swift runtime and the C library that the crashing thread did not write.
   var otherMessages: [String] {
     MessageOwner(snapshot: snapshot, frames: trace.frames).otherMessages
   }
 
-  /// The cause; nil if the dump does not show it.
+  /// The cause of the crash with its evidence; nil if the dump does not show the cause.
   var finding: Finding? {
     guard let exception = snapshot.exception, let signal = exception.signal else { return nil }
     if exception.wasSent {
@@ -76,7 +76,7 @@ struct CauseFinder {
   private func arithmetic(_ exception: ExceptionSnapshot) -> Finding? {
     let cause: Cause
     switch exception.code.map({ Int($0) }) {
-    // The processor reports a quotient that is too large in the same way.
+    // The processor reports FPE_INTDIV also for a quotient that does not fit into the result.
     case FPE_INTDIV: cause = .integerDivisionByZero
     case FPE_INTOVF: cause = .integerOverflow
     case FPE_FLTDIV: cause = .floatingPointDivisionByZero

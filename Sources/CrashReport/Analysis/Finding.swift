@@ -164,7 +164,7 @@ package enum Evidence: Sendable, Equatable {
   case wait(Wait)
 }
 
-/// A stack that was full.
+/// A stack overflow, with facts about the stack.
 package struct StackOverflow: Sendable, Equatable {
   package enum Fault: Sendable, Equatable {
     /// An access `below` bytes below the stack. `frameSize` is the size of the innermost frame, but only if it is
@@ -190,7 +190,7 @@ package struct StackOverflow: Sendable, Equatable {
     package var isWhole: Bool
   }
 
-  /// The function to which most of the innermost frames belong.
+  /// The function to which more of the innermost frames belong than to any other.
   package struct CommonFunction: Sendable, Equatable {
     package var name: String
     package var count: Int
@@ -199,7 +199,7 @@ package struct StackOverflow: Sendable, Equatable {
 }
 
 extension Finding {
-  /// The cause as a word of the table in `Docs/Reference/Reports.md`.
+  /// The word for the cause, as in the table in `Docs/Reference/Reports.md`.
   package var kind: String {
     switch cause {
     case .nullDereference: "null-dereference"

@@ -17,7 +17,7 @@ package enum FunctionName {
   /// Compilers name the code of main.swift outside functions like the module or `main`; the result for such code is
   /// "top-level code".
   ///
-  /// - Parameter file: the source file, which distinguishes such code from a function with that name.
+  /// - Parameter file: the source file, which distinguishes top-level code from a function with the same name.
   static func readable(_ name: String, file: String?) -> String {
     let short = short(name)
     let words = "top-level code"
@@ -35,7 +35,8 @@ package enum FunctionName {
     !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  /// Returns "async_Main" for "async_MainTY3_", a part of an asynchronous function whose name is not mangled.
+  /// Removes the end that marks a part of an async function from a name that is not mangled: "async_MainTY3_" becomes
+  /// "async_Main".
   private static func withoutAwait(_ name: String) -> Substring {
     guard name.hasSuffix("_") else { return name[...] }
     let digits = name.dropLast().reversed().prefix { $0.isNumber }.count

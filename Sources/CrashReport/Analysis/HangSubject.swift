@@ -4,7 +4,7 @@ internal import Stackwalk
 
 /// The thread that hangs, as far as the dump shows it.
 package struct HangSubject: Sendable, Equatable {
-  /// A thread, and its innermost calls.
+  /// A thread that may be the one that hangs, with its innermost calls.
   struct Candidate {
     let id: UInt32
     let name: String?

@@ -159,7 +159,8 @@ package struct OwnCode: Sendable {
   /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if there is
   /// none with a name.
   ///
-  /// - Parameter thrown: the throw of an uncaught error, used if `frames` have only the program's first function.
+  /// - Parameter thrown: the frames of the throw of an uncaught error, which are used if `frames` have only the
+  ///   program's first function.
   func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     let own = placeFrame(in: frames)
     if let own, !isEntry(own) { return line(of: own) }
@@ -213,7 +214,8 @@ package struct OwnCode: Sendable {
     frame.sourceLocation.map { Self.isWritten($0.file) } ?? true
   }
 
-  /// A call as text, such as "Basket.firstItem(of:) at main.swift:28", or "libshop.so+0x1234" without a name.
+  /// A call as text, such as "Basket.firstItem(of:) at main.swift:28"; for a call without a name, such as
+  /// "libshop.so+0x1234".
   func line(of frame: StackFrame) -> String {
     guard let function = frame.function else {
       return modules.module(of: frame)?.text(of: frame.address) ?? frame.address.description

@@ -101,7 +101,7 @@ enum RuntimeCode {
     PostmortemUpload
     """)
 
-  /// Functions of libc, and functions of the handler that appear between functions of the program.
+  /// Functions of libc, and functions of the handler that can occur on stacks between functions of the program.
   private static let cFunctions = set(
     """
     abort raise gsignal kill tgkill exit _exit _start start_thread clone clone3 syscall malloc free \

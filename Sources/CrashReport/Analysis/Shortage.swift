@@ -32,7 +32,7 @@ extension Resources {
       // The kernel continuously reclaims memory of a cgroup at its limit, so the usage is rarely equal to the limit.
       full(cgroupMemory, margin: { $0 / 20 }, Shortage.cgroupMemory),
       full(cgroupTasks, Shortage.cgroupTasks),
-      // The allocation that failed may have been a large one.
+      // The margin is large, because the allocation that failed may have been large.
       full(addressSpace, margin: { $0 / 8 }, Shortage.addressSpace),
       full(threads, Shortage.threads),
     ].compactMap { $0 }

@@ -101,7 +101,7 @@ package struct Signature: Sendable {
     return parts
   }
 
-  /// The functions that called each other until the stack was full.
+  /// The names of the functions that called each other until the stack was full; nil if the program has none of them.
   ///
   /// All functions of one round are named, because chance decides which of them overflows the stack.
   private func names(of recursion: Recursion, in frames: [StackFrame]) -> [String]? {

@@ -1,4 +1,4 @@
-/// A function's name without the parts that change from build to build.
+/// The name of a function without the parts that change from build to build.
 struct SignatureName: Sendable, Equatable {
   let text: String
 

@@ -1,6 +1,6 @@
 internal import Stackwalk
 
-/// A failed check of Swift, recognized by its message.
+/// A kind of failed check or fatal error in Swift code, recognized by the message.
 ///
 /// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors; compilers use the same
 /// words in the name of a trap (lib/IRGen, `Swift runtime failure: ...`).

@@ -111,7 +111,7 @@ extension HTMLReport {
     }
   }
 
-  /// The innermost function of a folded thread, which usually shows what the thread does.
+  /// The name of the innermost function of a folded thread, which usually shows what the thread was doing.
   private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
     thread.frames.first { $0.function != nil }?.shortName
   }

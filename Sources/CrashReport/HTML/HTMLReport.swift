@@ -13,7 +13,7 @@ package struct HTMLReport: Sendable {
   private let sectionsSize = 2 << 20
 
   let report: CrashReport
-  /// Distinguishes the program's own calls from others.
+  /// Distinguishes calls of the program's own code from other calls.
   let ownCode: OwnCode
 
   /// Makes the whole page.
@@ -239,7 +239,7 @@ package struct HTMLReport: Sendable {
     addRest(indices.count - shown, "modules", to: &html)
   }
 
-  /// Adds a note about parts that the page leaves out.
+  /// Adds a note about the number of rows or parts that the page leaves out.
   func addRest(_ count: Int, _ what: String, to html: inout HTMLWriter) {
     guard count > 0 else { return }
     html.element("p", ["class": "faint"], text: "\(count) more \(what) are only in the JSON.")

@@ -48,7 +48,7 @@ package struct HTMLWriter {
   /// Adds text, which is escaped.
   package mutating func add(_ content: String) { text += Self.escaped(content) }
 
-  /// Adds a line feed between elements, so that the source can be read.
+  /// Adds a line feed between elements, so that people can read the source of the page.
   package mutating func breakLine() { text += "\n" }
 
   /// Adds constant text of this program, never text from a dump.

@@ -202,7 +202,7 @@ extension ProcessDescription {
 private struct ThreadJSON: JSONConvertible {
   let thread: CrashReport.Thread
   let snapshot: ProcessSnapshot
-  /// Distinguishes the program's own calls from others.
+  /// Distinguishes calls of the program's own code from other calls.
   let ownCode: OwnCode
   let isOfLog: Bool
 

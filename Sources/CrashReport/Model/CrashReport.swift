@@ -31,7 +31,7 @@ package struct CrashReport: Sendable {
   package var place: String?
   /// The thread that hangs; nil for a report that is not about a hang.
   package var hang: HangSubject?
-  /// Which threads wait for which.
+  /// The threads that wait, and what each of them waits for.
   package var waits: Waits
   /// The throw of the uncaught Swift error; nil if the crash has another cause, or throws were not recorded.
   package var thrown: Thrown?
@@ -78,7 +78,7 @@ package struct CrashReport: Sendable {
 
   /// What the line about the dump in a crash summary contains.
   package struct LoggedDump: Sendable {
-    /// "complete", "torn" or "none"; nil if the line is missing.
+    /// The state of the dump, "complete", "torn" or "none"; nil if the log lacks the line about the dump.
     package var state: String?
     /// The name or the number of the errno; nil if nothing failed.
     package var failure: String?
@@ -137,7 +137,7 @@ package struct CrashReport: Sendable {
   /// - Parameters:
   ///   - snapshot: the facts in the log. Addresses are relative to modules, whose load addresses are not known.
   ///   - trace: the stack of the only thread in the summary.
-  ///   - symbols: the symbols that named the stack.
+  ///   - symbols: the source of symbols with which the stack was named.
   ///   - log: what the log says about the dump.
   package init(
     snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump

@@ -121,7 +121,7 @@ package struct LoggedSummaryReader {
     return takeFinished()
   }
 
-  /// Ends the summaries of an origin, because another summary of that origin begins.
+  /// Ends the open summaries of an origin, because another summary of the same origin begins.
   ///
   /// - Returns: true if one of these summaries was incomplete.
   private mutating func close(_ origin: LogOrigin) -> Bool {

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// Captured bytes near addresses that matter for the crash.
+/// Captured bytes near an address that matters for the crash.
 package struct MemoryExcerpt: Sendable, Equatable {
   /// What the excerpt shows: "fault", "instructions", "stack", or the name of the register that points to it.
   ///
@@ -19,7 +19,7 @@ package struct MemoryExcerpt: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// The registers of the crash.
+  /// The registers at the signal, otherwise those of the crashed thread.
   private var crashedContext: CPUContext? { exception?.context ?? crashedThread?.context }
 
   /// Excerpts of captured memory at the faulting address, at the instruction, on top of the stack, and where
@@ -49,7 +49,7 @@ extension ProcessSnapshot {
     return found
   }
 
-  /// Describes in a few words to which memory an address belongs.
+  /// Describes in a few words the memory to which an address belongs.
   ///
   /// For example "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" or "[heap] rw-". Nil if the address is not mapped
   /// or not known, as for small numbers.
@@ -100,7 +100,7 @@ extension MemoryMapping.Protection {
 }
 
 extension ArraySlice<UInt8> {
-  /// Up to 16 bytes in hexadecimal and as ASCII.
+  /// A line of a memory dump with up to 16 bytes, in hexadecimal and as ASCII.
   var hexadecimalRow: String {
     let cells = map { $0.hexadecimal(digits: 2) }
     let left = cells.prefix(8).joined(separator: " ")

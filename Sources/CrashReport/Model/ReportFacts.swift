@@ -58,7 +58,7 @@ extension ShownValue: JSONValue {
 }
 
 extension JSONObject {
-  /// Creates an object with the facts of a value and other members.
+  /// Creates an object with the facts of a value that belong to a place in the report, and with other members.
   init<Value>(
     _ place: ReportFact.Place, _ fields: MapFields<Value>, of value: Value,
     _ others: JSONObject = [:]

@@ -18,7 +18,7 @@ extension CrashReport {
     package var frames: [StackFrame] { trace.frames }
   }
 
-  /// A task of Swift concurrency, and the asynchronous functions that wait in it.
+  /// A task of Swift concurrency, and the suspended asynchronous functions in it.
   package struct Task: Sendable {
     /// The fields of the task; nil if the task's memory is not in the dump.
     package var fields: TaskSnapshot.Fields?
@@ -52,10 +52,10 @@ extension CrashReport.Task {
 }
 
 extension StackFrame {
-  /// The function's name, demangled.
+  /// The demangled name of the frame's function; nil if it is not known.
   package var function: String? { symbol?.name }
 
-  /// The function's name in the symbol table.
+  /// The name of the frame's function in the symbol table; nil if it is not known.
   package var linkageName: String? { symbol?.linkageName }
 }
 

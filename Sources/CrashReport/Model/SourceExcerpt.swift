@@ -52,7 +52,7 @@ package struct SourceExcerpt: Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The maximum number of places whose source is shown.
+  /// The maximum number of places for which source code is shown.
   private static var placeCount: Int { 12 }
 
   /// The places of the calls of the program's own code on the crashing thread, innermost first.

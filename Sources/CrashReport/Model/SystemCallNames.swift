@@ -57,7 +57,7 @@ package enum SystemCallNames {
     pkey_free statx io_pgetevents rseq
     """.split { $0 == " " || $0 == "\n" }
 
-  /// The first of the numbers that all architectures share.
+  /// The first system call number of the range that all architectures share.
   private static let secondStart = 424
 
   private static let second = """

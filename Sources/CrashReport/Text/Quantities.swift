@@ -15,7 +15,7 @@ package enum Quantity {
     return whole < 10 && tenth > 0 ? "\(whole).\(tenth) \(name)" : "\(whole) \(name)"
   }
 
-  /// The distance between two addresses in bytes, exact if it is small.
+  /// A distance between two addresses as text; small distances are exact.
   static func distance(_ bytes: UInt64) -> String {
     switch bytes {
     case ..<10_240: "\(bytes) bytes"

@@ -26,7 +26,7 @@ extension CrashReport {
     var facts: [ReportField]
   }
 
-  /// Creates the head.
+  /// Makes the head of the report.
   ///
   /// - Parameter isFull: true to include facts that the text format shows only on request.
   func head(isFull: Bool) -> Head {
@@ -57,7 +57,7 @@ extension CrashReport {
     return isTold ? String(message[message.index(after: end)...]) : message
   }
 
-  /// Warnings in addition to the cause.
+  /// Paragraphs with warnings, for example that the dump is incomplete.
   private var notes: [String] {
     var paragraphs: [String] = []
     if log != nil {

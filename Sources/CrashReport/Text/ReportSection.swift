@@ -6,13 +6,13 @@ internal import ProcessSnapshot
 ///
 /// The text is not escaped, because each format escapes it differently.
 struct ReportSection: Sendable, Equatable {
-  /// A line of a section.
+  /// One row of a section.
   enum Row: Sendable, Equatable {
     /// A fact with its name; the column of names is as wide as the section's longest name.
     case field(ReportField)
     /// A value with a name that the program gave it.
     case assignment(ReportField)
-    /// Text on a separate line.
+    /// Text without a name.
     case text(String)
   }
 

@@ -9,7 +9,7 @@ struct StackListing {
   enum Item {
     /// A frame; the number is nil if a gap between the top of the stack and this frame makes it unknown.
     case frame(StackFrame, number: Int?)
-    /// A line that replaces frames.
+    /// A line that replaces frames that are not shown.
     case elision(String)
     /// A line that is not a frame, for example after the last frame.
     case note(String)
@@ -23,7 +23,7 @@ struct StackListing {
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls
     if trace.frames.isEmpty { items.append(.elision("no stack")) }
     let folded = FoldedRecursion(trace)
-    // After a gap, frame numbers are unknown.
+    // The numbers of frames after a gap are not known.
     var isCounted = true
     var isFolding = false
     var depth = 0

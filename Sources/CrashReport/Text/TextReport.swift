@@ -16,7 +16,7 @@ package struct TextReport: Sendable {
   private let usesColor: Bool
   /// True to wrap long facts too; in a pipe, each fact stays on one line.
   private let wrapsFacts: Bool
-  /// Distinguishes the program's own calls from others.
+  /// Distinguishes calls of the program's own code from other calls.
   let ownCode: OwnCode
   var lines: [String] = []
 
@@ -51,8 +51,8 @@ package struct TextReport: Sendable {
   ///
   /// - Parameters:
   ///   - report: the report to print.
-  ///   - width: as for `text`.
-  ///   - color: as for `text`.
+  ///   - width: as for `text(of:isFull:width:color:isForTerminal:)`.
+  ///   - color: as for `text(of:isFull:width:color:isForTerminal:)`.
   package static func text(
     ofLogged report: CrashReport, width: Int = 80, color: Bool = false
   ) -> String {

@@ -163,7 +163,7 @@ enum DispatchThread {
     ("user-interactive", "user-interactive"),
   ]
 
-  /// The descriptions by thread name.
+  /// Descriptions of libdispatch's threads, by the names of the threads.
   private static let known: [String: String] = {
     var known = [
       "ispatch-manager": "Dispatch manager", "-qos.overcommit": "Dispatch worker, overcommit",

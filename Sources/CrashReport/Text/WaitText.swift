@@ -111,7 +111,7 @@ extension Deadlock {
 }
 
 extension Wait {
-  /// The object that a thread waits for, such as "the mutex at 0x7f01".
+  /// A phrase for the object that a thread waits for, such as "the mutex at 0x7f01".
   var noun: String {
     switch subject {
     case .mutex: "the mutex at \(address)"

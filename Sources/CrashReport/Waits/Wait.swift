@@ -12,7 +12,7 @@ package struct Wait: Sendable, Equatable {
     case writeLock = "write-lock"
     /// A dispatch queue, in a call of `sync`.
     case queue
-    /// The end of a thread.
+    /// The end of another thread, as in pthread_join.
     case thread
     /// An initialization that another thread performs.
     case once
@@ -31,7 +31,7 @@ package struct Wait: Sendable, Equatable {
 
   package var threadID: UInt32
   package var subject: Subject
-  /// The address of the lock, the queue or the word.
+  /// The address of the lock or the queue, otherwise of the word on which the thread waits.
   package var address: Address
   /// The label of a queue; nil for another subject or for a queue without a label.
   package var label: String?

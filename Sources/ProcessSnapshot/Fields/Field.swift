@@ -23,7 +23,7 @@ package struct Field<Root>: Sendable {
   /// For each key whose value a report shows unchanged, a closure that returns this value.
   package private(set) var shown: [IntermediateDumpKey: @Sendable (Root) -> ShownValue?] = [:]
 
-  /// Binds a key with custom reading and writing.
+  /// Binds a key to closures that read and write the value.
   package init(
     _ key: IntermediateDumpKey, _ kinds: IntermediateDumpKeyKinds, size: Int? = nil,
     nested: [BoundKey] = [], isRequired: Bool = false,
@@ -81,14 +81,14 @@ package struct Field<Root>: Sendable {
     }.showing { $0[keyPath: path].shown }
   }
 
-  /// A required value: a map without it is ignored.
+  /// A value that a map must have; a map without it is ignored.
   package static func required<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>
   ) -> Field {
     value(key, path, isRequired: true)
   }
 
-  /// One byte, 1 for true; false is not written.
+  /// A flag that is stored as one byte, 1 for true; false is not written.
   package static func flag(_ key: IntermediateDumpKey, _ path: Path<Bool>) -> Field {
     Field(key, [.unsigned], size: 1) { map, root in
       guard let code = map.unsigned(key) else { return false }

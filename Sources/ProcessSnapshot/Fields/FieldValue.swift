@@ -45,7 +45,7 @@ extension IntermediateDumpWriter {
   }
 }
 
-// Integers are stored in their own width, and read from any width if they fit.
+// Integers are stored with the width of their type, and read from any width if the value fits.
 extension FieldValue where Self: FixedWidthInteger {
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     let value =

@@ -6,7 +6,7 @@ package import IntermediateDump
 package struct CapturedBytes: Sendable {
   private struct Piece {
     let source: DumpBytes
-    /// The range in the source.
+    /// The range of bytes in `source`.
     var range: Range<Int>
     /// The offset of this piece from the start of the first one.
     var start: Int

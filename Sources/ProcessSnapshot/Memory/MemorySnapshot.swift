@@ -55,10 +55,10 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   public init() {}
 
-  /// Joins regions; if two overlap, the bytes of the one with the lower start are used.
+  /// Joins regions; where two regions overlap, the bytes of the region with the lower start are used.
   ///
-  /// Takes linear time except for the sort. A region that is empty or reaches past the end of the address space is
-  /// left out.
+  /// This takes linear time, except for the sort. A region that is empty or reaches past the end of the address space
+  /// is left out.
   public init(joining regions: [MemoryRegion]) {
     let valid = regions.enumerated().filter { _, region in
       region.count > 0 && region.range.byteCount == UInt64(region.count)
@@ -89,7 +89,7 @@ public struct MemorySnapshot: Sendable, Equatable {
     regions[regions.partitioningIndex { $0.address > address }...].first
   }
 
-  /// `count` bytes at an address; nil unless all of them were captured.
+  /// The `count` bytes at an address; nil unless all of them were captured.
   public func bytes(at address: Address, count: Int) -> ArraySlice<UInt8>? {
     guard count >= 0 else { return nil }
     return place(of: address).flatMap { region, start in
@@ -113,7 +113,7 @@ public struct MemorySnapshot: Sendable, Equatable {
     return (region, start)
   }
 
-  /// A little-endian 64-bit word; nil unless all of it was captured.
+  /// The little-endian 64-bit word at an address; nil unless all of its bytes were captured.
   public func word(at address: Address) -> UInt64? {
     bytes(at: address, count: 8)?.littleEndian(at: 0, as: UInt64.self)
   }

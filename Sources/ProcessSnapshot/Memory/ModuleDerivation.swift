@@ -23,7 +23,7 @@ struct ModuleDerivation {
         start: runs[index].start, byteCount: runs[index].byteCount &+ runs[index + 1].byteCount)
     }
     self.runs = runs
-    // A page size that is not a power of two comes from a damaged dump.
+    // An implausible page size, for example one that is not a power of two, comes from a damaged dump and is ignored.
     let size = pageSize ?? 4096
     self.pageSize = size >= 4096 && size <= 1 << 20 && size & (size &- 1) == 0 ? size : 4096
   }
@@ -31,7 +31,7 @@ struct ModuleDerivation {
   private struct Candidate {
     let address: Address
     var size: UInt64
-    /// The path in the maps file.
+    /// The path as in `/proc/self/maps`.
     let path: String
     let buildID: [UInt8]
     let source: ModuleSnapshot.Source?
@@ -160,8 +160,8 @@ private struct ProgramHeaders {
   /// The maximum number of program headers that are read; no linker creates that many.
   private static let maximumCount = 128
 
-  /// The number of bytes from the page of the lowest loaded address to the end of the highest; nil without a
-  /// loaded segment.
+  /// The number of bytes from the page of the lowest loaded address to the end of the highest loaded segment; nil if
+  /// no segment is loaded.
   var loadedSize: UInt64?
   private(set) var segments: [ModuleSnapshot.Segment] = []
 

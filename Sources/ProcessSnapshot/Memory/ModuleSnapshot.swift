@@ -68,10 +68,10 @@ public struct ModuleSnapshot: Sendable, Equatable {
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpModuleCrashpadInfo.
 public struct ModuleAnnotations: Sendable, Equatable {
-  /// A value with a name and a type.
+  /// An annotation with a name and a type.
   public struct Object: Sendable, Equatable {
     public var name: String
-    /// 1 for UTF-8 text; types from 0x8000 on are defined by the program.
+    /// The type of the value: 1 for UTF-8 text; the program defines types from 0x8000 on.
     public var type: UInt16
     public var value: [UInt8]
 
@@ -81,13 +81,13 @@ public struct ModuleAnnotations: Sendable, Equatable {
       self.value = value
     }
 
-    /// The value of an object of type 1; nil for another.
+    /// The value as text if the type is 1; nil for another type.
     public var text: String? {
       type == 1 ? String(decoding: value, as: UTF8.self) : nil
     }
   }
 
-  /// Values without names, such as messages of the runtime.
+  /// Annotations without names, such as messages of the runtime.
   public var list: [String] = []
   public var simple: [String: String] = [:]
   /// The annotations in the order of the dump; a name may occur more than once.

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Addresses as sorted ranges that neither overlap nor touch.
+/// A set of addresses, stored as sorted ranges that neither overlap nor touch.
 package struct RangeSet: Sendable {
   package private(set) var ranges: [AddressRange] = []
 

@@ -142,8 +142,8 @@ extension ProcessSnapshot {
   ///
   /// The contexts are found from words of stacks and registers, and from other contexts that point to them.
   ///
-  /// A context begins with the address of its caller's context and the code address at which the caller continues.
-  /// Source: swift include/swift/ABI/Task.h, class AsyncContext.
+  /// A context begins with the address of the caller's context, followed by the code address at which the caller will
+  /// continue. Source: swift include/swift/ABI/Task.h, class AsyncContext.
   private func taskMemory(outside stacks: RangeSet) -> [AddressRange] {
     guard !tasks.isEmpty else { return [] }
     let parts = RangeSet(memory.regions.flatMap { stacks.gaps(in: $0.range) })

@@ -15,15 +15,17 @@ public struct CaptureQuality: Sendable, Equatable {
   }
   public var threadsFound: UInt64?
   public var threadsStopped: UInt64?
-  /// The number of threads that did not stop but whose stack and instruction pointers the kernel showed.
+  /// The number of threads that did not stop, but whose stack pointer and instruction pointer the kernel showed.
   public var threadsReadFromKernel: UInt64?
   /// The number of threads of which nothing else is known.
   public var threadsOmitted: UInt64?
   /// The sections of the dump that ended early because the handler faulted or ran out of time; bit n stands for
   /// section n.
   public var sectionsAbandoned: UInt64?
-  /// Bits for the parts that the handler could not read from `/proc`, for example because a filter of system calls
-  /// forbids it: 0 the mappings, 1 the threads, 2 the open descriptors.
+  /// Bits for the parts that the handler could not read from `/proc`: bit 0 the mappings, 1 the threads, 2 the open
+  /// descriptors.
+  ///
+  /// A filter of system calls, for example, can forbid reading them.
   ///
   /// Such a part is unknown, not empty. Nil if the handler could read all parts.
   public var notShown: UInt64?

@@ -100,7 +100,7 @@ public struct ClientInformation: Sendable, Equatable {
     public var range: AddressRange { AddressRange(start: address, byteCount: size) }
   }
 
-  /// An attachment that the program requested, and the result of copying it.
+  /// A file that the program wanted to be attached to the report, and the result of copying the file.
   public struct Attachment: Sendable, Equatable {
     /// The path that the program gave, made absolute.
     public var path: String
@@ -120,7 +120,7 @@ public struct ClientInformation: Sendable, Equatable {
 
 /// A name and a value set by the program.
 public struct ClientAnnotation: Sendable, Equatable {
-  /// A value of the type it was set with.
+  /// A value, with the type with which the program set it.
   public enum Value: Sendable, Equatable {
     case text(String)
     case signed(Int64)
@@ -169,7 +169,7 @@ public struct ClientAnnotation: Sendable, Equatable {
 }
 
 extension ClientAnnotation {
-  /// An annotation set through `SimpleAnnotations`.
+  /// The fields of an annotation that was set through `SimpleAnnotations`.
   static let simpleFields = MapFields(
     ClientAnnotation(name: nil, value: nil),
     [
@@ -183,7 +183,7 @@ extension ClientAnnotation {
       .optional(.annotationState, \.state),
     ])
 
-  /// An annotation with a type.
+  /// The fields of an annotation with a type.
   package static let mapFields = MapFields(
     ClientAnnotation(name: nil, value: nil),
     [
@@ -251,7 +251,7 @@ extension ClientInformation {
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
       .array(.workBreadcrumbs, of: .breadcrumb, \.workBreadcrumbs, Breadcrumb.mapFields),
       .array(.contexts, of: .context, \.contexts, Context.mapFields),
-      // The range is written in chunks, and chunks that touch are read as one range again.
+      // The handler writes a range in chunks. Chunks that touch are read as one range again.
       Field(.extraMemory, [.array], nested: ExtraMemoryRange.mapFields.keys) { map, client in
         for range in map.elements(.extraMemory).compactMap(ExtraMemoryRange.mapFields.value(of:))
         where range.size > 0 && range.range.byteCount == range.size {

@@ -21,7 +21,9 @@ public struct DumpRequest: Sendable, Equatable {
   public var name: String?
   /// The time in nanoseconds without an answer after which the watched target counts as hung.
   public var threshold: UInt64?
-  /// The length of the hang in nanoseconds when it was last checked; the process ended within a second after that.
+  /// The length of the hang in nanoseconds when the monitor last checked it.
+  ///
+  /// The hang, or the process, ended within a second after that.
   ///
   /// Time in which the whole process was stopped is not included.
   public var hangTime: UInt64?

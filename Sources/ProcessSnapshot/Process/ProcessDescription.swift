@@ -10,7 +10,7 @@ public struct ProcessDescription: Sendable, Equatable {
   public var identifier: String?
   public var product: String?
   public var version: String?
-  /// Free text such as "production".
+  /// The environment that the program runs in, as free text such as "production".
   public var environment: String?
   /// The time at which the handler was started, in nanoseconds since 1970.
   public var launchTime: Int64?
@@ -162,7 +162,7 @@ public struct UserIDs: Sendable, Equatable {
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst; cgroup version 1 has the same values under other names.
 public struct CgroupUsage: Sendable, Equatable {
-  /// The path as in `/proc/self/cgroup`.
+  /// The path of the cgroup, as in `/proc/self/cgroup`.
   public var path: String?
   /// The memory in bytes that all processes of the cgroup use.
   public var memoryUsed: UInt64?
@@ -191,11 +191,11 @@ public struct ResourceLimit: Sendable, Equatable {
 
 /// Those resource limits of a process that can explain crashes; each is nil if the text lacks it.
 public struct ResourceLimits: Sendable, Equatable {
-  /// RLIMIT_NOFILE: one more than the highest descriptor.
+  /// RLIMIT_NOFILE: one more than the highest number that a descriptor may have.
   public var openFiles: ResourceLimit?
-  /// RLIMIT_STACK, in bytes.
+  /// RLIMIT_STACK: the maximum size of the main thread's stack in bytes.
   public var stackSize: ResourceLimit?
-  /// RLIMIT_AS, in bytes.
+  /// RLIMIT_AS: the maximum size of the address space in bytes.
   public var addressSpace: ResourceLimit?
   /// RLIMIT_NPROC: the number of threads that all processes of the real user may have together.
   public var tasks: ResourceLimit?

@@ -6,13 +6,13 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var threadID: UInt32
   /// The signal's number; nil if it is missing from a truncated dump.
   public var signal: Int32?
-  /// `si_code`; nil if the writer of a minidump did not record it.
+  /// The signal's `si_code`; nil if the writer of a minidump did not record it.
   public var code: Int32?
   /// The address in `si_addr` if the kernel sets it for this signal; nil for a signal that was sent.
   ///
   /// In a minidump of another system, the address that the exception refers to.
   public var address: Address?
-  /// The kernel's siginfo_t, 128 bytes.
+  /// The 128 bytes of the kernel's siginfo_t.
   public var signalInfo: [UInt8]?
   /// The registers at the moment of the signal.
   public var context: CPUContext?
@@ -47,10 +47,10 @@ extension ExceptionSnapshot {
   /// True for a signal that an instruction of the thread raised; then the trap number in the signal frame belongs to
   /// it.
   ///
-  /// For a signal that was sent, the frame still contains the numbers of an earlier trap of the thread.
+  /// For a signal that was sent, the signal frame still contains the numbers of an earlier trap of the thread.
   static func isFault(signal: Int32?, code: Int32?) -> Bool {
     guard let signal, let code else { return false }
-    // SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV.
+    // The signals are SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV.
     return [4, 5, 7, 8, 11].contains(signal) && code > 0
   }
 
@@ -63,7 +63,7 @@ extension ExceptionSnapshot {
   ///
   /// - Parameters:
   ///   - signal: the signal's number.
-  ///   - code: its `si_code`.
+  ///   - code: the signal's `si_code`.
   public static func hasAddress(signal: Int32?, code: Int32?) -> Bool {
     isFault(signal: signal, code: code) && code != 0x80
   }
@@ -96,7 +96,7 @@ extension ExceptionSnapshot {
     public var address: Address
     /// The number of the system call (`si_syscall`).
     public var number: Int32
-    /// `si_arch`, an AUDIT_ARCH_ constant: 0xC000003E x86_64, 0xC00000B7 arm64.
+    /// The architecture as an AUDIT_ARCH_ constant (`si_arch`): 0xC000003E for x86_64, 0xC00000B7 for arm64.
     public var architecture: UInt32
 
     public init(address: Address, number: Int32, architecture: UInt32) {
@@ -106,7 +106,7 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// True for a signal that a process sent: its code is zero or negative.
+  /// True for a signal that a process sent, whose code is zero or negative.
   public var wasSent: Bool { code.map { $0 <= 0 } ?? false }
 
   /// The sender of the signal; nil for a fault, and for signals whose siginfo names no sender, such as a timer's.
@@ -136,7 +136,7 @@ extension ExceptionSnapshot {
   }
 }
 
-/// The C++ exception that the crashing thread caught last before the process aborted.
+/// The last C++ exception that the crashing thread caught before the process aborted.
 ///
 /// An uncaught exception counts as caught by std::terminate().
 public struct CxxException: Sendable, Equatable {

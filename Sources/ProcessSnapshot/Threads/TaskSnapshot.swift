@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// A task of Swift concurrency that a thread was running at the crash.
 public struct TaskSnapshot: Sendable, Equatable {
-  /// The kernel's ID of the thread.
+  /// The kernel's ID of the thread that ran the task.
   public var threadID: UInt32
   /// The address of the task's object.
   public var address: Address
@@ -25,14 +25,14 @@ extension TaskSnapshot {
   private static let knownLayout: UInt32 = 1
   private static let recordLimit = 64
   private static let nameLimit = 256
-  /// `TaskStatusRecordKind::TaskName`.
+  /// The kind of a status record with a name, `TaskStatusRecordKind::TaskName`.
   private static let nameRecord: UInt64 = 6
 
   /// What the memory of the task's object contains.
   public struct Fields: Sendable, Equatable {
     /// The number that the runtime gave to the task; `Task` has no API that returns it.
     public var id: UInt64
-    /// The name given to `Task(name:)`.
+    /// The name that the program passed to `Task(name:)`.
     public var name: String?
     /// The `TaskPriority.rawValue` with which the task was created; `priority` is the highest value since then.
     public var basePriority: UInt8?
@@ -58,7 +58,7 @@ extension TaskSnapshot {
       basePriority: memory.word(at: address &+ 0x98).map { UInt8(truncatingIfNeeded: $0) },
       priority: UInt8(truncatingIfNeeded: status ?? flags >> 8),
       isCancelled: status.map { $0 & 0x100 != 0 } ?? false,
-      // Bits 24 and 26 to 28: child task, child of a group, async let.
+      // The mask covers bits 24, 26 and 28, which mean a child task, a child of a group, and async let.
       isChild: flags & 0x1500_0000 != 0)
   }
 

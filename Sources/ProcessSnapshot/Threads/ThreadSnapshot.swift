@@ -30,8 +30,9 @@ public struct ThreadSnapshot: Sendable, Equatable {
   ///
   /// It is known only for the crashing thread.
   public var processorTime: UInt64?
-  /// The system call that the thread was blocked in, in the format of proc_pid_syscall(5); only the number if the
-  /// arguments are not known.
+  /// The system call in which the thread was blocked, in the format of proc_pid_syscall(5).
+  ///
+  /// If the arguments are not known, it is only the number.
   public var systemCall: String?
   /// How the system call was inferred; nil if the kernel showed it.
   public var systemCallSource: SystemCallSource?
@@ -39,8 +40,8 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var stackRange: AddressRange?
   /// The captured parts of the stack; the snapshot's `memory` contains their bytes too.
   public var stack: [MemoryRegion] = []
-  /// The number of bytes between the stack pointer and the end of the stack that were left out because of a limit or
-  /// a fault.
+  /// The number of bytes that were left out because of a limit or a fault, between the stack pointer and the end of
+  /// the stack.
   public var stackBytesOmitted: UInt64 = 0
   /// The frames that were found before the stack's memory was removed; nil if the snapshot has this memory.
   package var storedStack: StoredStack?
@@ -81,7 +82,7 @@ extension ThreadSnapshot {
       floatingPointState: map.data(.floatingPointState))
     stackPointer = stackPointer ?? context?.stackPointer
     instructionPointer = instructionPointer ?? context?.instructionPointer
-    // The stack is written in chunks, and chunks that touch are read as one piece again. The handler writes the top
+    // The handler writes a stack in chunks. Chunks that touch are read as one piece again. The handler writes the top
     // of the crashing thread's stack before it knows the bounds of the stack.
     let pieces = map.elements(.stack).compactMap { memory.region($0) }
     stack =
@@ -122,8 +123,8 @@ extension ThreadSnapshot {
 
   /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty name, which means unnamed.
   ///
-  /// The kernel writes a newline as `\n` and a backslash as `\\` there. Source: proc_pid_status(5),
-  /// Linux fs/proc/array.c.
+  /// In such a line, the kernel writes a newline as `\n` and a backslash as `\\`. Source: proc_pid_status(5), Linux
+  /// fs/proc/array.c.
   static func name(unescaping text: ArraySlice<UInt8>) -> String? {
     var bytes: [UInt8] = []
     var iterator = text.makeIterator()

@@ -20,7 +20,7 @@ public struct ThrowSnapshot: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// The maximum number of words of the crashing thread's stack that are searched for the error.
+  /// The maximum number of words of the crashing thread's stack that are searched for the box of an error.
   private static var wordLimit: Int { 8192 }
 
   /// The throw of the error that ended the process; nil if there is none.

@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// Writes the FUNC records of a module, with lines and inlined calls, and its PUBLIC records.
 ///
-/// A function has the same name as in a report: the name in the symbol table, otherwise the name in the debug
+/// A function has the same name as in reports, which is the name in the symbol table, otherwise the name in the debug
 /// information.
 struct BreakpadFunctions {
   private let elf: ELFImage

@@ -17,7 +17,7 @@ struct BreakpadOutput {
   /// True if a line did not fit; it and all later lines are missing.
   private(set) var isCut = false
 
-  /// Begins an empty text.
+  /// Makes an output without text.
   ///
   /// - Parameters:
   ///   - descriptor: a regular file, open for reading and writing.

@@ -4,8 +4,8 @@ internal import ProcessSnapshot
 
 /// A Breakpad symbol file for a binary: functions, lines, inlined calls and call frame information as text.
 ///
-/// The text is written in pieces. `WorkLimit` bounds the memory, and the size of the binary bounds the work. The same
-/// binary always gives the same bytes.
+/// The text is written in pieces. `WorkLimit` limits the memory and the work; the limit of the work depends on the
+/// size of the binary. The same binary always gives the same bytes.
 ///
 /// Source: Breakpad's docs/symbol_files.md.
 package struct BreakpadSymbols {
@@ -50,8 +50,9 @@ package struct BreakpadSymbols {
     return unsafe String(cString: resolved).split(separator: "/").last.map { String($0) } ?? path
   }
 
-  /// The build ID in the form that Breakpad's processors use: the first 16 bytes as a GUID of little-endian fields,
-  /// and an age of 0.
+  /// The build ID in the form that Breakpad's tools use.
+  ///
+  /// It consists of the first 16 bytes as a GUID with little-endian fields, and an age of 0.
   package var debugID: String {
     let bytes = Array((buildID + [UInt8](repeating: 0, count: 16)).prefix(16))
     let order = [3, 2, 1, 0, 5, 4, 7, 6] + Array(8..<16)

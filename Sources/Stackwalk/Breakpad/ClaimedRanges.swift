@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// The address ranges of the functions that have been written, with 16 to 32 bytes of memory for each function.
 ///
-/// Ranges are added in sorted batches; lists of similar size are merged to keep their number small.
+/// Ranges are added in sorted batches. Lists of similar size are merged, so that there are only a few lists.
 struct ClaimedRanges {
   /// Lists of ranges; each list is sorted, and no two ranges overlap, whether in the same list or not.
   private var runs: [[AddressRange]] = []

@@ -45,7 +45,7 @@ struct DWARFCursor {
     return bytes.littleEndian(at: position, as: type)
   }
 
-  /// Reads an unsigned integer of 1 to 8 bytes; DW_FORM_addrx3 has 3.
+  /// Reads an unsigned integer of 1 to 8 bytes, for example of 3 bytes for DW_FORM_addrx3.
   mutating func readUnsigned(width: Int) -> UInt64? {
     guard (1...8).contains(width), width <= remaining else { return nil }
     defer { position += width }
@@ -108,7 +108,7 @@ struct DWARFCursor {
     return nil
   }
 
-  /// Reads an initial length and the width of offsets, 4 or 8 bytes; nil for a reserved value.
+  /// Reads an initial length; returns it with the size of offsets, 4 or 8 bytes; nil for a reserved value.
   mutating func readInitialLength() -> (length: UInt64, offsetSize: Int)? {
     guard let short = read(UInt32.self) else { return nil }
     if short < 0xFFFF_FFF0 { return (UInt64(short), 4) }
@@ -196,7 +196,7 @@ struct DWARFReader {
     return text.indices
   }
 
-  /// Reads a unit's initial length and the width of its offsets; nil for a reserved value.
+  /// Reads the initial length of a unit; returns it with the size of offsets in bytes; nil for a reserved value.
   mutating func initialLength() -> (length: UInt64, offsetSize: Int)? {
     cursor.readInitialLength()
   }

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// One unit of `.debug_info`: its header, and the attributes of its first entry.
+/// The header of one unit of `.debug_info`, and the attributes of the unit's first entry.
 ///
 /// Source: DWARF 5, 7.5.1 and 3.1; DWARF 4, 7.5.1.
 final class DWARFUnit {
@@ -53,7 +53,7 @@ final class DWARFUnit {
       version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 8, 20) : (8, 8, 12)
   }
 
-  /// Reads the first entry.
+  /// Reads the attributes of the unit's first entry.
   ///
   /// - Parameter bytes: the bytes of the unit from its start.
   /// - Returns: false if the bytes end before the entry does.

@@ -189,7 +189,7 @@ final class DWARFAbbreviations {
   struct Attribute {
     var name: UInt64
     var form: UInt64
-    /// The value of DW_FORM_implicit_const.
+    /// The value of the attribute if its form is DW_FORM_implicit_const.
     var constant: Int64
   }
 

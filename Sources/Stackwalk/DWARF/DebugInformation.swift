@@ -84,7 +84,7 @@ package final class DebugInformation: MemoryHolder {
     ).first?.start
   }
 
-  /// Finds the line of an instruction.
+  /// Finds the source line of an instruction.
   private func sourceLocation(
     at address: Address, in unit: DWARFUnit, functionStart: Address?
   ) -> SourceLocation? {

@@ -97,7 +97,7 @@ final class LineTable {
     endRun(at: address)
   }
 
-  /// Finds the path of a file by its number.
+  /// Finds the path of a file by its number in the line program's header.
   func path(of file: Int, directory: String?, sections: DWARFSections) -> String? {
     if let known = paths[file] { return known }
     guard let path = header.path(of: file, directory: directory, sections: sections) else {
@@ -362,7 +362,7 @@ struct LineHeader {
       var entry = File(name: .other, directory: 0)
       for (content, form) in formats {
         let value = DWARFValue.read(form, 0, &cursor, format)
-        // DW_LNCT_path and DW_LNCT_directory_index.
+        // Content type 1 is DW_LNCT_path, and 2 is DW_LNCT_directory_index.
         if content == 1 { entry.name = value }
         if content == 2, case .number(let number) = value {
           entry.directory = Int(clamping: number)
@@ -384,9 +384,10 @@ struct LineHeader {
     }
   }
 
-  /// Composes a file's path, absolute if the compiler's directory is known.
+  /// Composes the path of a file, which is absolute if the compiler's working directory is known.
   func path(of number: Int, directory: String?, sections: DWARFSections) -> String? {
-    // Before version 5, files and directories are counted from 1, and directory 0 is the compiler's.
+    // Before version 5, files and directories are counted from 1, and directory 0 is the working directory of the
+    // compiler.
     let isOld = format.version < 5
     let index = isOld ? number - 1 : number
     guard files.indices.contains(index), let name = text(files[index].name, sections) else {

@@ -37,7 +37,7 @@ package struct DebugFile {
     let position: UInt64
   }
 
-  /// The binary's build ID, never empty.
+  /// The binary's build ID; never empty.
   package let buildID: [UInt8]
 
   /// The path at which debuggers look for the file below a directory of debug files.
@@ -168,7 +168,7 @@ package struct DebugFile {
         let size = sectionHeaders.littleEndian(at: start + 32, as: UInt64.self),
         let alignment = sectionHeaders.littleEndian(at: start + 48, as: UInt64.self)
       else { continue }
-      // SHT_NULL.
+      // Skip a section of type SHT_NULL.
       if type == 0 { continue }
       if flags & Self.allocated != 0 {
         let note = type == Self.noteSection ? keptPosition(of: offset, size) : nil

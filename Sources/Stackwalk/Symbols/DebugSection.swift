@@ -7,7 +7,7 @@ internal import IntermediateDump
 /// Source: gABI, chapter 4 (`SHF_COMPRESSED`, `Elf64_Chdr`); binutils' bfd/compress.c for the older
 /// `.zdebug_` sections.
 final class DebugSection {
-  /// The reason why a section cannot be read.
+  /// Why a compressed section cannot be read.
   enum Obstacle: Error {
     case zstandard
     case unknownCompression
@@ -145,7 +145,7 @@ final class DebugSection {
     }
     guard let size else { return .failure(.damaged) }
     guard size <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
-    // Deflate expands one byte to at most 1,032 bytes.
+    // A larger size is not plausible, because deflate expands one byte to at most 1,032 bytes.
     guard size / 1032 <= storedSize else { return .failure(.damaged) }
     guard limit.spend(Int(clamping: size / 16) * Self.expansionSteps),
       limit.take(Int(clamping: size))

@@ -1,7 +1,7 @@
 internal import CSwiftDemangle
 internal import Glibc
 
-/// Turns linkage names into the names in the source.
+/// Turns linkage names into readable names.
 package enum Demangler {
   /// Demangles a Swift or C++ name; nil for any other name.
   package static func demangle(_ name: String) -> String? {
@@ -17,7 +17,7 @@ package enum Demangler {
   ///
   /// - Returns: the demangled name, or `name` if it does not follow the Itanium ABI.
   package static func cxxTypeName(_ name: String) -> String {
-    // The name of a type that is local to one file begins with a star.
+    // A star precedes the name of a type that is local to one file.
     let plain = name.hasPrefix("*") ? String(name.dropFirst()) : name
     let prefix = "typeinfo name for "
     guard let demangled = demangle("_ZTS" + plain), demangled.hasPrefix(prefix) else {

@@ -38,7 +38,7 @@ package struct ELFFile: ~Copyable {
 
   let file: ModuleFile
   let segments: [Segment]
-  /// The first 512 loaded segments; no linker creates that many.
+  /// The loaded segments, at most 512; no linker creates that many.
   private let loads: [Segment]
   /// The addresses of the segments with code.
   let code: AddressSet
@@ -63,7 +63,7 @@ package struct ELFFile: ~Copyable {
     self.file = file
   }
 
-  /// Finds the first section of a name that has contents in this file.
+  /// Finds the first section with a name that has contents in this file; nil if there is none.
   func section(named name: String) -> Section? {
     sections.first { $0.name == name && $0.type != Self.noBits && $0.size > 0 }
   }
@@ -226,7 +226,7 @@ final class ELFImage {
 struct ModuleFile: ~Copyable {
   private let descriptor: Int32
   let size: UInt64
-  /// The time of the last change in nanoseconds since 1970.
+  /// The time of the file's last change, in nanoseconds since 1970.
   let modificationTime: Int64
 
   /// Identifies a file independently of its path.
@@ -300,7 +300,7 @@ struct ModuleFile: ~Copyable {
     Int(exactly: size).flatMap { DumpBytes(descriptor: descriptor, count: $0) }
   }
 
-  /// Reads text up to a NUL; nil if there is none within `limit` bytes.
+  /// Reads text up to a NUL; nil if no NUL is within `limit` bytes.
   func string(at offset: UInt64, limit: Int) -> String? {
     guard offset < size else { return nil }
     var length = min(256, Int(clamping: min(UInt64(limit), size &- offset)))

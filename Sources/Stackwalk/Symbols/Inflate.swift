@@ -13,7 +13,7 @@ struct Inflate {
   private var output: [UInt8]
   private var produced = 0
 
-  /// Expands a whole stream.
+  /// Expands a complete zlib stream.
   ///
   /// - Parameters:
   ///   - bytes: bytes that contain the stream.
@@ -51,7 +51,7 @@ struct Inflate {
     }
   }
 
-  /// Makes `count` bits available if the input has them.
+  /// Fills `bits` with at least `count` bits, if the input has that many left.
   private mutating func fill(_ count: Int) {
     guard bitCount < count else { return }
     // The word can add bits of a byte that `bitCount` does not count yet. The next call adds the same bits again.
@@ -195,7 +195,7 @@ struct Inflate {
     var high: UInt32 = 0
     var index = 0
     while index < output.count {
-      // 5,552 additions cannot overflow 32 bits.
+      // Both sums are reduced after 5,552 additions, which cannot overflow 32 bits.
       let end = min(output.count, index + 5552)
       while index < end {
         low &+= UInt32(output[index])
@@ -220,7 +220,7 @@ struct HuffmanCode {
   private let table: [UInt16]
   /// The number of codes of each length.
   private let counts: [Int]
-  /// The symbols in the order of their codes.
+  /// The symbols, sorted by their codes.
   private let symbols: [UInt16]
 
   /// Makes the codes from their lengths; nil if the lengths do not form a valid prefix code.

@@ -17,7 +17,7 @@ package struct ModuleContents {
   /// Data that the dynamic linker relocates is in writable segments.
   package let constantParts: [Part]
 
-  /// Finds and opens the file.
+  /// Finds and opens the file of a module.
   ///
   /// - Parameters:
   ///   - module: the module as the dump describes it; without a build ID, no file can be recognized as the module's.

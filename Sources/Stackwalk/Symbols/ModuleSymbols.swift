@@ -9,16 +9,16 @@ package final class ModuleSymbols {
   private lazy var information = makeInformation()
   let limit: WorkLimit
   private let cache: SymbolCache?
-  /// The file with the symbol table.
+  /// The file from which the symbol table is read.
   private let tableFile: ELFImage
-  /// False if the dump has no build ID to compare.
+  /// False if the dump has no build ID of the module, so that it is not known whether the files match.
   let isVerified: Bool
 
   /// Opens the files of a module that belong to the build that crashed.
   ///
   /// - Parameters:
   ///   - module: the module as the dump describes it.
-  ///   - directories: directories to search besides the usual places.
+  ///   - directories: directories to search in addition to the usual places.
   ///   - limit: limits time, work and memory.
   ///   - store: keeps the names that are found for later processes; nil to keep none.
   package init(

@@ -19,7 +19,7 @@ struct SymbolFiles {
   ///
   /// - Parameters:
   ///   - module: the module as the dump describes it.
-  ///   - directories: directories to search besides the module's path and `/usr/lib/debug`.
+  ///   - directories: directories to search in addition to the module's path and `/usr/lib/debug`.
   ///   - limit: limits the work for a debug file that can only be recognized by its checksum.
   /// - Throws: `StackwalkError` if no file of the module's build was found.
   init(
@@ -180,7 +180,7 @@ extension ELFImage {
 
   var hasSymbolTable: Bool { elf.section(named: ".symtab") != nil }
 
-  /// False for a split debug file, whose code sections are SHT_NOBITS.
+  /// True if the file contains code; false for a split debug file, whose code sections have the type SHT_NOBITS.
   var hasCode: Bool {
     elf.sections.contains { section in
       section.flags & 4 != 0 && section.type == 1 && section.size > 0

@@ -51,8 +51,8 @@ public final class SymbolSource {
   /// Makes a source; files are opened later, when they are needed.
   ///
   /// - Parameters:
-  ///   - directories: directories to search for files of the same build, besides the modules' own paths,
-  ///     their `.gnu_debuglink` and `/usr/lib/debug`.
+  ///   - directories: directories to search for files of the same build, in addition to the modules' paths, their
+  ///     `.gnu_debuglink` and `/usr/lib/debug`.
   ///   - stored: symbols that are stored in the report, for modules whose files no longer exist.
   ///   - readsFiles: false to use only stored symbols.
   ///   - timeLimit: the number of seconds from now after which nothing more is read; nil for no limit.
@@ -245,7 +245,7 @@ public final class SymbolSource {
   }
 
   func symbols(of module: ModuleSnapshot) -> ModuleSymbols? {
-    // The vDSO has no file.
+    // Modules without an absolute path, such as the vDSO, have no file.
     guard readsFiles, module.path.hasPrefix("/") else { return nil }
     let key = Key(module)
     if let known = loaded[key] { return try? known.get() }

@@ -132,6 +132,6 @@ package final class WorkLimit {
 
 /// A reader that caches data, and can read the data again after it was freed.
 protocol MemoryHolder: AnyObject {
-  /// Releases as much memory as possible.
+  /// Frees cached data, to release as much memory as possible.
   func forget()
 }

@@ -85,7 +85,7 @@ private struct FrameContext: ExpressionContext {
     return word.map { Address($0) }
   }
 
-  /// Restores the caller's value of a register.
+  /// Computes the caller's value of a register by the rule for the register; nil if it is not known.
   func value(of number: Int, _ row: CFIRow, _ cfa: Address) -> UInt64? {
     switch row.rules[number] {
     case .unspecified: process.registers.isPreserved(number) ? registers[number] : nil

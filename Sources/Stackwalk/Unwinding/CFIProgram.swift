@@ -177,7 +177,7 @@ struct CFIProgram {
     case 0x14: rule = cursor.readULEB().map { .valueOffset(factored($0)) }
     case 0x15: rule = cursor.readSLEB().map { .valueOffset($0 &* cie.dataAlignment) }
     case 0x16: rule = readBlock(&cursor).map { .valueExpression($0) }
-    // DW_CFA_GNU_negative_offset_extended.
+    // The instruction DW_CFA_GNU_negative_offset_extended.
     case 0x2F: rule = cursor.readULEB().map { .offset(0 &- factored($0)) }
     default: return false
     }

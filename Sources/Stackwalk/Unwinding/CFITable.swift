@@ -148,7 +148,7 @@ extension CFITable {
     self.init(of: files.image, debugFrame, limit)
   }
 
-  /// Uses the sections of a single file.
+  /// Uses the sections of a single file, which has both code and debug information.
   convenience init(of image: ELFImage, _ limit: WorkLimit) {
     self.init(of: image, DebugSection(".debug_frame", of: image, limit), limit)
   }

@@ -42,7 +42,7 @@ extension RegisterMap {
     // rax, rcx, rsp, rip.
     signalFrameOffsets: [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16]
       .map { 40 &+ $0 &* 8 },
-    // mov rax, 15; syscall
+    // The code is: mov rax, 15; syscall.
     signalTrampoline: [0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05])
 }
 
@@ -72,7 +72,7 @@ extension RegisterMap {
     // The siginfo comes first, then the ucontext, with its sigcontext at byte 176: the fault address, x0 to x30, sp,
     // pc.
     signalFrameOffsets: (0..<33).map { 128 &+ 176 &+ 8 &+ $0 &* 8 },
-    // mov x8, 139; svc 0
+    // The code is: mov x8, 139; svc 0.
     signalTrampoline: [0x68, 0x11, 0x80, 0xD2, 0x01, 0, 0, 0xD4])
 }
 

@@ -20,7 +20,7 @@ final class UnwindProcess {
   private lazy var stackRanges = snapshot.threads.compactMap(\.stackRange)
     .sorted { $0.start < $1.start }
 
-  /// The result of checking the code before an address.
+  /// Whether the code before an address is a call, so that the address can be a return address.
   enum ReturnAddressCheck {
     case behindCall
     case notBehindCall
@@ -67,8 +67,7 @@ final class UnwindProcess {
 
   /// Returns the code address in a word; on arm64, this removes the bits of pointer authentication.
   func codeAddress(_ word: UInt64) -> Address {
-    // User addresses have at most 48 bits unless the process requested more; bit 55 distinguishes user addresses from
-    // those of the kernel.
+    // User addresses have at most 48 bits, unless the process requested more. So the mask keeps 48 bits.
     Address(architecture == .arm64 ? word & 0x0000_FFFF_FFFF_FFFF : word)
   }
 
