@@ -2,7 +2,7 @@ extension RandomAccessCollection where Index == Int {
   /// Finds by binary search the first element that fulfills a predicate.
   ///
   /// - Parameter predicate: false for all elements up to some index, true from there on.
-  /// - Returns: that index; `endIndex` if no element fulfills it.
+  /// - Returns: the index of that element; `endIndex` if no element fulfills the predicate.
   @inlinable
   package func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
     var low = startIndex
@@ -14,7 +14,9 @@ extension RandomAccessCollection where Index == Int {
     return low
   }
 
-  /// The element that contains an address, among sorted elements that do not overlap; nil if none does.
+  /// Returns the element that contains an address; nil if none does.
+  ///
+  /// The elements must be sorted and must not overlap.
   package func element(containing address: Address, by range: (Element) -> AddressRange) -> Element?
   {
     let index = partitioningIndex { range($0).start > address } - 1

@@ -1,12 +1,13 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// All parts of a dump that can be read map by map, in the order in which they are written: the parts that lists of
-  /// many dumps need come first.
+  /// All parts of a dump that can be read map by map, in the order in which they are written.
+  ///
+  /// The parts that are needed to list many dumps come first.
   package static let mapFields = MapFields(
     ProcessSnapshot(architecture: .x86_64), beforeThreads + behindThreads)
 
-  /// The maps before exception, threads and modules.
+  /// The maps that are written before the exception, the threads and the modules.
   static let beforeThreads: [Field<ProcessSnapshot>] = [
     .group(
       .process,
@@ -17,7 +18,7 @@ extension ProcessSnapshot {
     .map(.runEnd, \.end, RunEnd.mapFields),
   ]
 
-  /// The maps after them.
+  /// The maps that are written after the exception, the threads and the modules.
   static let behindThreads: [Field<ProcessSnapshot>] =
     [
       .map(.linkMap, \.linkMap, LinkMap.mapFields),
@@ -37,7 +38,7 @@ extension ProcessSnapshot {
         ]),
     ]
 
-  /// If two have the same name, the first one is used.
+  /// Annotations by name; if two have the same name, the first one is used.
   private static func annotations(
     _ path: Field<ProcessSnapshot>.Path<[String: String]>
   ) -> Field<ProcessSnapshot> {

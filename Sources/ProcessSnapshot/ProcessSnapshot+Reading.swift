@@ -3,30 +3,29 @@ public import IntermediateDump
 extension ProcessSnapshot {
   /// Reads everything in an intermediate dump, even in a truncated one.
   ///
-  /// Never fails and never traps: what is missing stays nil or empty. Damage to the document is not an error; it is
-  /// recorded in `capture`. The time is linear in the size of the dump; the bytes of stacks and memory are copied out
-  /// of the document once or twice.
+  /// Never fails and never traps. A part that is missing from the dump stays nil or empty. Damage to the document is
+  /// not an error; `capture` records it. It takes linear time in the size of the dump. The bytes of stacks and memory
+  /// are not copied until they are used.
   ///
-  /// - Parameter document: a parsed dump; its root map is read by the schema of
-  ///   `IntermediateDumpKey`.
+  /// - Parameter document: a parsed dump, whose root map follows the schema of `IntermediateDumpKey`.
   public init(reading document: IntermediateDumpDocument) {
     self.init(reading: document, memory: nil)
   }
 
-  /// - Parameter memory: the process's memory, for a document that has only its addresses; nil for a document that
-  ///   contains the bytes.
+  /// - Parameter memory: the process's memory, for a document that contains only the addresses of memory; nil for a
+  ///   document that also contains the bytes.
   package init(reading document: IntermediateDumpDocument, memory known: MemorySnapshot?) {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
     capture.isComplete = true
-    // Facts of the crash replace those of the launch.
+    // Facts recorded at the crash replace facts recorded at launch.
     Self.mapFields.read(root, into: &self)
     system.processorModel = system.processorModel ?? system.processorText.flatMap(ProcessorName.of)
     readMappings(root)
     let crashing = crashingThread(root)
     var pieces = DumpMemory(known)
     readThreads(root, crashing, &pieces)
-    // Memory outside stacks belongs to the process too.
+    // Besides the stacks, the dump contains other memory of the process.
     memory =
       known
       ?? MemorySnapshot(
@@ -36,13 +35,14 @@ extension ProcessSnapshot {
     spreadClientAnnotations()
     timeBreadcrumbs()
     note(damageOf: document)
-    // The handler writes this count into every dump, near the end of its map.
+    // Every crash dump of the handler has `bytesOmitted` near the end of the capture map. Without the count, the
+    // capture section ended early.
     if known == nil, capture.isComplete, root.map(.exception) != nil, capture.bytesOmitted == nil {
       capture.sectionsAbandoned = (capture.sectionsAbandoned ?? 0) | DumpSection.capture.bit
     }
   }
 
-  /// Reads only the identity of the process, and the time and cause of its end; follows no offset in the dump.
+  /// Reads only the identity of the process, and the time and cause of its end.
   package init(summarizing document: IntermediateDumpDocument) {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
@@ -64,7 +64,7 @@ extension ProcessSnapshot {
       .modules(of: root.elements(.modules))
   }
 
-  /// The parts of the crashing thread; the first one has the registers and the top of the stack.
+  /// Joins the maps of the crashing thread, the first of which has the registers and the top of the stack.
   private func crashingThread(_ root: IntermediateDumpMap) -> IntermediateDumpMap? {
     let maps = root.maps(.crashingThread)
     let id = maps.first?.unsigned(.threadID)
@@ -88,14 +88,14 @@ extension ProcessSnapshot {
     if let crashingMap { append(crashingMap, crashingMap[.threadID] ?? exceptionThreadID) }
     for map in root.elements(.threads) { append(map, map[.threadID]) }
     separateStacks()
-    // A dump that was truncated right after the start of its exception contains nothing about it.
+    // A dump that was truncated right after the start of its exception contains nothing about the exception.
     guard crashingMap != nil || exceptionMap?.entries.isEmpty == false else { return }
     let crashedID = exceptionThreadID ?? crashingMap?[.threadID] ?? 0
     if let index = threads.firstIndex(where: { $0.id == crashedID }), index > 0 {
       threads.insert(threads.remove(at: index), at: 0)
     } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
-      // The dump was truncated after the exception: only the thread's ID is known. LLDB 19 crashes on a minidump
-      // whose exception names a thread that is not in its list.
+      // The dump was truncated after the exception, so only the ID of the crashed thread is known. LLDB 19 crashes on
+      // a minidump whose exception names a thread that is not in its list.
       threads.insert(ThreadSnapshot(id: crashedID), at: 0)
     }
     let generalRegisters = crashingMap?.data(.generalRegisters)
@@ -106,9 +106,10 @@ extension ProcessSnapshot {
     exception = known
   }
 
-  /// Cuts stacks that share a mapping with neighbors, as in glibc 2.42, whose guard regions are inside the stacks.
+  /// Separates stacks that share a mapping with their neighbors, as in glibc 2.42, whose guard regions do not split
+  /// it.
   ///
-  /// libc's control blocks are at the tops of the stacks.
+  /// Each stack ends at the page of its thread's control block, which libc places at the top of the stack.
   private mutating func separateStacks() {
     let tops = threads.compactMap { $0.threadPointer?.alignedDown(to: 4096).adding(4096) }.sorted()
     for index in threads.indices {
@@ -121,8 +122,10 @@ extension ProcessSnapshot {
     }
   }
 
-  /// Sorts the breadcrumbs of the work, and computes the wall time of each from the clocks at the crash, because the
-  /// program reads only one clock when it leaves a breadcrumb.
+  /// Sorts the work's breadcrumbs by time, and computes the wall time of breadcrumbs that lack one.
+  ///
+  /// The program may read only the uptime when it adds a breadcrumb. The wall time follows from the uptime and the
+  /// wall time of the crash.
   private mutating func timeBreadcrumbs() {
     client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }
     guard let time = process.crashTime, let uptime = process.crashUptime else { return }

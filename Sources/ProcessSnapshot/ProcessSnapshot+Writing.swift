@@ -1,16 +1,16 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// The maximum number of bytes of XSAVE areas that are written; they are those of the first threads.
+  /// The maximum number of bytes of all XSAVE areas that are written; the first threads get theirs in full.
   private static var extendedStateLimit: Int { 8 << 20 }
-  /// The maximum number of bytes of the maps file in one property.
+  /// The maximum number of bytes of `/proc/self/maps` that are written as one property.
   private static var chunkSize: Int { 1 << 20 }
 
-  /// The complete snapshot as an intermediate dump, including the converter's additions, but without the bytes of
+  /// Returns the complete snapshot as an intermediate dump, with the converter's additions but without bytes of
   /// memory.
   ///
-  /// A snapshot read back with the same memory is equal, except for streams of the converter's own,
-  /// annotations of modules that are not the program's, and XSAVE areas past 8 MiB.
+  /// If the dump is read back with the same memory, the new snapshot equals this one. Only streams that the converter
+  /// added, annotations of modules other than the program's, and XSAVE areas past 8 MiB in total are lost.
   ///
   /// - Returns: nil if the dump would be larger than 256 MiB.
   package func encoded() -> [UInt8]? {
@@ -28,7 +28,8 @@ extension ProcessSnapshot {
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }
-    // The writer names the machine it runs on; a dump of another one may be converted here.
+    // The writer puts the architecture of this machine into the header, but the process may have run on the other
+    // one.
     bytes[10] = architecture == .arm64 ? 2 : 1
     return bytes
   }
@@ -36,7 +37,7 @@ extension ProcessSnapshot {
   private func writeThreads(to writer: inout IntermediateDumpWriter) {
     var extendedStateLeft = Self.extendedStateLimit
     let crashed = exception?.threadID
-    // It is written first, so that a reader finds it without reading the others.
+    // The crashed thread is written first, so that a reader finds it without reading the other threads.
     crashedThread?.write(as: .crashingThread, extendedStateLeft: &extendedStateLeft, to: &writer)
     writer.startArray(.threads)
     for thread in threads where thread.id != crashed {

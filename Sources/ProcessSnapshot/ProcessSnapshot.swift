@@ -1,9 +1,9 @@
 public import IntermediateDump
 
-/// The contents of a dump as values, independent of the file format and of how reports show them.
+/// The contents of a dump as values, which depend neither on the file format nor on how reports show them.
 ///
-/// Built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader.
-/// Everything that a dump may lack is optional or empty; nil means unknown, never zero.
+/// It is built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader. Everything that a
+/// dump may lack is optional or can be empty. Nil means unknown, never zero.
 public struct ProcessSnapshot: Sendable, Equatable {
   /// The instruction set of the crashed process.
   public enum Architecture: String, Sendable {
@@ -13,15 +13,15 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   public var architecture: Architecture
   public var reportID: ReportID?
-  /// The digest of the intermediate dump that the report was made from (`DumpDigest`); nil if there was no dump or
-  /// its digest is not known.
+  /// The digest (`DumpDigest`) of the intermediate dump from which the report was made; nil if there was no dump or
+  /// the digest is not known.
   package var dumpDigest: UInt64?
   public var clientID: ReportID?
   public var process = ProcessDescription()
   public var system = SystemDescription()
   /// The exception; nil for a dump that was truncated before it.
   ///
-  /// For a dump without a crash it contains only the thread.
+  /// In a dump that was taken without a crash, the exception contains only the thread.
   public var exception: ExceptionSnapshot?
   /// The threads in the order of the dump; dumps of this package have the crashing thread first.
   public var threads: [ThreadSnapshot] = []
@@ -30,27 +30,29 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// The mappings sorted by address, from `/proc/self/maps` or the minidump's equivalent.
   public var mappings: [MemoryMapping] = []
   public var memory = MemorySnapshot()
-  /// The dynamic linker's own list; nil for a static executable, and if it was not captured.
+  /// The dynamic linker's list of loaded objects; nil for a static executable, or if the list was not captured.
   public var linkMap: LinkMap?
-  /// The annotations given when the handler was started, by name; for a minidump of another writer, all of its
-  /// annotations.
+  /// The annotations given when the handler was started, by name.
+  ///
+  /// For a minidump that another program wrote, these are all of its annotations.
   public var launchAnnotations: [String: String] = [:]
   /// The annotations given to the converter, by name.
   public var addedAnnotations: [String: String] = [:]
   public var capture = CaptureQuality()
-  /// Names and lines that were stored with the report; nil if none were.
+  /// Function names and source lines that were stored with the report; nil if none were.
   public var storedSymbols: StoredSymbols?
-  /// What happened after the dump and before it; nil if the crash ended the process and was its first.
+  /// What happened after the dump, and earlier crashes; nil if this crash was the first and ended the process.
   public var survival: Survival?
 
-  /// The C++ exception that was caught last when the process aborted; nil for none.
+  /// The C++ exception that was the last to be caught before the process aborted; nil for none.
   public var cxxException: CxxException?
   /// The tasks of Swift concurrency that threads ran, at most one for each thread.
   public var tasks: [TaskSnapshot] = []
-  /// The throws of errors: the last of the crashing thread, then of others, newest first.
+  /// The recorded throws of errors: the last ones of the crashing thread, then the last ones of other threads, each
+  /// newest first.
   public var recordedThrows: [ThrowSnapshot] = []
 
-  /// The request of a dump without a crash; nil for a crash.
+  /// Why a dump was taken without a crash; nil for a crash.
   public var request: DumpRequest?
 
   /// The annotations, breadcrumbs and attachments of the running program.
@@ -58,17 +60,17 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Streams that the converter adds to the minidump; empty in a snapshot that was read.
   public var userStreams: [UserStream] = []
 
-  /// The end of a run without a dump; such a report has few other facts.
+  /// How a run ended that left no dump; a report of such a run has few other facts.
   public var end: RunEnd?
 
   public init(architecture: Architecture) {
     self.architecture = architecture
   }
 
-  /// The annotation that is used for each name.
+  /// The annotation that is in force for each name.
   ///
-  /// The converter's annotations come first, then simple ones, then those of the launch, and typed ones last. An
-  /// annotation without a value is not used.
+  /// If a name occurs twice, the converter's annotation takes precedence, then a simple annotation, then one of the
+  /// launch, and then a typed one. An annotation without a value is not used.
   package var countingAnnotations: [String: ClientAnnotation] {
     var counting: [String: ClientAnnotation] = [:]
     for annotation in client.annotations where annotation.text != nil {
@@ -88,10 +90,10 @@ public struct ProcessSnapshot: Sendable, Equatable {
     return counting
   }
 
-  /// The values of these annotations, by name.
+  /// The values of `countingAnnotations` as text, by name.
   public var annotations: [String: String] { countingAnnotations.compactMapValues(\.text) }
 
-  /// The thread of the exception; nil if there is no exception or its thread was not captured.
+  /// The thread that took the exception; nil if there is no exception or its thread was not captured.
   public var crashedThread: ThreadSnapshot? {
     guard let id = exception?.threadID else { return nil }
     return threads.first { $0.id == id }

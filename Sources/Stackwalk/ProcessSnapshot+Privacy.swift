@@ -2,14 +2,16 @@ package import IntermediateDump
 package import ProcessSnapshot
 
 extension ProcessSnapshot {
-  /// The snapshot without data that a report of this privacy may not contain; never less strict than the dump's
-  /// privacy.
+  /// Returns the snapshot without the data that a report with the requested privacy may not contain.
   ///
-  /// This is the only place that removes such data from a report, before the minidump, text, JSON or HTML is made.
+  /// If the dump's own privacy is stricter, that privacy applies.
+  ///
+  /// Only this function removes such data; it is called before a report is written as a minidump, text, JSON or HTML.
   ///
   /// - Parameters:
   ///   - privacy: the requested privacy.
-  ///   - symbols: reads unwind tables, to find the frames that replace memory; nil to find frames without them.
+  ///   - symbols: reads unwind tables, to find the frames that are stored instead of memory; nil to find frames
+  ///     without tables.
   package func keeping(_ privacy: ReportPrivacy, symbols: SymbolSource?) -> ProcessSnapshot {
     let privacy = max(privacy, process.privacy ?? .full)
     guard privacy > .full else { return self }
@@ -20,25 +22,25 @@ extension ProcessSnapshot {
     return snapshot
   }
 
-  /// The snapshot without memory; each thread keeps the frames that are found in it.
+  /// Returns the snapshot without memory; each thread keeps the frames that a walk of its stack finds.
   ///
-  /// - Parameter symbols: names the frames; nil for no names.
+  /// - Parameter symbols: provides unwind tables and code for the walks; nil to walk without them.
   package func withoutMemory(symbols: SymbolSource?) -> ProcessSnapshot {
     var snapshot = self
     snapshot.leaveOutMemory(symbols)
     return snapshot
   }
 
-  /// The frames of a dump without mappings and modules.
+  /// The addresses of all frames, for a dump that has neither mappings nor modules.
   ///
-  /// There, only the stack walk distinguishes their addresses from secrets.
+  /// In such a dump, only a stack walk can tell addresses of code from other numbers, which may be secrets.
   private func framesWithoutCode() -> [Address] {
     guard mappings.isEmpty, modules.isEmpty else { return [] }
     let walker = Stackwalker(snapshot: self, symbols: nil)
     return threads.flatMap { walker.frames(of: $0, limit: StoredStack.limit).map(\.address) }
   }
 
-  /// Leaves out memory, and keeps the frames that were found in it.
+  /// Removes all memory after the frames of each thread have been found in it and stored.
   private mutating func leaveOutMemory(_ symbols: SymbolSource?) {
     let walker = Stackwalker(snapshot: self, symbols: symbols)
     let running = Set(tasks.map(\.threadID))

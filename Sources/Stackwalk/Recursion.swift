@@ -1,15 +1,16 @@
 internal import ProcessSnapshot
 
-/// A part of a stack in which the same few functions call each other in turn.
+/// A part of a stack in which a few functions call each other in the same order again and again.
 public struct Recursion: Sendable, Equatable {
-  /// The number of functions that call each other in turn; 1 for a function that calls itself.
+  /// The number of frames in one round of the recursion; 1 for a function that calls itself.
   public var period: Int
-  /// The number of frames farther in, without inlined calls.
+  /// The number of frames between the top of the stack and the recursion, without inlined calls.
   public var first: Int
-  /// The number of walked frames of the recursion.
+  /// The number of frames of the recursion that the walk found.
   public var count: Int
-  /// The estimated number of frames in a part of the stack that the dump left out, from their mean size; nil unless
-  /// the recursion continues beyond such a part.
+  /// The estimated number of frames in a part of the stack that the dump left out.
+  ///
+  /// The estimate uses the mean size of the walked frames. Nil unless the recursion continues after such a part.
   public var estimatedInGap: Int?
 
   public init(period: Int, first: Int, count: Int, estimatedInGap: Int? = nil) {
@@ -22,13 +23,14 @@ public struct Recursion: Sendable, Equatable {
 
 /// Finds the longest recursion among frames that are added one by one, in constant memory.
 ///
-/// Follows one period at a time. If a frame does not continue the recursion, the frames before it are compared with
-/// themselves, shifted by each distance at which the same function occurs.
+/// It follows one period at a time. If a frame does not continue the current recursion, the finder looks for a new
+/// period: for each distance at which the same function occurs, it compares the latest frames with the frames at that
+/// distance.
 struct RecursionFinder {
   static let longestPeriod = 32
   /// The minimum number of rounds that count as a recursion.
   private static let fewestRounds = 3
-  /// The number of frames that are remembered: enough for the fewest rounds of the longest period.
+  /// The number of frames that are remembered, enough for `fewestRounds` rounds of `longestPeriod` frames.
   private static let capacity = 128
 
   private struct Frame {
@@ -38,28 +40,28 @@ struct RecursionFinder {
 
   private struct Run {
     let period: Int
-    /// The number of frames, including the first round.
+    /// The number of frames in the run, including the first round.
     var count: Int
     /// The stack pointer of the frame after the first round.
     let startPointer: Address
     var inGap: Int?
   }
 
-  /// A ring in which frame number n is at index n modulo `capacity`.
+  /// The latest frames, as a ring in which frame number n is at index n modulo `capacity`.
   private var latest: [Frame] = []
   private var position = 0
   private var run: Run?
   private(set) var best: Recursion?
 
-  /// The frame this many places before the next one.
+  /// The frame `distance` places before the one that is added next.
   private func frame(_ distance: Int) -> Frame { latest[(position - distance) % Self.capacity] }
 
   /// Adds the next frame, innermost first.
   ///
   /// - Parameters:
   ///   - function: a number that is the same for frames of the same function.
-  ///   - stackPointer: the frame's.
-  ///   - isBehindGap: whether the dump left out the stack before it.
+  ///   - stackPointer: the frame's stack pointer.
+  ///   - isBehindGap: true if the dump left out the part of the stack between the previous frame and this one.
   mutating func add(function: Address, stackPointer: Address, isBehindGap: Bool) {
     if isBehindGap { crossGap(to: function, stackPointer) }
     let added = Frame(function: function, stackPointer: stackPointer)
@@ -82,8 +84,9 @@ struct RecursionFinder {
       estimatedInGap: run.inGap)
   }
 
-  /// The period with which most of the latest frames repeat the frames before them, and the length of that run; the
-  /// shortest period if several are equal.
+  /// Finds the period for which the largest number of the latest frames repeat the frames one period before.
+  ///
+  /// If several periods are equal in this, the shortest one is used.
   private func longestRun(endingIn added: Frame) -> Run? {
     var longest: Run?
     var most = 0
@@ -106,20 +109,20 @@ struct RecursionFinder {
     return longest
   }
 
-  /// Continues a recursion after a gap, at the first of its functions there.
+  /// Continues a recursion after a gap in the stack, if the first function after the gap belongs to the recursion.
   private mutating func crossGap(to function: Address, _ stackPointer: Address) {
     guard let run, position > 0 else { return }
     let lastPointer = frame(1).stackPointer
     let period = run.period
-    // The start pointer is that of the frame after the first round.
+    // The frames between `startPointer`, which belongs to the frame after the first round, and the last frame.
     let frames = run.count - period - 1
     guard run.count >= period * Self.fewestRounds, frames > 0,
       let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,
       let gap = stackPointer.distance(above: lastPointer), gap > 0,
       let turn = (1...period).first(where: { frame($0).function == function })
     else { return }
-    // The frames in the gap are assumed to have the same mean size. The product has 128 bits, so that no size
-    // overflows; a quotient of more than 64 bits is no count.
+    // The frames in the gap are assumed to have the same mean size. The product has 128 bits, so no size overflows. A
+    // quotient of more than 64 bits cannot be a number of frames.
     let product = gap.multipliedFullWidth(by: UInt64(frames))
     guard product.high < bytes else { return }
     let (quotient, remainder) = bytes.dividingFullWidth(product)
@@ -127,7 +130,7 @@ struct RecursionFinder {
       remainder >= bytes &- remainder ? 1 : 0)
     guard !overflow else { return }
     self.run?.inGap = Int(clamping: max(1, count) &- 1)
-    // Reorders the frames of the last round to the order that begins with this function.
+    // Rotates the frames of the last round, so that the next frame continues the recursion with `function`.
     let round = (1...period).map(frame)
     let turned = Array(round[turn...]) + round[..<turn]
     for (index, frame) in turned.enumerated() {

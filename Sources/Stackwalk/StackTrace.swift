@@ -1,30 +1,32 @@
 public import ProcessSnapshot
 
-/// The frames of one thread, innermost first.
+/// The stack of one thread as a walk has found it, with the innermost frame first.
 public struct StackTrace: Sendable, Equatable {
-  /// The reason why a walk ended.
+  /// Why the walk of a stack ended.
   public enum End: String, Sendable {
     /// The walk reached the thread's first function.
     case bottom
     /// No method found a plausible caller.
     case lost
-    /// The walk reached the limit on frames.
+    /// The walk reached a limit, for example on the number of frames.
     case limit
     /// The thread has no instruction pointer.
     case noContext
   }
 
   public var frames: [StackFrame] = []
-  /// The number of frames that were walked but are not in `frames`, without calls inlined into them.
+  /// The number of frames that were walked but are not in `frames`, not counting inlined calls.
   public var omittedCount = 0
-  /// The index in `frames` of the first one after the omitted ones.
+  /// The index in `frames` of the first frame after the omitted ones.
   public var omittedAfter = 0
-  /// True if the walk crossed a part of the stack that the dump left out, with unknown frames.
+  /// True if the walk crossed a part of the stack that the dump left out, and whose frames are unknown.
   public var hasGap = false
-  /// The longest recursion on the stack, omitted frames included.
+  /// The longest recursion on the stack, including omitted frames.
   public var recursion: Recursion?
   public var end: End = .noContext
-  /// The callers of the innermost asynchronous function; nil if there are none or their memory is not in the dump.
+  /// The suspended callers of the innermost asynchronous function.
+  ///
+  /// Nil if there are none, or their memory is not in the dump.
   public var asyncCalls: AsyncCalls?
 
   public init() {}
@@ -32,26 +34,29 @@ public struct StackTrace: Sendable, Equatable {
 
 /// One call on a thread's stack.
 public struct StackFrame: Sendable, Equatable {
-  /// The address that execution is at or will return to.
+  /// The address of the instruction that is executed next, or to which a call returns.
   public var address: Address
   /// True if `address` is a return address, which follows the call.
   public var isReturnAddress: Bool
   public var trust: FrameTrust
   /// The frame's stack pointer; nil if it is not known.
   public var stackPointer: Address?
-  /// An index into the snapshot's `modules`; nil for an address outside all of them.
+  /// The index of the module in the snapshot's `modules`; nil for an address outside all modules.
   public var moduleIndex: Int?
-  /// The function; nil if it has no name.
+  /// The function; nil if no name was found for it.
   public var symbol: FrameSymbol?
-  /// The line of the instruction, or of the call that was inlined; nil without debug information.
+  /// The line of the instruction or, if a call was inlined at the address, of this call; nil without debug
+  /// information.
   public var sourceLocation: SourceLocation?
   /// True if this call was inlined into the next frame.
   public var isInlined = false
-  /// True if names and lines come from the report and not from the module's file.
+  /// True if the name and the line were stored with the report, and were not read from the module's file.
   public var isStored = false
 
-  /// The address to look up: inside the call for a return address, since the instruction after it
-  /// may belong to another line or, after a call that never returns, to another function.
+  /// The address with which the function and the line are looked up.
+  ///
+  /// For a return address, it is inside the call instruction. The instruction after the call may belong to another
+  /// line or, if the call never returns, to another function.
   public var lookupAddress: Address {
     isReturnAddress ? address.clampedSubtracting(1) : address
   }
@@ -69,11 +74,11 @@ public struct StackFrame: Sendable, Equatable {
   }
 }
 
-/// The function that a frame is in.
+/// The function to which a frame belongs.
 public struct FrameSymbol: Sendable, Equatable {
-  /// The name in the symbol table.
+  /// The function's name in the symbol table.
   public var linkageName: String
-  /// Demangled if it is Swift or C++, otherwise the linkage name.
+  /// The demangled name of a Swift or C++ function, otherwise the linkage name.
   public var name: String
   /// The number of bytes from the function's start to the address; nil for an inlined function.
   public var offset: UInt64?
@@ -85,29 +90,31 @@ public struct FrameSymbol: Sendable, Equatable {
   }
 }
 
-/// The method that found a frame, which shows how reliable the frame is; an open set.
+/// The method that found a frame, which shows how reliable the frame is.
+///
+/// More methods may be added in later versions.
 public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// The word that reports print.
   public let rawValue: String
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The thread's own registers: certain.
+  /// The thread's registers, so the frame is certain.
   public static let context = FrameTrust(rawValue: "context")
-  /// Call frame information: certain if the frame below is certain and the stack is not damaged.
+  /// Call frame information; certain if the callee's frame is certain and the stack is not damaged.
   public static let callFrameInformation = FrameTrust(rawValue: "call-frame-information")
-  /// The registers that the kernel saved for a signal handler: certain if the frame below is certain.
+  /// The registers that the kernel saved for a signal handler; certain if the handler's frame is certain.
   public static let signalFrame = FrameTrust(rawValue: "signal-frame")
-  /// The return address of a call without a frame yet: on top of the stack or in the link register.
+  /// A return address on top of the stack or in the link register, because the callee has not set up a frame.
   public static let returnAddress = FrameTrust(rawValue: "return-address")
-  /// The chain of saved frame pointers, which lacks functions without frame pointers.
+  /// The chain of saved frame pointers, in which functions without frame pointers are missing.
   public static let framePointer = FrameTrust(rawValue: "frame-pointer")
-  /// A caller that left the stack by a tail call: inferred from the code between the frames around it.
+  /// A function that has left the stack by a tail call; inferred from the code of the functions around it.
   public static let tailCall = FrameTrust(rawValue: "tail-call")
-  /// A word on the stack that points after a call; may be left over from an earlier one.
+  /// A word on the stack that points to the instruction after a call; it may be left over from an earlier call.
   public static let scan = FrameTrust(rawValue: "scan")
-  /// The first frame above a part of the stack that the dump left out; frames before it are missing.
+  /// The first frame after a part of the stack that the dump left out, so frames before this one are missing.
   public static let afterGap = FrameTrust(rawValue: "after-gap")
-  /// An asynchronous function that waits, found in its task's memory.
+  /// A suspended asynchronous function, which was found in the memory of its task.
   public static let asyncContext = FrameTrust(rawValue: "async-context")
 
   public var description: String { rawValue }
@@ -121,8 +128,9 @@ public struct SourceLocation: Sendable, Hashable {
   public var line: Int?
   /// The column, counted from 1; nil if it is not recorded.
   public var column: Int?
-  /// True if the code has no line, and this is the last one before it in the same function, as
-  /// debuggers show it.
+  /// True if the code itself has no line, and this is the last line before the code in the same function.
+  ///
+  /// Debuggers show this line too.
   public var isApproximate: Bool
 
   public init(
@@ -135,17 +143,17 @@ public struct SourceLocation: Sendable, Hashable {
   }
 }
 
-/// The callers of an asynchronous function, whose state is in their task's memory.
+/// The suspended callers of an asynchronous function, which were found in the memory of their task.
 public struct AsyncCalls: Sendable, Equatable {
-  /// The index of the awaited function in the trace's frames; nil if it is not listed.
+  /// The index of the awaited function in the frames of the trace; nil if that function is not in the list.
   public var calleeIndex: Int?
-  /// The callers, the innermost first, each at the address where it will continue.
+  /// The callers, innermost first, each with the address at which it will continue.
   public var frames: [StackFrame] = []
-  /// Callers in the middle that are not in `frames`.
+  /// The number of callers in the middle that are not in `frames`.
   public var omittedCount = 0
-  /// The index in `frames` of the first one after the omitted ones.
+  /// The index in `frames` of the first frame after the omitted ones.
   public var omittedAfter = 0
-  /// True if the chain ends in memory that is not in the dump.
+  /// True if the chain of callers leads into memory that is not in the dump.
   public var isCut = false
 
   public init() {}

@@ -3,8 +3,8 @@ public import ProcessSnapshot
 
 /// Walks the stacks of a crashed process.
 ///
-/// Finds each frame's caller by several methods, the most reliable first; each frame says which method found it. No
-/// contents of registers or memory make a method trap or run without bound.
+/// It tries several methods to find the caller of each frame, the most reliable first; `StackFrame.trust` is the
+/// method that succeeded. Whatever registers and memory contain, no method traps or runs forever.
 public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
@@ -18,7 +18,8 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
-  ///   - symbols: provides names and code; nil to walk with the dump's data only, without names.
+  ///   - symbols: provides names, unwind tables and code from modules' files; nil to use only the dump, which gives
+  ///     no names.
   public init(snapshot: ProcessSnapshot, symbols: SymbolSource?) {
     process = UnwindProcess(snapshot: snapshot, symbols: symbols)
     self.symbols = symbols
@@ -30,7 +31,7 @@ public struct Stackwalker {
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
   ///   - limit: the maximum number of frames to walk, without inlined calls.
-  /// - Returns: innermost first; empty for a thread without an instruction pointer.
+  /// - Returns: the frames, innermost first; empty for a thread without an instruction pointer.
   public func frames(of thread: ThreadSnapshot, limit: Int) -> [StackFrame] {
     var frames: [StackFrame] = []
     var count = 0
@@ -43,14 +44,15 @@ public struct Stackwalker {
     return frames
   }
 
-  /// Walks the complete stack of a thread, which takes some microseconds for each frame, and keeps its innermost and
-  /// outermost frames.
+  /// Walks the complete stack of a thread, but keeps only the innermost and the outermost frames.
+  ///
+  /// It takes a few microseconds for each frame.
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
   ///   - head: the maximum number of innermost frames to keep, without inlined calls.
   ///   - tail: the number of outermost frames to keep if there are more than `head`.
-  ///   - runsTask: whether to look for callers of an asynchronous function.
+  ///   - runsTask: true to look also for the suspended callers of an asynchronous function.
   public func trace(
     of thread: ThreadSnapshot, head: Int, tail: Int, runsTask: Bool = false
   ) -> StackTrace {
@@ -91,9 +93,10 @@ public struct Stackwalker {
     return trace
   }
 
-  /// Names the return addresses of a recorded throw, without the runtime's functions that reported it.
+  /// Returns named frames for the return addresses of a recorded throw, without the runtime's function
+  /// `swift_willThrow`.
   ///
-  /// - Returns: innermost first, with the calls inlined into each.
+  /// - Returns: the frames, innermost first; calls that were inlined into a frame precede it.
   package func frames(of record: ThrowSnapshot) -> [StackFrame] {
     let frames = record.addresses.flatMap {
       symbolicated(StackFrame(address: $0, isReturnAddress: true, trust: .framePointer))
@@ -102,7 +105,7 @@ public struct Stackwalker {
       frames.drop { $0.symbol?.linkageName.hasPrefix("swift_willThrow") ?? false })
   }
 
-  /// Walks the whole stack of a thread for a report without memory.
+  /// Walks the whole stack of a thread, and returns the frames that a report without memory stores.
   package func storedStack(of thread: ThreadSnapshot, runsTask: Bool) -> StoredStack {
     var stored = StoredStack(end: StoredStackEnd.bottom.rawValue)
     var callee: AsyncCallee?
@@ -118,7 +121,7 @@ public struct Stackwalker {
     return stored
   }
 
-  /// The innermost frame of an asynchronous function.
+  /// The innermost frame on the stack that belongs to an asynchronous function.
   private struct AsyncCallee {
     let state: UnwindState
     private(set) var index: Int?
@@ -131,7 +134,7 @@ public struct Stackwalker {
       if !isFinished, self.index == nil { self.index = index }
     }
 
-    /// Notes the caller's stack pointer, where the frame ends.
+    /// Records the caller's stack pointer, which is where the frame of the asynchronous function ends.
     mutating func finish(at caller: UnwindState) {
       guard !isFinished else { return }
       end = caller.registers.stackPointer
@@ -139,7 +142,7 @@ public struct Stackwalker {
     }
   }
 
-  /// Notes the innermost asynchronous function, and where its frame ends.
+  /// Records the innermost asynchronous function, and at the next frame of the walk where its frame ends.
   private func follow(_ callee: inout AsyncCallee?, _ state: UnwindState) {
     if callee != nil {
       callee?.finish(at: state)
@@ -199,7 +202,7 @@ public struct Stackwalker {
       switch step(from: state) {
       case .caller(let caller):
         if caller.trust == .signalFrame { signalFrames += 1 }
-        // Crafted signal frames could point at each other for ever.
+        // Signal frames in a forged dump could point at each other forever.
         guard signalFrames <= 16 else { return .limit }
         for jumper in tailCallers(of: state, before: caller) {
           guard process.spend(1), visit(jumper) else { return .limit }
@@ -212,7 +215,7 @@ public struct Stackwalker {
     return .limit
   }
 
-  /// Returns frames that were found earlier and whose memory is not in the report.
+  /// Passes stored frames to `visit`; the memory in which they were found is not in the report.
   private func visitStored(_ stored: StoredStack, _ visit: (UnwindState) -> Bool) -> StackTrace.End
   {
     for frame in stored.frames {
@@ -227,7 +230,7 @@ public struct Stackwalker {
     return StackTrace.End(StoredStackEnd(rawValue: stored.end))
   }
 
-  /// The callers of a frame that a tail call removed from the stack, innermost first.
+  /// Returns the functions between a frame and its caller that have left the stack by tail calls, innermost first.
   private func tailCallers(of state: UnwindState, before caller: UnwindState) -> [UnwindState] {
     let sure: [FrameTrust] = [.callFrameInformation, .framePointer, .returnAddress]
     guard sure.contains(caller.trust), caller.isReturnAddress, state.trust != .scan,
@@ -267,14 +270,17 @@ public struct Stackwalker {
     return .unknown
   }
 
-  /// Checks that a caller's frame is above its callee's; an interrupted frame may be on another stack.
+  /// Checks that a caller's frame is above its callee's frame.
+  ///
+  /// A frame that a signal interrupted may be on another stack and need not be above the handler's frame.
   private func isProgress(from state: UnwindState, to caller: UnwindState) -> Bool {
     guard let old = state.registers.stackPointer, let new = caller.registers.stackPointer else {
       return false
     }
     if caller.trust == .signalFrame { return new != old }
     if new > old { return true }
-    // On arm64 the caller of a leaf has the same stack pointer; only an interrupted frame is a leaf.
+    // On arm64, a leaf function can have the same stack pointer as its caller. Only an interrupted frame can be a
+    // leaf.
     return new == old && !state.isReturnAddress && process.registers.linkRegister != nil
   }
 
@@ -284,7 +290,7 @@ public struct Stackwalker {
       trust: state.trust, stackPointer: state.registers.stackPointer)
   }
 
-  /// Names a frame, and adds the calls inlined into it before it.
+  /// Names a frame, and inserts before it the calls that were inlined into it.
   private func symbolicated(_ frame: StackFrame) -> [StackFrame] {
     var frame = frame
     guard let module = process.snapshot.module(containing: frame.lookupAddress) else {
@@ -295,10 +301,10 @@ public struct Stackwalker {
   }
 }
 
-// Stored stacks have the words by their codes.
+// Stored stacks contain a code in place of each word that reports print.
 
 extension FrameTrust {
-  /// Every method of a walk has such a code.
+  /// The code for this method; every method of a walk has one.
   fileprivate var stored: StoredTrust {
     StoredTrust.allCases.first { $0.word == rawValue } ?? .scan
   }

@@ -1,11 +1,11 @@
 internal import ProcessSnapshot
 
-/// Finds the callers that a tail call removed from the stack.
+/// Finds functions that have left the stack by a tail call.
 ///
-/// If a call leads to one function and the frame below is in another, the first function has jumped to another
-/// instead of calling it and returning. The finder searches the code of the module's file for the jumps from one to
-/// the other, because Swift, unlike C compilers, writes no entries for them into debug information. If there are
-/// several chains of jumps, only their common parts are shown.
+/// If a call leads to one function but the callee's frame is in another function, the first function has ended with a
+/// jump to the other, directly or through further functions. Such a jump is a tail call. The finder searches the code
+/// in the module's file for these jumps because the Swift compiler, unlike C compilers, does not describe them in
+/// debug information. If several chains of jumps are possible, only their common parts are shown.
 ///
 /// Source: GDB manual, "Tail Call Frames"; gdb/dwarf2/loc.c, call_site_find_chain.
 final class TailCallFinder {
@@ -22,7 +22,7 @@ final class TailCallFinder {
   private static let maximumKnown = 1 << 14
   /// The maximum size of a function in bytes; a larger one is not searched.
   private static let maximumSize: UInt64 = 64 << 10
-  /// The maximum number of jumps in a chain, and of jumps that are tried to find it.
+  /// The maximum number of jumps in a chain, and of jumps that are tried to find a chain.
   private static let (maximumLength, maximumTries) = (32, 1024)
 
   init(symbols: SymbolSource, snapshot: ProcessSnapshot) {
@@ -30,13 +30,13 @@ final class TailCallFinder {
     self.snapshot = snapshot
   }
 
-  /// Finds the jumps between a call and the frame below it.
+  /// Finds the jumps that lead from the target of a call to the function of the callee's frame.
   ///
   /// - Parameters:
-  ///   - returnAddress: after the call.
-  ///   - callee: an address in the function of the frame below.
-  /// - Returns: the addresses after the jumps, innermost first; none if the call leads there directly, or if the path
-  ///   is not known.
+  ///   - returnAddress: the address after the call.
+  ///   - callee: an address in the function of the callee's frame.
+  /// - Returns: the addresses after the jumps, innermost first; empty if the call leads directly to that function, or
+  ///   if the path is not known.
   func jumps(behind returnAddress: Address, to callee: Address) -> [Address] {
     chains.value(at: Pair(returnAddress: returnAddress, callee: callee)) {
       uncachedJumps(behind: returnAddress, to: callee)
@@ -51,13 +51,13 @@ final class TailCallFinder {
       let target = TailJump.callTarget(code, at: call, snapshot.architecture),
       let first = symbols.function(at: target, in: module), first.start == target,
       let last = symbols.function(at: callee, in: module), last.start != target,
-      // A part of the same function; compilers create jumps to it and back.
+      // Compilers split functions into a hot and a `.cold` part, with jumps to the cold part and back.
       symbols.linkageName(of: callee, in: module)?.contains(".cold") != true
     else { return [] }
     return chain(from: first, to: last.start, in: module)
   }
 
-  /// Tries all ways, depth first, each jump once in a way.
+  /// Tries all chains of jumps, depth first; a chain contains each jump at most once.
   private func chain(
     from first: AddressRange, to callee: Address, in module: ModuleSnapshot
   ) -> [Address] {
@@ -93,7 +93,7 @@ final class TailCallFinder {
     return common?.innermostFirst ?? []
   }
 
-  /// The beginning and the end that all chains have in common.
+  /// The first and the last jumps that all chains have in common.
   private struct CommonParts {
     private let way: [Address]
     private var head: Int
@@ -116,7 +116,7 @@ final class TailCallFinder {
     }
   }
 
-  /// The jumps of a function to the starts of others; nil if one may lead anywhere.
+  /// The jumps from a function to the starts of other functions; nil if one of its jumps may lead anywhere.
   private func tailJumps(of function: AddressRange, in module: ModuleSnapshot) -> [TailJump]? {
     jumps.value(at: function.start) {
       let size = function.byteCount

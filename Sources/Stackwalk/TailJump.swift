@@ -1,20 +1,20 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A jump that may lead from a function to another one.
+/// A jump that may be a tail call, from one function to another.
 struct TailJump: Equatable {
-  /// The address after it.
+  /// The address after the jump.
   let end: Address
   let target: Address
 
-  /// The size of a call instruction that contains its target.
+  /// The number of bytes before a return address that are searched for a direct call; an x86_64 call has 5 bytes.
   static var callSize: Int { 5 }
 
   /// The target of a direct call; nil for an indirect one.
   ///
   /// - Parameters:
   ///   - code: the `callSize` bytes before the return address.
-  ///   - address: of the first byte.
+  ///   - address: the address of the first byte.
   ///
   /// Source: Intel SDM volume 2, CALL; Arm ARM, BL.
   static func callTarget(
@@ -32,11 +32,11 @@ struct TailJump: Equatable {
     }
   }
 
-  /// The direct jumps in a function's code; nil if an indirect jump may lead anywhere.
+  /// The direct jumps in a function's code; nil if the code has an indirect jump, which may lead anywhere.
   ///
   /// - Parameters:
   ///   - code: the whole function.
-  ///   - start: its address.
+  ///   - start: the address of the function.
   ///
   /// Source: Intel SDM volume 2, JMP and Jcc; Arm ARM, B, BR and BRAA.
   static func all(
@@ -55,7 +55,7 @@ struct TailJump: Equatable {
       switch instruction.jump {
       case .direct(let distance):
         jumps.append(TailJump(end: end, target: end &+ UInt64(bitPattern: distance)))
-      // The jump goes through a word outside the code, to another module, which does not jump back.
+      // A jump through a word outside the code leads to another module, which does not jump back.
       case .throughWord, .none: continue
       case .indirect: return nil
       }
@@ -76,25 +76,25 @@ struct TailJump: Equatable {
     return jumps
   }
 
-  /// The signed distance of B and BL, in bytes.
+  /// The signed distance in bytes that the instruction B or BL encodes.
   private static func branchDistance(_ word: UInt32) -> UInt64 {
     UInt64(bitPattern: Int64(bitPattern: UInt64(word) << 38) >> 36)
   }
 }
 
-/// The length of one instruction of x86_64, and whether it jumps.
+/// The length of one x86_64 instruction, and whether the instruction jumps.
 ///
-/// Recognizes the instructions that compilers emit; ignores others.
+/// It recognizes the instructions that compilers emit, and treats other instructions as invalid.
 ///
 /// Source: Intel SDM volume 2, chapter 2 (instruction format) and appendix A (opcode maps).
 struct X86Instruction {
   enum Jump: Equatable {
     case none
-    /// A jump with or without a condition, by this many bytes from the end of the instruction.
+    /// A conditional or unconditional jump; the value is the distance in bytes from the end of the instruction.
     case direct(Int64)
-    /// A jump to the address in a word at a fixed place.
+    /// A jump to the address that is stored in a word at a fixed place.
     case throughWord
-    /// A jump to an address in a register, or in memory that registers point to.
+    /// A jump to an address that is in a register, or in memory to which registers point.
     case indirect
   }
 
@@ -104,14 +104,14 @@ struct X86Instruction {
   private enum Operands {
     case none
     case immediate(Int)
-    /// A ModR/M byte with its operands, then an immediate operand.
+    /// A ModR/M byte with its operands, then an immediate operand of this many bytes.
     case memory(Int)
   }
 
   private var hasOperandSize = false
   private var isWide = false
 
-  /// Returns nil for bytes that are not an instruction, or that end before it does.
+  /// Decodes an instruction; nil if the bytes are not an instruction or end before the instruction does.
   init?(_ code: [UInt8], at start: Int) {
     var index = start
     func next() -> UInt8? {
@@ -142,7 +142,7 @@ struct X86Instruction {
         }
       }
     case 0xC5, 0xC4, 0x62:
-      // VEX and EVEX: the map is in their bits.
+      // In a VEX or EVEX prefix, some bits select the opcode map.
       guard let first = next() else { return nil }
       index += opcode == 0xC5 ? 0 : opcode == 0xC4 ? 1 : 2
       let map = opcode == 0xC5 ? 1 : first & (opcode == 0xC4 ? 0x1F : 0x07)
@@ -176,7 +176,7 @@ struct X86Instruction {
     }
   }
 
-  /// Opcodes of one byte.
+  /// The operands of an opcode of one byte.
   private func firstMap(_ opcode: UInt8, modRM: UInt8) -> Operands? {
     let immediate = hasOperandSize ? 2 : 4
     switch opcode {
@@ -202,7 +202,7 @@ struct X86Instruction {
     }
   }
 
-  /// Opcodes after 0F.
+  /// The operands of an opcode that follows the byte 0F.
   private static func secondMap(_ opcode: UInt8) -> Operands? {
     switch opcode {
     case 0x05...0x09, 0x0B, 0x0E, 0x30...0x37, 0x77, 0xA0...0xA2, 0xA8...0xAA, 0xC8...0xCF:
@@ -214,7 +214,7 @@ struct X86Instruction {
     }
   }
 
-  /// The number of bytes of ModR/M, SIB and displacement.
+  /// The number of bytes of the ModR/M byte, the SIB byte and the displacement together.
   static func memoryOperandSize(_ code: [UInt8], _ index: Int) -> Int? {
     guard index < code.count else { return nil }
     let (mode, base) = (code[index] >> 6, code[index] & 7)
@@ -228,7 +228,7 @@ struct X86Instruction {
 }
 
 extension [UInt8] {
-  /// A signed little-endian number.
+  /// Reads a signed little-endian number.
   fileprivate func signed(at index: Int, width: Int) -> Int64? {
     guard let value = littleEndian(at: index, width: width) else { return nil }
     let unused = 64 - 8 * width

@@ -31,7 +31,7 @@ package enum LibraryFailure: String, Sendable {
   }
 }
 
-/// Finds the cause of an abort() of the process itself.
+/// Finds the cause of a SIGABRT that the process sent to itself.
 struct AbortFinding {
   let snapshot: ProcessSnapshot
   let frames: [StackFrame]
@@ -57,7 +57,7 @@ struct AbortFinding {
     if hasFrame("__cxa_pure_virtual") {
       return Finding(cause: .pureVirtualCall, evidence: [.ownAbort, .pureVirtualOnStack])
     }
-    // An exception without a known type was still caught, or it is not known whether one was caught.
+    // If there is an exception without a known type, the cause is not `terminate` but only `abort`.
     if hasTerminate, snapshot.cxxException == nil {
       return Finding(cause: .terminate, evidence: [.ownAbort, .terminateOnStack])
     }
@@ -69,7 +69,7 @@ struct AbortFinding {
     let name = Demangler.cxxTypeName(type)
     let evidence: [Evidence] = [.ownAbort, .caughtException(type: name)]
     guard isUncaught else {
-      // Without names on the stack, it cannot be distinguished from an abort() in a catch block.
+      // If the stack has no names, an uncaught exception cannot be distinguished from an abort() in a catch block.
       return hasNames
         ? Finding(cause: .abortInCatch(type: name), evidence: evidence)
         : Finding(cause: .uncaughtException(type: name), certainty: .likely, evidence: evidence)
@@ -79,7 +79,7 @@ struct AbortFinding {
       evidence: evidence + [.terminateOnStack])
   }
 
-  /// The uncaught exception's type and text; nil if there is none.
+  /// A message with the type and the text of the uncaught C++ exception; nil if there is none.
   var exceptionMessage: String? {
     guard let exception = snapshot.cxxException, let type = exception.typeName,
       snapshot.exception?.wasSent == true, snapshot.isOwnProcess(snapshot.exception?.sender),

@@ -4,7 +4,7 @@ internal import Stackwalk
 
 /// Finds the cause of a crash in the dump, with its evidence.
 ///
-/// It finds no cause without evidence, because a wrong cause costs the reader more than no cause.
+/// Without evidence it gives no cause, because a wrong cause costs the reader more time than no cause.
 struct CauseFinder {
   let snapshot: ProcessSnapshot
   /// The crashing thread's stack; empty if it was not captured.
@@ -15,19 +15,19 @@ struct CauseFinder {
     self.trace = trace ?? StackTrace()
   }
 
-  /// The runtime's message, otherwise the C library's, otherwise that of an uncaught C++ exception.
+  /// The message of the Swift runtime, otherwise of the C library, otherwise of an uncaught C++ exception.
   var message: String? {
     let owner = MessageOwner(snapshot: snapshot, frames: trace.frames)
     return owner.swiftMessage?.text ?? owner.libraryMessage?.text
       ?? AbortFinding(snapshot: snapshot, frames: trace.frames).exceptionMessage
   }
 
-  /// Messages of the runtimes that the crashing thread did not write.
+  /// Messages of the Swift runtime and the C library that the crashing thread did not write.
   var otherMessages: [String] {
     MessageOwner(snapshot: snapshot, frames: trace.frames).otherMessages
   }
 
-  /// The cause; nil if the dump does not show it.
+  /// The cause of the crash with its evidence; nil if the dump does not show the cause.
   var finding: Finding? {
     guard let exception = snapshot.exception, let signal = exception.signal else { return nil }
     if exception.wasSent {
@@ -76,7 +76,7 @@ struct CauseFinder {
   private func arithmetic(_ exception: ExceptionSnapshot) -> Finding? {
     let cause: Cause
     switch exception.code.map({ Int($0) }) {
-    // The processor reports a quotient that is too large in the same way.
+    // The processor reports FPE_INTDIV also for a quotient that does not fit into the result.
     case FPE_INTDIV: cause = .integerDivisionByZero
     case FPE_INTOVF: cause = .integerOverflow
     case FPE_FLTDIV: cause = .floatingPointDivisionByZero
@@ -93,7 +93,7 @@ extension ProcessSnapshot {
     return Int64(sender.processID) == Int64(own)
   }
 
-  /// The signal, its code and address, as evidence.
+  /// The signal, its code and its address, as evidence.
   var signalEvidence: [Evidence] {
     guard let exception, let signal = exception.signal else { return [] }
     return [.signal(signal, code: exception.code, exception.address)]
@@ -101,17 +101,17 @@ extension ProcessSnapshot {
 }
 
 extension ExceptionSnapshot {
-  /// The sender with its name and the signal's code; nil if no sender is known.
+  /// The sender of the signal with its name and the signal's code; nil if no sender is known.
   var namedSender: Cause.Sender? {
     sender.map {
       Cause.Sender(processID: $0.processID, userID: $0.userID, name: senderName, code: code)
     }
   }
 
-  /// The message of Swift's runtime; nil for blank text.
+  /// The message of the Swift runtime; nil if it consists only of white space.
   var swiftMessage: String? { fatalMessage?.trimmed }
 
-  /// The message of the C library; nil for blank text.
+  /// The message of the C library; nil if it consists only of white space.
   var libraryMessage: String? { abortMessage?.trimmed }
 }
 

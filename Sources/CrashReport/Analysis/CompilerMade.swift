@@ -1,6 +1,8 @@
-/// Recognizes functions that compilers generate, which depend on optimization and do not show a cause.
+/// Recognizes functions that compilers generate.
 ///
-/// Source: swift lib/Demangling/NodePrinter.cpp, the words in front of a name.
+/// They depend on the optimization level and do not show the cause of a crash.
+///
+/// Source: swift lib/Demangling/NodePrinter.cpp, the words that precede a name.
 enum CompilerMade {
   /// - Parameter function: the demangled name.
   static func isFunction(_ function: String) -> Bool {
@@ -10,7 +12,7 @@ enum CompilerMade {
       || helpers.contains(String(name.prefix { $0 != "." }))
   }
 
-  /// True for "destroy value witness for App.Value": the phrase comes before any declaration.
+  /// True if a phrase precedes the first declaration, as in "destroy value witness for App.Value".
   private static func isIntroduced(_ name: Substring, _ phrase: String) -> Bool {
     let words = name.prefix { $0.isLetter || $0 == " " || $0 == "-" }
     return words.firstRange(of: phrase) != nil
@@ -26,7 +28,7 @@ enum CompilerMade {
     "block copy helper for ", "block destroy helper for ", "implicit closure wrapper ",
   ]
 
-  /// Words that come before " for ", " from " or a type.
+  /// Words that precede " for ", " from " or a type in the names of generated functions.
   private static let phrases = [
     "reabstraction thunk", "value witness for ", "metadata accessor for ",
     "metadata completion function for ", "metadata instantiation function for ",
@@ -34,7 +36,7 @@ enum CompilerMade {
     "metadata instantiation cache for ", "lazy cache variable for ",
   ]
 
-  /// Functions of the compiler that have no mangled names; a number may follow.
+  /// Generated functions whose names are not mangled; a number may follow the name.
   ///
   /// Source: swift lib/IRGen/GenHeap.cpp, GenFunc.cpp.
   private static let helpers: Set = [

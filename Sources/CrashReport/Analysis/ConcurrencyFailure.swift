@@ -1,8 +1,8 @@
 internal import Stackwalk
 
-/// A rule of the Swift concurrency runtime that was broken.
+/// A rule of the Swift concurrency runtime that the program broke.
 ///
-/// The runtime writes its text only to standard error, so the functions on the stack show the failure.
+/// The runtime writes its message only to standard error, so the failure is recognized by the functions on the stack.
 ///
 /// Source: swift stdlib/public/Concurrency/Error.cpp, swift_Concurrency_fatalError, and its callers.
 package enum ConcurrencyFailure: String, Sendable {
@@ -10,7 +10,7 @@ package enum ConcurrencyFailure: String, Sendable {
   case actorIsolation = "swift-actor-isolation"
   case other = "swift-concurrency"
 
-  /// Returns nil if the runtime did not end the process.
+  /// Finds the rule from the crashing thread's frames; nil if the concurrency runtime did not end the process.
   init?(of frames: [StackFrame]) {
     let functions = frames.prefix(16).compactMap(\.linkageName)
     guard let end = functions.lastIndex(where: { $0.contains("swift_Concurrency_fatalError") })

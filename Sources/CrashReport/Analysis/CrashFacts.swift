@@ -2,27 +2,30 @@ internal import IntermediateDump
 package import ProcessSnapshot
 package import Stackwalk
 
-/// The facts of a crash that its analysis adds, from the crashing thread alone and without reading
-/// modules' files: for the program that converts the dump.
+/// Results of a quick analysis of a crash, for the program that converts the dump.
+///
+/// Only the crashing thread is walked, and modules' files are not read.
 package struct CrashFacts: Sendable {
-  /// The signal's name; nil for a report without a crash, or if a truncated dump lacks it.
+  /// The signal's name; nil if nothing crashed, or if a truncated dump lacks the signal.
   package let signal: String?
-  /// A word for the cause, or for how a run ended without a dump.
+  /// A word for the cause of the crash, or for how a run ended that left no dump.
   package let cause: String?
   package let message: String?
   package let signature: String?
-  /// The innermost call of the program's own code, with file and line if the report stores them; without one, that of
-  /// a dependency, or file and offset of code without symbols.
+  /// The innermost call of the program's own code, with file and line if the report stores them.
+  ///
+  /// If there is no such call, this is the innermost call of a dependency, or the file and the offset of code without
+  /// symbols.
   package let place: String?
   /// The innermost calls of the program's own code, each with file and line if the report stores them.
   package let ownFrames: [String]
-  /// The innermost calls of the crashing thread, in the same form.
+  /// The innermost calls of the crashing thread, in the same form as `ownFrames`.
   package let stack: [String]
 
-  /// The maximum number of frames of each kind.
+  /// The maximum numbers of frames in `ownFrames` and in `stack`.
   private static let frameCount = (own: 5, all: 12)
 
-  /// Analyzes a snapshot, with the names that are stored in it.
+  /// Analyzes a snapshot with the function names that are stored in it.
   package init(of snapshot: ProcessSnapshot) {
     self.init(
       of: snapshot,
@@ -63,7 +66,9 @@ package struct CrashFacts: Sendable {
     stack = frames.prefix(Self.frameCount.all).map(rules.line)
   }
 
-  /// The hanging thread (nil if the report is not of a hang) and, if nothing crashed, which threads wait for which.
+  /// Finds the hanging thread and, if nothing crashed, which threads wait for which.
+  ///
+  /// The hanging thread is nil if the report is not about a hang.
   private static func hang(
     in snapshot: ProcessSnapshot, _ walker: Stackwalker
   ) -> (HangSubject?, Waits) {

@@ -1,14 +1,16 @@
 package import ProcessSnapshot
 
-/// The cause of a crash that the dump shows, as values; `Text/CauseText.swift` describes it in sentences.
+/// The cause of a crash, its certainty and its evidence, as values.
+///
+/// `Text/CauseText.swift` describes them in sentences.
 package struct Finding: Sendable, Equatable {
   /// How certain a cause is.
   package enum Certainty: String, Sendable {
-    /// The processor, the kernel or the program's own runtime reported it.
+    /// The processor, the kernel or the program's own runtime reported the cause.
     case certain
-    /// It is the best explanation of the evidence, but another cause can leave the same evidence.
+    /// The cause is the best explanation of the evidence, but another cause can leave the same evidence.
     case likely
-    /// It is derived from names in debug information or symbol tables, or from code.
+    /// The cause was derived from names in debug information or symbol tables, or from code.
     case inferred
   }
 
@@ -17,23 +19,23 @@ package struct Finding: Sendable, Equatable {
   package var evidence: [Evidence]
 }
 
-/// The reason of a crash.
+/// Why a crash occurred.
 package enum Cause: Sendable, Equatable {
   // SIGSEGV
   case nullDereference(MemoryAccess?, Address)
   case nullCall(Address)
-  /// An address that no user process can have.
+  /// The program used an address that no user process can have.
   case impossibleAddress(MemoryAccess?, Address)
-  /// `code` is `si_code`.
+  /// A mapping does not allow the access; `code` is the signal's `si_code`.
   case protectedMemory(MemoryAccess?, Address, MemoryMapping, code: Int32?)
-  /// A guard region within a mapping that allows the access.
+  /// The access hit a guard region inside a mapping that otherwise allows the access.
   case guardRegion(MemoryAccess?, Address, MemoryMapping)
-  /// Nothing was mapped at the address when the fault occurred; the mapping is newer.
+  /// Nothing was mapped at the address when the fault occurred; the mapping that is there now is newer.
   case mappedSince(MemoryAccess?, Address, MemoryMapping)
   case unmappedMemory(MemoryAccess?, Address, below: MemoryMapping?, above: MemoryMapping?)
-  /// The general registers whose values cannot be addresses.
+  /// A general protection fault, with the general registers whose values cannot be addresses.
   case generalProtection([Register])
-  /// An instruction that only the kernel may execute.
+  /// The program executed an instruction that only the kernel may execute.
   case privilegedInstruction(Address)
   /// Execution continued past the last instruction of a mapping.
   case endOfCode(Address, MemoryMapping)
@@ -59,7 +61,7 @@ package enum Cause: Sendable, Equatable {
   case dispatchAssertion
   case actorIsolation
 
-  // Causes known by messages of runtimes, or names on the stack
+  // Causes that are known from messages of runtimes, or from function names on the stack
   case swiftFailure(SwiftFailure, SwiftEnd)
   case libraryFailure(LibraryFailure)
   case concurrencyFailure(ConcurrencyFailure)
@@ -79,7 +81,7 @@ package enum Cause: Sendable, Equatable {
   case brokenPipe
   case ownSignal(Int32)
   case sentSignal(Int32, Sender?, MainThreadActivity?)
-  /// `interval` in nanoseconds.
+  /// The service manager's watchdog sent the signal; `interval` is in nanoseconds.
   case watchdog(Sender, interval: UInt64, MainThreadActivity?)
 
   // Without a signal
@@ -90,11 +92,11 @@ package enum Cause: Sendable, Equatable {
     package var value: UInt64
   }
 
-  /// How Swift's runtime or a check of the compiler ends the process.
+  /// How the Swift runtime, or a check that the compiler inserted, ended the process.
   package enum SwiftEnd: Sendable, Equatable {
     case abort
     case trap
-    /// There is no message; the text is from debug information.
+    /// A trap without a message; the text is from debug information.
     case silentTrap(String)
   }
 
@@ -103,26 +105,26 @@ package enum Cause: Sendable, Equatable {
     package var processID: Int32
     package var userID: UInt32
     package var name: String?
-    /// `si_code`.
+    /// The `si_code` of the signal.
     package var code: Int32?
   }
 }
 
-/// A fact of the dump that speaks for a cause.
+/// A fact in the dump that supports a cause.
 package enum Evidence: Sendable, Equatable {
   case signal(Int32, code: Int32?, Address?)
-  /// SIGABRT of the process itself.
+  /// The process sent SIGABRT to itself.
   case ownAbort
   case ownPipe
   case processorTimeSignal
   case fileSizeSignal
   case systemCallSignal(ExceptionSnapshot.TrappedSystemCall)
-  /// The page-fault error code of x86.
+  /// The page-fault error code of an x86 processor, and the access that it shows.
   case pageFault(UInt64, MemoryAccess)
   case faultSyndrome(UInt64, MemoryAccess)
   case register(Cause.Register)
   case mapping(MemoryMapping)
-  /// The kernel says that a guard region is at the address.
+  /// The kernel reported that a guard region is at the address.
   case guardRegion
   case notMapped
   case stack(AddressRange)
@@ -131,15 +133,16 @@ package enum Evidence: Sendable, Equatable {
   case stackLimit(UInt64)
   /// A function of the allocator is among the innermost frames.
   case allocator(String)
-  /// A word that is not a pointer: in a register, or this many bytes below the faulting address.
+  /// A word that is not a pointer; it is in a register, or `offset` bytes below the faulting address.
   case pattern(WordPattern, register: String?, offset: UInt64)
-  /// A reference-counting function faulted on its argument.
+  /// The runtime's function that counts references faulted on its argument, which is therefore no object.
   case countedNoObject(function: String, Address)
-  /// The function that counts references faulted on a number below any object's address.
+  /// The runtime's function that counts references faulted on a number that is too small to be the address of an
+  /// object.
   case countedNoValue(function: String, Address)
-  /// The function of the runtime that counts references met an object that the C library's allocator has freed.
+  /// The runtime's function that counts references got an object that the C library's allocator has freed.
   case countedFreedObject(Address)
-  /// A Swift function read or wrote so many bytes above what a register points to, which is null.
+  /// A Swift function read or wrote memory `offset` bytes above the address in a register, which contains null.
   case nullBase(register: String, offset: UInt64)
   case swiftMessage(String)
   case libraryMessage(String)
@@ -147,12 +150,12 @@ package enum Evidence: Sendable, Equatable {
   case terminateOnStack
   case concurrencyFailureOnStack
   case pureVirtualOnStack
-  /// The text that debug information has for the trap.
+  /// The description of the failed check that debug information has for the trap.
   case namedTrap(String)
   case trapIn(String)
   case isolationCheck
   case instruction(Address, TrapInstruction)
-  /// The CPU time in nanoseconds.
+  /// The CPU time of the process in nanoseconds.
   case processorTime(UInt64)
   case sender(Cause.Sender)
   case mainThread(UInt32, MainThreadActivity)
@@ -161,11 +164,11 @@ package enum Evidence: Sendable, Equatable {
   case wait(Wait)
 }
 
-/// A stack that was full.
+/// A stack overflow, with facts about the stack.
 package struct StackOverflow: Sendable, Equatable {
   package enum Fault: Sendable, Equatable {
-    /// An access this many bytes below the stack. `frameSize` is the size of the innermost frame, if that is larger
-    /// than any guard region.
+    /// An access `below` bytes below the stack. `frameSize` is the size of the innermost frame, but only if it is
+    /// larger than any guard region.
     case access(Address, below: UInt64, isInGuard: Bool, frameSize: UInt64?)
     /// The kernel had no room on the stack to deliver a signal.
     case signal
@@ -182,12 +185,12 @@ package struct StackOverflow: Sendable, Equatable {
   /// The number of calls on the stack.
   package struct Depth: Sendable, Equatable {
     package var found: Int
-    /// The count of further calls, in a part of the stack that is not in the dump.
+    /// The estimated number of further calls in a part of the stack that is not in the dump.
     package var estimated: Int
     package var isWhole: Bool
   }
 
-  /// The function to which most of the innermost frames belong.
+  /// The function to which more of the innermost frames belong than to any other.
   package struct CommonFunction: Sendable, Equatable {
     package var name: String
     package var count: Int
@@ -196,7 +199,7 @@ package struct StackOverflow: Sendable, Equatable {
 }
 
 extension Finding {
-  /// The cause as a word of the table in `Docs/Reference/Reports.md`.
+  /// The word for the cause, as in the table in `Docs/Reference/Reports.md`.
   package var kind: String {
     switch cause {
     case .nullDereference: "null-dereference"

@@ -1,29 +1,30 @@
-/// Shortens demangled names for readers and signatures: removes types and generic arguments.
+/// Shortens demangled names for readers and signatures, by removing types and generic arguments.
 package enum FunctionName {
   /// The short form of a demangled Swift or C++ name; a C name is unchanged.
   ///
-  /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`, and a closure in it `closure
-  /// #1 in App.Store.load(id:)`. It never fails and takes linear time for any text; deeper nesting than a limit is
-  /// not shortened.
+  /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`. A closure in this function
+  /// becomes `closure #1 in App.Store.load(id:)`. Shortening never fails, and takes linear time for any text. Names
+  /// that are nested more deeply than a limit are not shortened.
   package static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
-    // The name is a sentence, not a declaration.
+    // Such a name is a sentence and not a declaration.
     if name.hasPrefix(SwiftFailure.trapPrefix) { return name }
     return name.contains("::") ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }
 
-  /// The short form.
+  /// The short form for readers, which names top-level code.
   ///
-  /// Code of main.swift outside functions, which compilers name after the module, gets this name.
+  /// Compilers name the code of main.swift outside functions like the module or `main`; the result for such code is
+  /// "top-level code".
   ///
-  /// - Parameter file: the source file, which distinguishes such code from a function with that name.
+  /// - Parameter file: the source file, which distinguishes top-level code from a function with the same name.
   static func readable(_ name: String, file: String?) -> String {
     let short = short(name)
     let words = "top-level code"
     if short == "async_Main" { return words }
     guard file?.split(separator: "/").last == "main.swift" else { return short }
     if isIdentifier(short[...]), short == "main" || short.hasSuffix("_main") { return words }
-    // "closure #1 in App", whose outermost scope is the module.
+    // In a name such as "closure #1 in App", the outermost scope is the module.
     guard short.hasPrefix("closure #"), let scope = short.ranges(of: " in ").last,
       isIdentifier(short[scope.upperBound...])
     else { return short }
@@ -34,7 +35,8 @@ package enum FunctionName {
     !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  /// Returns "async_Main" for "async_MainTY3_", a part of an asynchronous function whose name is not mangled.
+  /// Removes the end that marks a part of an async function from a name that is not mangled: "async_MainTY3_" becomes
+  /// "async_Main".
   private static func withoutAwait(_ name: String) -> Substring {
     guard name.hasSuffix("_") else { return name[...] }
     let digits = name.dropLast().reversed().prefix { $0.isNumber }.count
@@ -43,7 +45,7 @@ package enum FunctionName {
       ? whole.dropLast(2) : name[...]
   }
 
-  /// The prefixes of a function's name in its different forms.
+  /// Prefixes that the names of different forms of one function have.
   private static let variants = ["static ", "merged ", "specialized "]
   private static let prefixes = [
     "partial apply forwarder for ", "dispatch thunk of ", "protocol witness for ",
@@ -60,21 +62,22 @@ package enum FunctionName {
     var name = name
     while let shorter = withoutPrefix(name) { name = shorter }
     var rest = Array(name)[...]
-    // "closure #1 () -> () in App.f() -> ()", "helper #1 (Swift.Int) -> () in App.f() -> ()".
+    // For example "closure #1 () -> () in App.f() -> ()" or "helper #1 (Swift.Int) -> () in App.f() -> ()".
     if let separator = topLevel(" in ", in: rest) {
       let inner = rest[..<separator]
       let outer = rest[(separator + 4)...]
       if inner.contains("#") {
         return localName(inner) + " in " + shortSwift(Substring(String(outer)), depth: depth + 1)
       }
-      // "App.P.f() -> () in conformance App.S : App.P in App".
+      // For example "App.P.f() -> () in conformance App.S : App.P in App".
       rest = inner
     }
     return declarationName(rest)
   }
 
-  /// A name without the parts that differ between forms of one function, such as its specialization and its part
-  /// between two suspensions.
+  /// Removes the parts of a name that differ between the forms of one function.
+  ///
+  /// Such a form is, for example, a specialization, or the part of an async function between two suspensions.
   static func withoutVariants(_ name: String) -> Substring {
     var rest = name[...]
     while let shorter = withoutVariant(rest) { rest = shorter }
@@ -84,11 +87,11 @@ package enum FunctionName {
   private static func withoutVariant(_ name: Substring) -> Substring? {
     for variant in variants where name.hasPrefix(variant) { return name.dropFirst(variant.count) }
     for prefix in specializations where name.hasPrefix(prefix) {
-      // The first match is right, because the list before it has types and linkage names, which contain no such text,
-      // and not all of its brackets are closed.
+      // The first match is right, because the list before it contains only types and linkage names, in which this
+      // text does not occur. Matching brackets would fail, because not all brackets in the list are closed.
       return name.firstRange(of: "> of ").map { name[$0.upperBound...] }
     }
-    // "(2) suspend resume partial function for App.f() async -> ()".
+    // For example "(2) suspend resume partial function for App.f() async -> ()".
     let number = name.dropFirst().prefix(while: \.isNumber)
     guard name.hasPrefix("("), !number.isEmpty else { return nil }
     let words = name[number.endIndex...]
@@ -103,7 +106,7 @@ package enum FunctionName {
   private static func withoutPrefix(_ name: Substring) -> Substring? {
     if let shorter = withoutVariant(name) { return shorter }
     for prefix in prefixes where name.hasPrefix(prefix) { return name.dropFirst(prefix.count) }
-    // "(extension in App):Swift.Array.f() -> ()".
+    // For example "(extension in App):Swift.Array.f() -> ()".
     if name.hasPrefix("(extension in "), let end = name.firstIndex(of: ")") {
       let rest = name[name.index(after: end)...]
       if rest.first == ":" { return rest.dropFirst() }
@@ -111,7 +114,7 @@ package enum FunctionName {
     return nil
   }
 
-  /// The first position of `separator` outside all brackets.
+  /// The first position of `separator` that is outside all brackets; nil if there is none.
   private static func topLevel(_ separator: String, in text: ArraySlice<Character>) -> Int? {
     let wanted = Array(separator)
     var depth = 0
@@ -124,7 +127,9 @@ package enum FunctionName {
     return nil
   }
 
-  /// 1 for an opening bracket, -1 for a closing one; the end of an arrow is not a bracket.
+  /// The change of the nesting depth: 1 for an opening bracket, -1 for a closing one.
+  ///
+  /// The end of an arrow (`->`) is not a bracket.
   private static func nesting(at index: Int, in text: ArraySlice<Character>) -> Int {
     switch text[index] {
     case "(", "[", "<": 1
@@ -134,7 +139,7 @@ package enum FunctionName {
     }
   }
 
-  /// "closure #1", "helper #2": the name before the type.
+  /// The name before the type, such as "closure #1" or "helper #2".
   private static func localName(_ text: ArraySlice<Character>) -> String {
     guard let mark = text.firstIndex(of: "#") else { return String(text) }
     let end = text[mark...].firstIndex(of: " ") ?? text.endIndex
@@ -163,7 +168,7 @@ package enum FunctionName {
         index = end + 1
         continue
       }
-      // "App.value.getter : Swift.Int", "App.f -> ()".
+      // A type follows, as in "App.value.getter : Swift.Int" or "App.f -> ()".
       if character == " ", text[index...].starts(with: " : ") || text[index...].starts(with: " -> ")
       {
         return result
@@ -182,7 +187,7 @@ package enum FunctionName {
     }
   }
 
-  /// "(id:_:)" of "id: Swift.Int, Swift.String".
+  /// The argument labels, for example "(id:_:)" for "id: Swift.Int, Swift.String".
   private static func labels(_ parameters: ArraySlice<Character>) -> String {
     guard !parameters.isEmpty else { return "()" }
     var labels = ""

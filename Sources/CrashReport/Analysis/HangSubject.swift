@@ -2,9 +2,9 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds the thread that hangs, if the dump shows it.
+/// The thread that hangs, as far as the dump shows it.
 package struct HangSubject: Sendable, Equatable {
-  /// A thread, and its innermost calls.
+  /// A thread that may be the one that hangs, with its innermost calls.
   struct Candidate {
     let id: UInt32
     let name: String?
@@ -13,13 +13,14 @@ package struct HangSubject: Sendable, Equatable {
 
   /// The ID of the thread; nil if no thread is known to be involved.
   package let threadID: UInt32?
-  /// True for a thread that is in the program's own code.
+  /// True if the thread was in the program's own code.
   package let hasPlace: Bool
-  /// The thread at the end of the chain of threads that wait for this one; nil if none waits.
+  /// The hung thread that waits for this thread, directly or through other threads; nil if none waits.
   package private(set) var waiter: UInt32?
 
   /// - Parameters:
-  ///   - first: the subject of the dump: the thread that hung or answered last, otherwise the monitor's own thread.
+  ///   - first: the thread that the dump names, which hung or was the last to answer; otherwise the monitor's own
+  ///     thread.
   init(_ request: DumpRequest, first: UInt32?, _ threads: [Candidate], _ ownCode: OwnCode) {
     let monitor = request.threadEvidence == .some(.none) ? first : nil
     let others = threads.filter { $0.id != monitor && $0.name != "hang-monitor" }
@@ -30,7 +31,7 @@ package struct HangSubject: Sendable, Equatable {
       }
       return
     }
-    // For a queue or an executor, a thread that runs one of its jobs.
+    // For a queue or an executor, the subject is a thread that runs one of its jobs.
     let running = others.compactMap { thread in
       Self.callInJob(of: thread.frames, ownCode).map {
         (id: thread.id, place: ownCode.line(of: $0))
@@ -45,7 +46,7 @@ package struct HangSubject: Sendable, Equatable {
     }
   }
 
-  /// The innermost own call of a stack, except the function in which the thread begins.
+  /// The innermost call of the program's own code on a stack, except the function with which the thread begins.
   private static func place(
     in frames: ArraySlice<StackFrame>, _ ownCode: OwnCode
   ) -> StackFrame? {
@@ -54,7 +55,7 @@ package struct HangSubject: Sendable, Equatable {
     }
   }
 
-  /// The innermost own call of the job that a thread of a pool or an executor runs.
+  /// The innermost call of the program's own code in the job that a thread of a pool or an executor runs.
   private static func callInJob(of frames: [StackFrame], _ ownCode: OwnCode) -> StackFrame? {
     guard let end = frames.lastIndex(where: isRunner) else { return nil }
     return place(in: frames[..<end], ownCode)
@@ -64,7 +65,7 @@ package struct HangSubject: Sendable, Equatable {
     frame.linkageName.map { name in runners.contains(where: name.hasPrefix) } ?? false
   }
 
-  /// Runtime functions that run a job; the optimizer removes some of them.
+  /// Runtime functions that run a job; the optimizer may remove some of them from a stack.
   ///
   /// Source: swift stdlib/public/Concurrency/Actor.cpp;
   /// swift-corelibs-libdispatch src/queue.c.
@@ -78,7 +79,7 @@ package struct HangSubject: Sendable, Equatable {
 }
 
 extension HangSubject {
-  /// Creates a subject; nil for a report that is not of a hang.
+  /// Finds the thread that hangs; nil for a report that is not about a hang.
   init?(
     of snapshot: ProcessSnapshot, _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) {
@@ -89,8 +90,10 @@ extension HangSubject {
       ?? first
   }
 
-  /// The thread that answered last, if nothing else is known and it computes or sleeps in the program's own code: then
-  /// it does not wait for work, as an event loop does that is idle.
+  /// The last thread that answered, if nothing else is known and this thread computes or sleeps in the program's own
+  /// code.
+  ///
+  /// A thread that computes or sleeps does not wait for work, as an idle event loop does.
   private func ofEventLoop(
     in snapshot: ProcessSnapshot, _ threads: [Candidate], _ ownCode: OwnCode
   ) -> HangSubject? {
@@ -106,12 +109,13 @@ extension HangSubject {
     return isBusy ? HangSubject(threadID: thread.id, hasPlace: true, waiter: nil) : nil
   }
 
-  /// The last thread in the chain that the hung thread waits for, or the first thread of a circle; nil if that thread
-  /// is not in the program's own code.
+  /// The last thread in the chain of threads that the hung thread waits for, or the first thread of a circle.
+  ///
+  /// Only threads in the program's own code count; nil if there is none.
   private func owner(
     _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) -> HangSubject? {
-    // A thread that only answered last may wait for other work.
+    // A thread that was only the last to answer may wait for other work.
     let chain = threadID.map { waits.chain(from: $0) } ?? []
     let circle = chain.last.flatMap { waits.deadlock(with: $0) }
     let isKnown = circle != nil || hasPlace

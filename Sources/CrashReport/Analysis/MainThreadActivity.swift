@@ -1,26 +1,26 @@
 internal import ProcessSnapshot
 
-/// The main thread's state when the process was ended from outside.
+/// What the main thread did when another process ended this one.
 package enum MainThreadActivity: Sendable, Equatable {
-  /// Blocked in a system call; the name is nil for one that is not known.
+  /// The thread was blocked in a system call; its name is nil if it is not known.
   case blocked(Int, String?)
-  /// The kernel shows that the thread sleeps, but not in which call.
+  /// The thread was sleeping, but the kernel does not show in which call.
   case sleeping
-  /// The signal interrupted a system call, which is about to be made again.
+  /// The signal interrupted a system call, and the thread is about to make this call again.
   case restarting(Int, String?)
-  /// A system call has just ended with EINTR.
+  /// A system call has just returned EINTR.
   case interrupted
   case running
-  /// The thread took the signal itself, and was not in a system call.
+  /// The main thread received the signal itself, and was not in a system call.
   case computing
 
-  /// Returns nil if the dump does not show it.
+  /// Returns nil if the dump does not show what the main thread did.
   init?(of snapshot: ProcessSnapshot) {
     guard let id = snapshot.process.processID,
       let thread = snapshot.threads.first(where: { $0.id == id })
     else { return nil }
-    // The thread that took the signal was running when it was captured; its code shows what it did before. In a core
-    // file, the thread is still in its call.
+    // The thread that received the signal was running when it was captured, and the code at its instruction pointer
+    // shows what it did before. In a core file, the thread is still in its system call.
     let activity =
       snapshot.exception?.threadID == id
       ? Self.interrupted(thread, snapshot) : Self.blocked(thread, snapshot)
@@ -39,7 +39,10 @@ package enum MainThreadActivity: Sendable, Equatable {
     }
   }
 
-  /// The kernel returns to the instruction, to make the call again after the handler, or the call returns EINTR.
+  /// Determines from the code which system call a signal interrupted.
+  ///
+  /// After the handler, the kernel either returns to the instruction of the call, so that it is made again, or lets
+  /// the call return EINTR.
   ///
   /// Source: Linux arch/x86/kernel/signal.c, handle_signal; arch/arm64/kernel/signal.c, do_signal.
   private static func interrupted(_ thread: ThreadSnapshot, _ snapshot: ProcessSnapshot) -> Self? {
@@ -48,12 +51,12 @@ package enum MainThreadActivity: Sendable, Equatable {
     let (place, number, result): (Address, UInt64, UInt64)
     switch thread.context {
     case .x86_64(let context)?:
-      // syscall
+      // The instruction syscall.
       call = [0x0F, 0x05]
       (place, number, result) = (Address(context.rip), context.rax, context.rax)
     case .arm64(let context)?:
       guard context.x.count > 8 else { return nil }
-      // svc 0
+      // The instruction svc 0.
       call = [0x01, 0, 0, 0xD4]
       (place, number, result) = (Address(context.pc), context.x[8], context.x[0])
     case nil: return nil
@@ -66,9 +69,9 @@ package enum MainThreadActivity: Sendable, Equatable {
       let number = Int(clamping: number)
       return .restarting(number, snapshot.architecture.systemCallName(number))
     }
-    // A sanitized report does not have the result.
+    // In a sanitized report, the result of the call may have been replaced.
     if result == ProcessSnapshot.replacedWord { return nil }
-    // -EINTR
+    // The result is -EINTR.
     if code.prefix(call.count).elementsEqual(call), Int64(bitPattern: result) == -4 {
       return .interrupted
     }

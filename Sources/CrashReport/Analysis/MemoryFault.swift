@@ -8,22 +8,25 @@ struct MemoryFault {
   let snapshot: ProcessSnapshot
   let trace: StackTrace
 
-  /// Addresses below this are never mapped: /proc/sys/vm/mmap_min_addr is usually 64 KiB.
+  /// Addresses below this one are usually never mapped, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
   private static let nullPageEnd: Address = 0x1_0000
-  /// The largest distance below the stack at which a fault counts as its overflow; guards have between a page and 1
-  /// MiB.
+  /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack.
+  ///
+  /// Guard regions have sizes between one page and 1 MiB.
   private static let guardSize: UInt64 = 1 << 20
-  /// The maximum size of a signal frame below the stack pointer: the red zone and AT_MINSIGSTKSZ, which is 11 KiB
-  /// with the largest registers of x86_64.
+  /// The maximum number of bytes that a signal frame takes below the stack pointer.
+  ///
+  /// It consists of the red zone and AT_MINSIGSTKSZ, which is 11 KiB with the largest registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// The maximum number of bytes of an instruction, plus one.
+  /// One more than the maximum number of bytes of an instruction.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16
   /// Source: Intel SDM volume 3, 6.15, interrupt 13 (#GP).
   private static let generalProtectionTrap: UInt64 = 13
-  /// The `si_code` of a general protection fault, for which the kernel has no address, or of a signal that is not a
-  /// fault.
+  /// The `si_code` SI_KERNEL, which a general protection fault has, because the kernel has no address for it.
+  ///
+  /// Signals that are not faults can have this code too.
   static let kernelCode: Int32 = 0x80
 
   private var access: MemoryAccess? { MemoryAccess(exception) }
@@ -79,10 +82,11 @@ struct MemoryFault {
       evidence: fact + [.notMapped])
   }
 
-  /// The mapping around the address of a fault in which nothing was mapped, if it allows the access.
+  /// The mapping that contains the faulting address and allows the access, although the kernel reported unmapped
+  /// memory.
   ///
-  /// A guard region of MADV_GUARD_INSTALL is inside such a mapping; glibc 2.42 has them in all stacks except the main
-  /// thread's. Otherwise the memory was mapped after the fault.
+  /// Such a mapping contains a guard region that MADV_GUARD_INSTALL made, as in all stacks of glibc 2.42 except the
+  /// main thread's, or the memory was mapped after the fault.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {
     guard exception.code == Int32(clamping: SEGV_MAPERR),
       let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty
@@ -97,11 +101,14 @@ struct MemoryFault {
     return mapping.protection.isSuperset(of: needed) ? mapping : nil
   }
 
-  /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; kernels since 6.15 show guard regions.
+  /// True if the kernel showed a guard region at the address, which kernels since 6.15 do.
+  ///
+  /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   private var isKnownGuard: Bool { exception.faultPage.map { $0 >> 58 & 1 == 1 } ?? false }
 
-  /// True if the kernel showed no guard region at the address; kernels before 6.15 show a guard region as swapped
-  /// out.
+  /// True if the kernel showed that there is no guard region at the address.
+  ///
+  /// Kernels before 6.15 show a guard region as swapped out.
   private var isMappedSince: Bool {
     exception.faultPage.map { !isKnownGuard && $0 >> 62 & 1 == 0 } ?? false
   }
@@ -112,9 +119,10 @@ struct MemoryFault {
     [.mapping(mapping)] + (isKnownGuard ? [.guardRegion] : [])
   }
 
-  /// An instruction that was fetched right after a mapping with code.
+  /// The finding for an instruction fetch right after the end of a mapping with code; nil for another fault.
   ///
-  /// If a function begins there, code may have jumped to it; otherwise execution came from the preceding code.
+  /// If the instruction itself begins before the end, execution came from the preceding code. Otherwise code may also
+  /// have jumped to the address.
   private func endOfCode(_ address: Address, _ fact: [Evidence]) -> Finding? {
     guard access == .execute, let place = exception.context?.instructionPointer,
       let distance = address.distance(above: place), distance < Self.longestInstruction,
@@ -138,12 +146,12 @@ struct MemoryFault {
     "__libc_malloc", "__libc_free", "cfree", "_int_free_merge_chunk", "sysmalloc",
   ]
 
-  /// The function of the C library's allocator among the innermost frames; nil if there is none.
+  /// The name of a function of the C library's allocator that is among the innermost frames; nil if there is none.
   private var allocatorFunction: String? {
     trace.frames.prefix(4).compactMap(\.linkageName).first(where: Self.allocatorFunctions.contains)
   }
 
-  /// True for user and kernel addresses of 48 bits.
+  /// True for canonical addresses of 48 bits, both of user memory and of kernel memory.
   static func isCanonical(_ address: UInt64) -> Bool {
     let high = address >> 47
     return high == 0 || high == 0x1_FFFF
@@ -158,7 +166,7 @@ struct MemoryFault {
     if code.first.map(PrivilegedInstruction.begins) ?? false {
       return Finding(cause: .privilegedInstruction(place), evidence: fact)
     }
-    // A sanitized report does not have the value.
+    // In a sanitized report, the values of registers may have been replaced.
     let suspects = context.generalRegisters
       .filter { !Self.isCanonical($0.value) && $0.value != ProcessSnapshot.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }
@@ -167,28 +175,29 @@ struct MemoryFault {
       evidence: fact + suspects.map { .register($0) })
   }
 
-  /// A fault close to the stack pointer, right below the memory of the stack.
+  /// The stack overflow that a fault shows, if it is close to the stack pointer and right below the stack's memory.
   private func stackOverflow(_ address: Address) -> StackOverflow? {
     guard let stackPointer = exception.context?.stackPointer,
       var stack = snapshot.crashedThread?.stackRange, access != .execute
     else { return nil }
     let isHidden = hiddenMapping(address) != nil && !isMappedSince
     if isHidden, stack.contains(address) {
-      // The guard is the stack's lowest part; what could be read begins above it.
+      // The guard region is the lowest part of the stack, and the memory that could be captured begins above it.
       guard let lowest = snapshot.memory.region(above: address)?.address.alignedDown(to: 4096),
         lowest > address
       else { return nil }
       stack = AddressRange(from: lowest, to: stack.clampedEnd)
     }
     guard let below = stack.start.distance(above: address), below > 0 else { return nil }
-    // The red zone and a push lie below the stack pointer, everything else of a frame above it.
+    // The red zone and the target of a push are below the stack pointer; the rest of a frame is above it.
     let lowest = stackPointer.clampedSubtracting(512)
     let isInGuard =
       isHidden
       || snapshot.mapping(containing: address).map {
         $0.protection.isEmpty && $0.range.end == stack.start
       } ?? false
-    // With a frame larger than any guard, the frame pointer is still in the stack, but the stack pointer is not.
+    // If a frame is larger than any guard region, the frame pointer is still in the stack, but the stack pointer is
+    // not.
     let framePointer = exception.context?.framePointer ?? 0
     let frameSize =
       stackPointer < stack.start && stack.contains(framePointer)
@@ -202,20 +211,21 @@ struct MemoryFault {
         frameSize: below > Self.guardSize ? frameSize : nil), stack, stackPointer)
   }
 
-  /// An overflow that is not a fault of an instruction: the frame of a delivered signal did not fit on the stack, and
-  /// the kernel sent SIGSEGV instead.
+  /// An overflow that was not the fault of an instruction.
   ///
-  /// This happens between the instruction that moves the stack pointer and the one that would fault. Source: Linux
-  /// kernel/signal.c, signal_setup_done and force_sigsegv.
+  /// The kernel sent SIGSEGV because the frame of another signal did not fit on the stack.
+  ///
+  /// This happens if the signal arrives after the instruction that moves the stack pointer, but before the one that
+  /// would fault. Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {
-    // If the dump does not say which trap it was, a fault is more likely.
+    // If the dump has no trap number, the fault of an instruction is more likely.
     guard
       snapshot.architecture != .x86_64
         || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,
       let stackPointer = exception.context?.stackPointer,
       let stack = snapshot.crashedThread?.stackRange, !stack.ends(atOrBelow: stackPointer),
       stackPointer < stack.start.clampedAdding(Self.signalFrameSize),
-      // Other writable memory has room for the frame.
+      // If the stack pointer is in other writable memory, there is room for the frame.
       stack.contains(stackPointer)
         || snapshot.mapping(containing: stackPointer)?.protection.contains(.write) != true
     else { return nil }
@@ -227,7 +237,7 @@ struct MemoryFault {
   ) -> StackOverflow {
     StackOverflow(
       fault: fault, stack: stack, stackPointer: stackPointer, depth: depth,
-      // For another thread, the mapping is the limit.
+      // RLIMIT_STACK applies only to the main thread; the stacks of other threads are limited by their mappings.
       limit: exception.threadID == snapshot.process.processID
         ? snapshot.process.limits?.stackSize?.soft : nil,
       recursion: commonFunction)
@@ -261,17 +271,17 @@ struct MemoryFault {
   }
 }
 
-/// The kind of access of a faulting instruction.
+/// How a faulting instruction accessed memory.
 package enum MemoryAccess: String, Sendable {
   case read
   case write
   case execute
 
-  /// Read from the page-fault error code of x86, or known because the instruction pointer itself faulted; otherwise
-  /// nil.
+  /// Finds the access from the processor's fault code; nil if it is not known.
   ///
-  /// Source: Intel SDM volume 3, 4.7 (Page-Fault Exceptions): bit 1 a write, bit 4 an instruction
-  /// fetch.
+  /// If the faulting address is the instruction pointer, the access was an instruction fetch.
+  ///
+  /// Source: Intel SDM volume 3, 4.7 (Page-Fault Exceptions): bit 1 means a write, bit 4 an instruction fetch.
   init?(_ exception: ExceptionSnapshot) {
     if let foreign = exception.foreign {
       guard let access = foreign.access.flatMap({ MemoryAccess(rawValue: $0.rawValue) }) else {
@@ -299,10 +309,10 @@ package enum MemoryAccess: String, Sendable {
     self = error & 16 != 0 ? .execute : error & 2 != 0 ? .write : .read
   }
 
-  /// Read from arm64's exception syndrome; nil if that is not about a memory access.
+  /// Finds the access from arm64's exception syndrome; nil if the exception was not about a memory access.
   ///
-  /// Source: Arm ARM, D24.2.40 (ESR_EL1): the class in bits 26 to 31, in a data abort bit 6 a write, unless bit 8
-  /// says that it was the maintenance of a cache.
+  /// Source: Arm ARM, D24.2.40 (ESR_EL1): the class is in bits 26 to 31. In a data abort, bit 6 means a write, unless
+  /// bit 8 is set, which means maintenance of a cache.
   private init?(syndrome: UInt64) {
     switch syndrome >> 26 & 0x3F {
     case 0x20, 0x21: self = .execute

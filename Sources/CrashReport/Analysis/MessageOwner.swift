@@ -1,16 +1,17 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Decides by the crashing thread's innermost frames whether it wrote the last message of a runtime.
+/// Decides from the innermost frames of the crashing thread whether this thread wrote the last message of a runtime.
 ///
-/// The Swift runtime and the C library keep one text for the whole process: if two threads die within microseconds,
-/// the report of one may find the message of the other.
+/// The Swift runtime and the C library each keep one message for the whole process. If two threads fail within
+/// microseconds, the report of one thread may contain the message of the other.
 struct MessageOwner {
   enum Verdict {
     case crashingThread
     /// The stack is missing, or has no names.
     case unknown
-    /// Another thread wrote the message, or this thread did earlier: its stack is not in code that writes a message.
+    /// Another thread wrote the message, or this thread wrote it earlier; this thread is not in code that writes a
+    /// message.
     case other
   }
 
@@ -23,7 +24,7 @@ struct MessageOwner {
 
   // MARK: - Swift
 
-  /// The message of Swift's runtime, unless it is not the crashing thread's.
+  /// The message of the Swift runtime and its certainty; nil if there is none or another thread wrote it.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     owned(snapshot.exception?.swiftMessage, by: ofSwift)
   }
@@ -33,13 +34,14 @@ struct MessageOwner {
     for frame in frames.prefix(Self.depth) {
       guard let function = frame.function else {
         guard isInLibrary(frame) else { return .unknown }
-        // A stripped library of C or C++, such as libstdc++, writes no message of Swift's.
+        // A frame without a name may be in code that writes a message, unless it is in a C or C++ library such as
+        // libstdc++.
         if snapshot.modules.module(of: frame).map({ RuntimeCode.isSwiftLibrary($0.name) }) ?? true {
           isSure = false
         }
         continue
       }
-      // A check without a message.
+      // The trap of a check that writes no message.
       if function.hasPrefix(SwiftFailure.trapPrefix) { return .other }
       let isRuntime =
         isInLibrary(frame) || RuntimeCode.isFunction(function, isCNameOwn: false)
@@ -60,14 +62,16 @@ struct MessageOwner {
     "swift_beginAccess",
   ]
 
-  /// Beginnings of messages that only one function writes, and that it always writes.
+  /// Beginnings of messages, each with a part of the name of the only function that writes such a message.
+  ///
+  /// This function writes no other messages.
   private static let pairs = [
     ("Error raised at top level", "rrorInMain"),
     ("'try!' expression unexpectedly raised", "nexpectedError"),
     ("Could not cast value of type", "dynamicCastFailure"),
   ]
 
-  /// Compares a message with a stack on which one was written.
+  /// Compares a message with the stack of a thread that wrote some message.
   private func judge(_ message: String) -> Verdict {
     let text = SwiftFailure.text(of: message)
     let innermost = frames.prefix(Self.depth)
@@ -75,7 +79,7 @@ struct MessageOwner {
       let isOnStack = innermost.contains { $0.function?.contains(function) ?? false }
       if text.words.hasPrefix(words) != isOnStack { return .other }
     }
-    // The text contains the caller's file, unless the program passes another one.
+    // The message contains the file of the caller, unless the program passed another file.
     guard let file = text.file, !RuntimeCode.isModule(file.prefix { $0 != "/" }) else {
       return .crashingThread
     }
@@ -86,15 +90,15 @@ struct MessageOwner {
 
   // MARK: - The C library
 
-  /// The message of the C library, unless it is not the crashing thread's.
+  /// The message of the C library and its certainty; nil if there is none or another thread wrote it.
   var libraryMessage: (text: String, certainty: Finding.Certainty)? {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
 
-  /// Parts of messages, each with a part of the names of the functions that alone write it.
+  /// Parts of messages, each with a part of the names of the only functions that write such a message.
   ///
-  /// All of these functions but `__malloc_assert` are exported, so a libc without debug symbols names them too.
-  /// Source: glibc assert/assert.c, malloc/malloc.c, debug/stack_chk_fail.c, debug/chk_fail.c,
+  /// All of these functions except `__malloc_assert` are exported, so their names are known even in a libc without
+  /// debug symbols. Source: glibc assert/assert.c, malloc/malloc.c, debug/stack_chk_fail.c, debug/chk_fail.c,
   /// debug/longjmp_chk.c.
   private static let libraryPairs = [
     ("Assertion `", "assert"), ("stack smashing detected", "__stack_chk"),
@@ -102,7 +106,7 @@ struct MessageOwner {
     ("longjmp causes uninitialized stack frame", "longjmp_chk"),
   ]
 
-  /// The functions of libc on the stack show this, because abort() alone writes nothing.
+  /// Decides from the functions of libc on the stack who wrote a message; abort() alone writes none.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")
@@ -117,7 +121,7 @@ struct MessageOwner {
     for (words, writer) in Self.libraryPairs {
       let isOnStack = inLibrary.contains { $0.function?.contains(writer) ?? false }
       if message.contains(words) == isOnStack { continue }
-      // `__assert_perror_fail` and the allocator's assertions have texts of their own.
+      // `__assert_perror_fail` and the assertions of the allocator write different texts.
       let isOtherText = isOnStack && writer == "assert" && Self.isOtherAssertion(message)
       if !isOtherText { return .other }
     }
@@ -135,7 +139,7 @@ struct MessageOwner {
 
   // MARK: - Either
 
-  /// The messages that are not the crashing thread's.
+  /// The messages that the crashing thread did not write.
   var otherMessages: [String] {
     [
       swiftMessage == nil ? snapshot.exception?.swiftMessage : nil,
@@ -156,8 +160,7 @@ struct MessageOwner {
     }
   }
 
-  /// True for a thread that ran outside all modules and got there from a module, as after a call to an invalid
-  /// address.
+  /// True if the thread ran outside all modules and was called from a module, as after a call to an invalid address.
   private var isOutsideModules: Bool {
     let calls = frames.filter { !$0.isInlined }.prefix(2)
     guard calls.count == 2, let innermost = calls.first, let caller = calls.last else {

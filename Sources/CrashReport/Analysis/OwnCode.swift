@@ -2,17 +2,17 @@ package import ProcessSnapshot
 package import Stackwalk
 internal import Synchronization
 
-/// Distinguishes the program's own code from its dependencies, the system's and Swift's libraries, and
+/// Distinguishes the program's own code from dependencies, from Swift's and the system's libraries, and from
 /// compiler-generated code.
 ///
-/// If debug information has the source file of a frame, it decides before names do. The program's own modules are the
-/// executable and the libraries next to it; other libraries, except the toolchain's, count with their Swift code,
-/// wherever they are installed.
+/// If debug information has the source file of a frame, the file decides, otherwise names do. The program's own
+/// modules are the executable and the libraries next to it. Swift code in other libraries counts as the program's own
+/// too, wherever they are installed, except in libraries of the toolchain.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
-  /// Whether each module, by index, is the program's own.
+  /// For each index of a module, true if the module is one of the program's own.
   private let areOwn: [Bool]
-  /// The indices of modules with known debug information.
+  /// The indices of modules of which some frame has a source file.
   private let withLines: Set<Int>
   /// True if the program's own files are known not to be in a directory named `checkouts`.
   private let isOutsideCheckouts: Bool
@@ -22,7 +22,7 @@ package struct OwnCode: Sendable {
 
   /// - Parameters:
   ///   - snapshot: the process.
-  ///   - frames: the frames to classify, which show what is known about their modules.
+  ///   - frames: the frames to classify; they also show for which modules there is debug information.
   package init(of snapshot: ProcessSnapshot, frames: some Sequence<StackFrame>) {
     let modules = snapshot.modules
     let executable = Self.executable(of: snapshot)
@@ -51,7 +51,9 @@ package struct OwnCode: Sendable {
 
   // MARK: - Modules
 
-  /// The index of the executable among the modules: found by its path, otherwise the first that is not a library.
+  /// The index of the executable among the modules.
+  ///
+  /// It is found by its path; otherwise it is the first module that is not a library.
   private static func executable(of snapshot: ProcessSnapshot) -> Int? {
     let modules = snapshot.modules
     let path = snapshot.process.executablePath
@@ -63,7 +65,7 @@ package struct OwnCode: Sendable {
     name.hasSuffix(".so") || name.contains(".so.") || name.hasPrefix("[")
   }
 
-  /// The executable's directory; nil for a directory with the files of several programs.
+  /// The executable's directory; nil for a directory such as `/usr/bin/` that several programs share.
   private static func directory(of path: String) -> Substring? {
     guard let slash = path.lastIndex(of: "/") else { return nil }
     let directory = path[...slash]
@@ -81,9 +83,9 @@ package struct OwnCode: Sendable {
 
   private enum Source {
     case own
-    /// A package that the program depends on, Swift's or the system's libraries, or the handler.
+    /// The file belongs to a dependency, to Swift's or the system's libraries, or to the handler.
     case other
-    /// No source file, or a generated one.
+    /// There is no source file, or the file is generated.
     case unknown
   }
 
@@ -91,7 +93,7 @@ package struct OwnCode: Sendable {
 
   private func source(of frame: StackFrame) -> Source {
     guard let file = frame.sourceLocation?.file else {
-      // The libraries of a toolchain have no debug information, but the program has.
+      // If a module has debug information, code in it without a source file comes from the toolchain's libraries.
       return frame.moduleIndex.map(withLines.contains) ?? false ? .other : .unknown
     }
     guard Self.isWritten(file) else { return .unknown }
@@ -101,15 +103,16 @@ package struct OwnCode: Sendable {
     return isDependency || Self.isOthers(file) ? .other : .own
   }
 
-  /// The directories in which SwiftPM and Xcode keep a program's dependencies; `--scratch-path` gives
-  /// the first of the two another name.
+  /// The directories in which SwiftPM and Xcode keep a program's dependencies.
+  ///
+  /// The option `--scratch-path` changes the name of SwiftPM's directory.
   private static let checkouts = ["/.build/checkouts/", "/SourcePackages/checkouts/"]
 
   private static func isOthers(_ file: String) -> Bool {
     otherSources.contains(where: file.contains)
   }
 
-  /// Directories of Swift's own sources, of headers and of the handler's C code.
+  /// Parts of the paths of Swift's own sources, of headers and of the handler's C code.
   private static let otherSources = [
     "/swift/stdlib/", "/swift-corelibs-", "/swift-foundation", "/usr/include/", "/usr/lib/",
     "/lib/swift/", "/Sources/CSignalSafe/", "/Sources/CThreadStacks/", "/Sources/CProcessEnds/",
@@ -117,12 +120,12 @@ package struct OwnCode: Sendable {
 
   // MARK: - Frames
 
-  /// True for a module of the program's own.
+  /// True if a module is one of the program's own.
   func contains(_ module: ModuleSnapshot) -> Bool {
     modules.firstIndex { $0.address == module.address }.map { areOwn[$0] } ?? false
   }
 
-  /// True for a call of the program's own code that has a name.
+  /// True if a frame is in the program's own code and has a name.
   func contains(_ frame: StackFrame) -> Bool {
     guard let function = frame.function, isInOwnModule(frame) || isSwiftLibrary(frame) else {
       return false
@@ -133,12 +136,12 @@ package struct OwnCode: Sendable {
     return functions.areOwn(function, isCNameOwn: isFileOwn || isRuntimeShared)
   }
 
-  /// True for the program's own code, with or without a name.
+  /// True if a frame is in one of the program's own modules, with or without a name.
   func isInOwnModule(_ frame: StackFrame) -> Bool {
     frame.moduleIndex.map { areOwn.indices.contains($0) && areOwn[$0] } ?? false
   }
 
-  /// True for a Swift function in a library that is not next to the executable.
+  /// True for a Swift function in any library except those of Swift and the system.
   private func isSwiftLibrary(_ frame: StackFrame) -> Bool {
     guard let name = frame.linkageName, name.hasPrefix("$s") || name.hasPrefix("$S"),
       let module = modules.module(of: frame)
@@ -146,40 +149,45 @@ package struct OwnCode: Sendable {
     return !RuntimeCode.isLibrary(module.name)
   }
 
-  /// True for a call that the report emphasizes: own code, or code of an own module without names.
+  /// True for a call that the report emphasizes: the program's own code, or code without a name in an own module.
   package func standsOut(_ frame: StackFrame) -> Bool {
     frame.function == nil ? isInOwnModule(frame) : contains(frame)
   }
 
   // MARK: - Places
 
-  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if none has
-  /// a name.
+  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if there is
+  /// none with a name.
   ///
-  /// - Parameter thrown: the throw of an uncaught error, used if `frames` have only the program's first function.
+  /// - Parameter thrown: the frames of the throw of an uncaught error, which are used if `frames` have only the
+  ///   program's first function.
   func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     let own = placeFrame(in: frames)
     if let own, !isEntry(own) { return line(of: own) }
     return (placeFrame(in: thrown) ?? own).map(line)
   }
 
-  /// The same, and without a call of the program's own code the innermost one of a dependency in its module, or the
-  /// offset in a module without names.
+  /// The result of `place(in:thrown:)`; if it is nil, a replacement for it.
+  ///
+  /// The replacement is the offset in a module without names, or the innermost call of a dependency that is linked
+  /// into an own module.
   func crashPlace(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     if let own = place(in: frames, thrown: thrown) { return own }
     let other = nameless(in: frames) ?? frames.first { isInOwnModule($0) && isOfDependency($0) }
     return other.map(line)
   }
 
-  /// The innermost call without a name: of any module if the stack has no name at all, otherwise of an own one.
+  /// The innermost call without a name.
+  ///
+  /// If the stack has no names at all, calls of all modules count, otherwise only those of own modules.
   func nameless(in frames: [StackFrame]) -> StackFrame? {
-    // A jump to nowhere has no code of its own.
+    // After a jump to an invalid address, the innermost frame is in no module.
     let frames = frames.filter { $0.moduleIndex != nil }
     let isNamed = frames.contains { $0.function != nil }
     return frames.first { $0.function == nil && (!isNamed || isInOwnModule($0)) }
   }
 
-  /// True for a call that is neither of Swift's or the system's libraries nor made by the compiler.
+  /// True for a call that is not in Swift's or the system's libraries, and was not generated by the compiler.
   func isOfDependency(_ frame: StackFrame) -> Bool {
     guard let function = frame.function, let module = modules.module(of: frame),
       !RuntimeCode.isLibrary(module.name)
@@ -187,8 +195,10 @@ package struct OwnCode: Sendable {
     return functions.areOwn(function, isCNameOwn: false) && isWritten(frame) && !isEntry(frame)
   }
 
-  /// The innermost own call of written code, otherwise the innermost one that the compiler generated from a
-  /// declaration of the program; an entry function does not count.
+  /// The innermost own call of code that was written, otherwise of code that the compiler generated for a declaration
+  /// of the program.
+  ///
+  /// The first function of a program or a thread is used only if there is no other.
   private func placeFrame(in frames: [StackFrame]) -> StackFrame? {
     let own = frames.filter(contains)
     return own.first { isWritten($0) && !isEntry($0) } ?? own.first { !isEntry($0) }
@@ -199,12 +209,13 @@ package struct OwnCode: Sendable {
     frame.function.map { SignatureName($0).isEntry } ?? false
   }
 
-  /// True unless debug information says that the compiler generated the code.
+  /// True unless debug information shows that the compiler generated the code.
   private func isWritten(_ frame: StackFrame) -> Bool {
     frame.sourceLocation.map { Self.isWritten($0.file) } ?? true
   }
 
-  /// A call as text, such as "Basket.firstItem(of:) at main.swift:28", or "libshop.so+0x1234" without a name.
+  /// A call as text, such as "Basket.firstItem(of:) at main.swift:28"; for a call without a name, such as
+  /// "libshop.so+0x1234".
   func line(of frame: StackFrame) -> String {
     guard let function = frame.function else {
       return modules.module(of: frame)?.text(of: frame.address) ?? frame.address.description
@@ -217,14 +228,15 @@ package struct OwnCode: Sendable {
 }
 
 extension CrashReport {
-  /// Recognizes frames of the program's own code in the report.
+  /// Distinguishes the program's own frames in this report from others.
   package var ownCode: OwnCode {
     let frames = threads.lazy.flatMap { $0.frames + ($0.task?.frames ?? []) }
     return OwnCode(of: snapshot, frames: Array(frames) + (thrown?.frames ?? []))
   }
 }
 
-/// Caches which functions are the program's own, because a hundred threads have the same few hundred names.
+/// Caches which functions are the program's own, because the stacks of many threads contain the same few hundred
+/// names.
 private final class KnownFunctions: Sendable {
   private struct Question: Hashable {
     let function: String

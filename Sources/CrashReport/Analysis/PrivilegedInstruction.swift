@@ -1,16 +1,16 @@
-/// Recognizes the instructions of x86_64 that the processor executes only for the kernel.
+/// Recognizes x86_64 instructions that only the kernel may execute.
 ///
-/// A program that executes one, such as the hlt after exit() in `_start`, gets the same fault as one that uses an
-/// impossible address.
+/// If a program executes such an instruction, for example the hlt after exit() in `_start`, the processor raises the
+/// same fault as for an impossible address.
 ///
 /// Source: Intel SDM volume 2, the instructions that raise #GP(0) at a privilege level of 3.
 enum PrivilegedInstruction {
-  /// Instructions of one byte: ins, outs, in, out, int, hlt, cli and sti.
+  /// Instructions with an opcode of one byte: ins, outs, in, out, int, hlt, cli and sti.
   private static let opcodes: Set<UInt8> = [
     0x6C, 0x6D, 0x6E, 0x6F, 0xE4, 0xE5, 0xE6, 0xE7, 0xEC, 0xED, 0xEE, 0xEF, 0xCD, 0xF4, 0xFA, 0xFB,
   ]
-  /// Instructions after 0F: clts, sysret, invd, wbinvd, moves of control and debug registers, wrmsr, rdmsr, rdpmc and
-  /// sysexit.
+  /// Instructions with an opcode after the byte 0F: clts, sysret, invd, wbinvd, moves of control and debug registers,
+  /// wrmsr, rdmsr, rdpmc and sysexit.
   private static let longOpcodes: Set<UInt8> = [
     0x06, 0x07, 0x08, 0x09, 0x20, 0x21, 0x22, 0x23, 0x30, 0x32, 0x33, 0x35,
   ]
@@ -18,7 +18,7 @@ enum PrivilegedInstruction {
     0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, 0x66, 0x67, 0xF0, 0xF2, 0xF3,
   ]
 
-  /// True if a piece of code begins with such an instruction.
+  /// True if a piece of code begins with a privileged instruction.
   static func begins(_ code: some Collection<UInt8>) -> Bool {
     var code = code.drop(while: prefixes.contains)
     if let byte = code.first, byte & 0xF0 == 0x40 { code = code.dropFirst() }
@@ -26,7 +26,7 @@ enum PrivilegedInstruction {
     guard opcode == 0x0F else { return opcodes.contains(opcode) }
     guard let second = code.popFirst() else { return false }
     if longOpcodes.contains(second) { return true }
-    // lldt and ltr; lgdt, lidt, lmsw and invlpg; and swapgs, which has the same opcode.
+    // The opcode 0F 00 includes lldt and ltr. The opcode 0F 01 includes lgdt, lidt, lmsw, invlpg and swapgs.
     guard second == 0x00 || second == 0x01, let form = code.popFirst() else { return false }
     if second == 0x01, form == 0xF8 { return true }
     let number = form >> 3 & 7

@@ -1,14 +1,16 @@
-/// Recognizes code of Swift's libraries, of the C and C++ libraries and of the handler by names.
+/// Recognizes code of Swift's libraries, of the C and C++ libraries, and of the handler by the names of modules and
+/// functions.
 ///
-/// Names are compared completely: a program may have a `libswiftshop.so`, a `dispatch_order` and a `pm_total`.
+/// Names are compared as a whole, because a program may have, for example, a `libswiftshop.so`, a `dispatch_order`
+/// and a `pm_total`.
 enum RuntimeCode {
   // MARK: - Modules
 
-  /// True for a library of Swift or of the system, wherever it is installed.
+  /// True for the file name of a library of Swift or of the system, wherever it is installed.
   ///
   /// - Parameter name: the file name.
   static func isLibrary(_ name: String) -> Bool {
-    // "libc.so.6", "libstdc++.so.6.0.30", "ld-linux-x86-64.so.2", "libc-2.31.so".
+    // For example "libc.so.6", "libstdc++.so.6.0.30", "ld-linux-x86-64.so.2" and "libc-2.31.so".
     guard let end = name.firstRange(of: ".so")?.lowerBound else { return false }
     var base = name[..<end]
     if let version = base.lastIndex(of: "-"), base[version...].dropFirst().first?.isNumber == true {
@@ -38,21 +40,21 @@ enum RuntimeCode {
     libasan libubsan libtsan liblsan
     """)
 
-  /// True for a Swift module of the toolchain's, or of the handler.
+  /// True for a Swift module of the toolchain or of the handler.
   static func isModule(_ name: Substring) -> Bool { modules.contains(String(name)) }
 
   // MARK: - Functions
 
-  /// True for a function of these libraries that is in the program's own module because of static linking or
-  /// inlining.
+  /// True for a function of these libraries, even if static linking or inlining has put it into the program's own
+  /// module.
   ///
   /// - Parameters:
   ///   - function: the demangled name.
-  ///   - isCNameOwn: whether a C name belongs to the program, according to its source file or the loaded libraries.
+  ///   - isCNameOwn: true if a C function belongs to the program, which its source file or the loaded libraries show.
   static func isFunction(_ function: String, isCNameOwn: Bool) -> Bool {
     if isOwnExtension(function) { return false }
     let name = SignatureName(function).text
-    // "helper in Swift.Array.f()".
+    // For example "helper in Swift.Array.f()".
     let declared = name.ranges(of: " in ").last.map { name[$0.upperBound...] } ?? name[...]
     if declared.contains("::") || declared.hasPrefix("operator ") { return isCxx(declared) }
     if let dot = declared.firstIndex(of: "."), dot > declared.startIndex {
@@ -70,7 +72,7 @@ enum RuntimeCode {
         || dispatchFunctions.contains(String(declared)))
   }
 
-  /// True for an extension in the program, such as "(extension in App):Swift.Array.f()".
+  /// True for a function of an extension in the program, such as "(extension in App):Swift.Array.f()".
   private static func isOwnExtension(_ function: String) -> Bool {
     let mark = "(extension in "
     guard let start = function.firstRange(of: mark)?.upperBound else { return false }
@@ -86,7 +88,7 @@ enum RuntimeCode {
 
   private static let namespaces: Set = ["std", "swift"]
 
-  /// Swift's modules, and the handler's own.
+  /// The modules of Swift and of the handler.
   private static let modules = set(
     """
     Swift _Concurrency _StringProcessing _RegexParser RegexBuilder Synchronization Distributed \
@@ -99,7 +101,7 @@ enum RuntimeCode {
     PostmortemUpload
     """)
 
-  /// Functions of libc, and functions of the handler that appear between functions of the program.
+  /// Functions of libc, and functions of the handler that can occur on stacks between functions of the program.
   private static let cFunctions = set(
     """
     abort raise gsignal kill tgkill exit _exit _start start_thread clone clone3 syscall malloc free \

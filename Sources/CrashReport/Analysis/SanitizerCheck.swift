@@ -1,4 +1,4 @@
-/// A check of clang's UndefinedBehaviorSanitizer, by the number in the instruction that traps.
+/// A check of clang's UndefinedBehaviorSanitizer, identified by the number in the instruction that traps.
 ///
 /// The numbers follow the order of clang's list, to which new checks are appended. Source: LLVM
 /// clang/lib/CodeGen/SanitizerHandler.h; llvm/lib/Target/X86/X86ISelLowering.cpp and AArch64/AArch64InstrInfo.td,
@@ -6,7 +6,7 @@
 package struct SanitizerCheck: Sendable, Equatable {
   package var number: UInt32
 
-  /// A description of the check; nil for one that this version does not know.
+  /// A description of the check; nil for a check that this version does not know.
   package var words: String? {
     Int(number) < Self.words.count ? Self.words[Int(number)] : nil
   }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds the cause of a signal that this or another process sent.
+/// Finds the cause of a crash by a signal that this process or another one sent.
 struct SentFinding {
   let snapshot: ProcessSnapshot
   let frames: [StackFrame]
@@ -12,7 +12,7 @@ struct SentFinding {
   func finding(_ exception: ExceptionSnapshot, _ signal: Int32) -> Finding? {
     guard snapshot.isOwnProcess(exception.sender) else { return fromOutside(exception, signal) }
     switch signal {
-    // The kernel sends it with the same code as kill().
+    // The kernel sends SIGXFSZ with the same code as kill().
     case SIGXFSZ where exception.code == 0: return Self.fileSizeLimit
     case SIGPIPE: return Finding(cause: .brokenPipe, evidence: [.ownPipe])
     case SIGABRT: return AbortFinding(snapshot: snapshot, frames: frames).finding
@@ -38,10 +38,10 @@ struct SentFinding {
     return Finding(cause: .sentSignal(signal, sender, activity), evidence: evidence)
   }
 
-  /// The interval of the service manager's watchdog, if the signal can come from it.
+  /// The interval in nanoseconds of the service manager's watchdog, if the watchdog may have sent the signal.
   ///
-  /// The manager's other reasons to send SIGABRT, an operator and a stop that took too long, look the same. Source:
-  /// systemd.service(5), WatchdogSec and TimeoutAbortSec; systemd.kill(5), WatchdogSignal.
+  /// The service manager also sends SIGABRT if an operator asks for it or if a stop takes too long, and these cases
+  /// look the same. Source: systemd.service(5), WatchdogSec and TimeoutAbortSec; systemd.kill(5), WatchdogSignal.
   private func watchdogInterval(
     _ exception: ExceptionSnapshot, _ sender: Cause.Sender
   ) -> UInt64? {

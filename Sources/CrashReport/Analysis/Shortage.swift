@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// A resource that was used up, which may be why the program failed.
+/// A resource that was used up when the process crashed, which may be why it crashed.
 enum Shortage: Equatable {
   case openFiles(used: UInt64, limit: UInt64)
   case mappings(used: UInt64, limit: UInt64)
@@ -13,7 +13,7 @@ enum Shortage: Equatable {
 }
 
 extension Resources {
-  /// The resources that were used up; empty if none was.
+  /// The resources that were used up; empty if none were.
   var shortages: [Shortage] {
     func full(
       _ usage: Usage, margin: (UInt64) -> UInt64 = { _ in 0 },
@@ -25,14 +25,14 @@ extension Resources {
       return shortage(used, limit)
     }
     return [
-      // The handler closes two descriptors and opens one to count the others, so if none was left, it counts one
-      // less.
+      // The handler closes two descriptors and opens one to count the others. So if no descriptor was left, it counts
+      // one less than the limit.
       full(openFiles, margin: { _ in 1 }, Shortage.openFiles),
       full(mappings, Shortage.mappings),
-      // A cgroup at its limit continuously reclaims memory, so its use is rarely equal to the limit.
+      // The kernel continuously reclaims memory of a cgroup at its limit, so the usage is rarely equal to the limit.
       full(cgroupMemory, margin: { $0 / 20 }, Shortage.cgroupMemory),
       full(cgroupTasks, Shortage.cgroupTasks),
-      // The allocation that failed may have been a large one.
+      // The margin is large, because the allocation that failed may have been large.
       full(addressSpace, margin: { $0 / 8 }, Shortage.addressSpace),
       full(threads, Shortage.threads),
     ].compactMap { $0 }
@@ -42,7 +42,8 @@ extension Resources {
 extension ProcessSnapshot {
   /// The resources that were used up.
   ///
-  /// Empty if nothing crashed, or if another process ended this one, because a used-up resource is then not evidence.
+  /// Empty if nothing crashed, or if another process ended this one, because a used-up resource is then no evidence
+  /// for a cause.
   var shortages: [Shortage] {
     guard let exception, exception.signal != nil,
       !exception.wasSent || isOwnProcess(exception.sender)

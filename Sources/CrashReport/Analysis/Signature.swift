@@ -2,14 +2,15 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Groups crashes of one cause under one line of text.
+/// Makes one line of text that is the same for all crashes with the same cause, to group them.
 ///
-/// The signal, then the names of the innermost calls of the program's own code. It contains no addresses, which
-/// change with every run; no lines, offsets and numbers of closures and awaits, which change with every build; and
-/// nothing that depends on the thread or on inlining. `Docs/Reference/Signatures.md` has the rules and their limits.
+/// It consists of the signal and the names of the innermost calls of the program's own code. It contains no
+/// addresses, which change with every run. It contains no line numbers, offsets, or numbers of closures and awaits,
+/// which change with every build. Nothing in it depends on the thread or on inlining. `Docs/Reference/Signatures.md`
+/// has the rules and their limits.
 package struct Signature: Sendable {
   private static let frameCount = 3
-  /// The number of functions of a recursion that are named.
+  /// The maximum number of functions of a recursion that are named.
   private static let recursionCount = 8
 
   private let modules: [ModuleSnapshot]
@@ -23,8 +24,8 @@ package struct Signature: Sendable {
   /// - Parameters:
   ///   - trace: the stack of the crashing thread.
   ///   - finding: the cause, which shows whether it is a stack overflow.
-  ///   - thrown: the throw of an uncaught error, for a stack that has only `main`.
-  ///   - hang: the hang, if the stack is that of a hanging thread.
+  ///   - thrown: the frames of the throw of an uncaught error, which are used if the stack has only `main`.
+  ///   - hang: the thread that hangs, if the report is about a hang.
   static func text(
     of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?,
     thrown: [StackFrame] = [], hang: HangSubject? = nil, ownCode: OwnCode
@@ -52,32 +53,33 @@ package struct Signature: Sendable {
     return ([kind] + (cause.map { [$0] } ?? []) + names).joined(separator: " | ")
   }
 
-  /// A demangled function name in the form used by signatures; nil for a compiler-generated function, which
-  /// signatures leave out.
+  /// Converts a demangled function name to the form that signatures use.
+  ///
+  /// Nil for a compiler-generated function, which signatures leave out.
   package static func name(of function: String) -> String? {
     CompilerMade.isFunction(function) ? nil : SignatureName(function).text
   }
 
-  /// The signal; "hang" or "dump" if there was none; nil if a truncated dump lacks it.
+  /// The signal's name, or "hang" or "dump" if there was no signal; nil if a truncated dump lacks the signal.
   private static func kind(of snapshot: ProcessSnapshot) -> String? {
     if let request = snapshot.request { return request.kind == .hang ? "hang" : "dump" }
     return snapshot.exception?.signal.map(SignalNames.text)
   }
 
-  /// The names of a stack, and whether they distinguish one crash of the program from another.
+  /// The names of a stack's innermost calls, and whether they distinguish different crashes of the program.
   private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
-    // Inferred frames are missing if the module's file is missing.
+    // Frames of tail calls are left out, because they can only be inferred if the module's file exists.
     let frames = frames.filter { $0.trust != .tailCall }
-    // A frame after a gap or found by a scan may be left over from another call.
+    // A frame that was found after a gap or by a scan may be left over from another call.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
     for frames in [sure, frames] {
       let own = frames.filter(ownCode.contains).compactMap(\.function).map(SignatureName.init)
-      // The first function of a thread does not show the cause, so it is only used if there is no other.
+      // The first function of a thread does not show the cause, so it is used only if there is no other function.
       for names in [own.filter { !$0.isEntry }, own] where !names.isEmpty {
         return (Self.innermost(names.map(\.text)), names.contains { !$0.isEntry })
       }
     }
-    // The program has no names, and offsets change with every build.
+    // The program has no function names, and offsets change with every build, so the module's name is used.
     if let frame = frames.first(where: { $0.function == nil && ownCode.isInOwnModule($0) }),
       let module = modules.module(of: frame)
     {
@@ -89,7 +91,7 @@ package struct Signature: Sendable {
     return (frames.first.flatMap { modules.module(of: $0) }.map { [$0.name] } ?? [], false)
   }
 
-  /// The first few names; equal names in a row count once.
+  /// The first few names; equal names in a row are used once.
   private static func innermost(_ names: [String]) -> [String] {
     var parts: [String] = []
     for name in names where name != parts.last {
@@ -99,14 +101,14 @@ package struct Signature: Sendable {
     return parts
   }
 
-  /// The functions that called each other until the stack was full.
+  /// The names of the functions that called each other until the stack was full; nil if the program has none of them.
   ///
-  /// Which function of a recursion overflows the stack, and what it called then, varies by chance.
+  /// All functions of one round are named, because chance decides which of them overflows the stack.
   private func names(of recursion: Recursion, in frames: [StackFrame]) -> [String]? {
     var depth = 0
     var names: Set<String> = []
     for frame in frames {
-      // An inlined call comes before the frame that it is in, and has its number.
+      // An inlined call precedes the frame into which it was inlined, and has the same number.
       let isInside = depth >= recursion.first && depth - recursion.first < recursion.count
       if isInside, frame.trust != .tailCall, ownCode.contains(frame), let function = frame.function
       {

@@ -1,12 +1,12 @@
-/// A function's name without the parts that change from build to build.
+/// The name of a function without the parts that change from build to build.
 struct SignatureName: Sendable, Equatable {
   let text: String
 
-  /// Takes a demangled name that `FunctionName` has already shortened.
+  /// Makes the form for signatures from a demangled name.
   init(_ function: String) {
     var name = FunctionName.short(function)
-    // A closure counts as the function around it: its number changes with every closure that is added before it, and
-    // the optimizer may merge both.
+    // A closure counts as the function around it. The number of a closure changes with every closure that is added
+    // before it, and the optimizer may merge the closure and the function.
     while Self.isClosure(name), let separator = name.firstRange(of: " in ") {
       name = String(name[separator.upperBound...])
     }
@@ -29,7 +29,7 @@ struct SignatureName: Sendable, Equatable {
     "property wrapper backing initializer of ", "static ",
   ]
 
-  /// True for the first function of a program or a thread: it calls everything.
+  /// True for the first function of a program or a thread, which does not distinguish crashes.
   var isEntry: Bool {
     text == "main" || text == "async_Main" || text == "_start" || text.hasSuffix("_main")
       || text.hasSuffix(".main()") || text.hasSuffix(".$main()")
@@ -39,7 +39,7 @@ struct SignatureName: Sendable, Equatable {
     ["closure #", "implicit closure #"].contains(where: name.hasPrefix)
   }
 
-  /// "helper #2 in App.run()" is "helper in App.run()".
+  /// Removes numbers: "helper #2 in App.run()" becomes "helper in App.run()".
   private static func withoutNumbers(_ name: String) -> String {
     guard name.contains(" #") else { return name }
     var words = name.split(separator: " ", omittingEmptySubsequences: false)
@@ -47,9 +47,9 @@ struct SignatureName: Sendable, Equatable {
     return words.joined(separator: " ")
   }
 
-  /// The parts into which optimizers split a C function: "f.cold", "f.part.0".
+  /// Removes the suffixes of parts into which optimizers split a C function, as in "f.cold" and "f.part.0".
   private static func withoutCompilerSuffix(_ name: String) -> String {
-    // In names of Swift and C++, words mark such parts, and these are already removed.
+    // In demangled Swift and C++ names, words mark such parts; they have already been removed.
     guard !name.contains("("), !name.contains(" ") else { return name }
     let suffixes = [".cold", ".part.", ".isra.", ".constprop.", ".llvm.", ".lto_priv."]
     let starts = suffixes.compactMap { name.firstRange(of: $0)?.lowerBound }

@@ -1,9 +1,9 @@
 internal import Stackwalk
 
-/// A failed check of Swift, recognized by its message.
+/// A kind of failed check or fatal error in Swift code, recognized by the message.
 ///
-/// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors; compilers
-/// name a trap by the same words (lib/IRGen, `Swift runtime failure: ...`).
+/// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors; compilers use the same
+/// words in the name of a trap (lib/IRGen, `Swift runtime failure: ...`).
 package enum SwiftFailure: String, Sendable {
   case indexOutOfRange = "swift-index-out-of-range"
   case unwrappedNil = "swift-unwrapped-nil"
@@ -18,10 +18,10 @@ package enum SwiftFailure: String, Sendable {
   case precondition = "swift-precondition"
   case assertion = "swift-assertion"
   case outOfMemory = "out-of-memory"
-  /// A message of the program.
+  /// Any other message, such as one that the program passed to `fatalError`.
   case fatalError = "swift-fatal-error"
 
-  /// Beginnings of texts, without the prefixes that `init(message:)` removes.
+  /// Beginnings of messages, without the prefixes that `init(message:)` removes.
   private static let beginnings: [(words: String, failure: SwiftFailure)] = [
     ("index out of range", .indexOutOfRange),
     ("array index is out of range", .indexOutOfRange),
@@ -50,17 +50,17 @@ package enum SwiftFailure: String, Sendable {
 
   /// Classifies a message only by its beginning, because a program may add any text.
   ///
-  /// File and line and "Fatal error: " precede the text.
+  /// The file, the line and "Fatal error: " may precede the text that is compared.
   init(message: String) {
     let words = Self.text(of: message).words.prefix(64).lowercased()
     self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
   }
 
-  /// The text of a message, and the file that precedes it; the file is nil if there is none.
+  /// Splits a message into its text and the file that precedes the text; the file is nil if there is none.
   static func text(of message: String) -> (file: Substring?, words: Substring) {
     var words = Substring(message)
     var file: Substring?
-    // "App/File.swift:12: " has no blank except the last.
+    // The beginning, such as "App/File.swift:12: ", has no blank except at its end.
     if let end = words.firstIndex(of: " "), words[..<end].hasSuffix(":"),
       let mark = words[..<end].firstRange(of: ".swift:")
     {
@@ -73,12 +73,12 @@ package enum SwiftFailure: String, Sendable {
 
   /// The prefix of an artificial function that the compiler adds to the debug information of a trap.
   ///
-  /// Its name describes a failed check that leaves no message.
+  /// The name of this function describes a failed check that writes no message.
   ///
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
   static let trapPrefix = "Swift runtime failure: "
 
-  /// The description of such a check, if the innermost frame is one.
+  /// The description of the failed check, if the innermost frame is such an artificial function; otherwise nil.
   static func trapMessage(of frames: [StackFrame]) -> String? {
     guard let frame = frames.first, frame.isInlined, let function = frame.function,
       function.hasPrefix(trapPrefix)

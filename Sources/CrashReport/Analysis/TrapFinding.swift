@@ -5,11 +5,11 @@ internal import Stackwalk
 
 /// The instruction that trapped.
 package enum TrapInstruction: Sendable, Equatable {
-  /// ud2 of x86_64, brk of arm64.
+  /// The instruction ud2 of x86_64, or brk of arm64.
   case undefined
-  /// int3 of x86_64, brk #0xf000 of arm64.
+  /// The instruction int3 of x86_64, or brk #0xf000 of arm64.
   case breakpoint
-  /// The trap of a check of UndefinedBehaviorSanitizer.
+  /// The trap instruction of a check of UndefinedBehaviorSanitizer.
   case sanitizer(SanitizerCheck)
   /// An instruction that compilers do not emit for a trap.
   case other
@@ -49,7 +49,9 @@ struct TrapFinding {
     }
   }
 
-  /// A trap of libdispatch, which leaves no message on Linux; its functions show which check failed.
+  /// The finding for a trap of libdispatch; nil for another trap.
+  ///
+  /// On Linux, libdispatch writes no message, so the functions on the stack show which check failed.
   ///
   /// Source: swift-corelibs-libdispatch src/queue.c, _dispatch_assert_queue_fail,
   /// __DISPATCH_WAIT_FOR_QUEUE__; swift
@@ -76,30 +78,30 @@ struct TrapFinding {
       evidence: snapshot.signalEvidence + [.trapIn(first)] + (isIsolation ? [.isolationCheck] : []))
   }
 
-  /// libdispatch's function that waits for a queue, which traps if the calling thread runs that queue.
+  /// The function of libdispatch that waits for a queue; it traps if the calling thread already runs this queue.
   private static let waiting = "__DISPATCH_WAIT_FOR_QUEUE__"
   private static let checks = ["_dispatch_assert_queue", waiting]
 
-  /// True for a trap in a Swift function without debug information, which would name the check.
+  /// True for a trap in a Swift function; without debug information, the failed check is not named.
   private var isInSwift: Bool {
     guard let symbol = frames.first(where: { !$0.isInlined })?.linkageName else { return false }
     return symbol.hasPrefix("$s") || symbol.hasPrefix("$S")
   }
 
-  /// Returns nil if the instruction's bytes are not in the dump.
+  /// Finds out which instruction trapped; nil if its bytes are not in the dump.
   private func instruction(
     at address: Address, _ exception: ExceptionSnapshot
   ) -> TrapInstruction? {
     let memory = snapshot.memory
     switch snapshot.architecture {
     case .x86_64:
-      // The instruction pointer is after an int3, but at an ud2.
+      // After a trap, the instruction pointer is behind an int3, but at a ud2.
       if exception.signal == SIGTRAP {
         return memory.bytes(at: address &- 1, count: 1)?.first == 0xCC ? .breakpoint : nil
       }
       guard let code = memory.bytes(at: address, count: 2) else { return nil }
       if code.elementsEqual([0x0F, 0x0B]) { return .undefined }
-      // At the end of the captured memory, fewer bytes of it may be available.
+      // At the end of the captured memory, fewer than six bytes may be available.
       let longer = (4...6).reversed().lazy.compactMap { memory.bytes(at: address, count: $0) }.first
       return longer.flatMap(SanitizerCheck.init(x86:)).map(TrapInstruction.sanitizer) ?? .other
     case .arm64:

@@ -1,17 +1,16 @@
 internal import ProcessSnapshot
 
-/// The address space from its lowest to its highest mapping, as the page shows it: regions, the gaps between them,
-/// and the position of the fault.
+/// The address space as the HTML page shows it: regions, the gaps between them, and the position of the fault.
 struct AddressSpaceMap {
-  /// An address that is marked.
+  /// An address that the map marks.
   struct Mark: Sendable, Equatable {
     let address: Address
     let label: String
-    /// True for the faulting address, false for the instruction's and the stack's.
+    /// True for the faulting address; false for the instruction pointer and the stack pointer.
     let isFault: Bool
   }
 
-  /// Adjacent mappings of one file, or one mapping.
+  /// One mapping, or several adjacent mappings of the same file.
   struct Region: Sendable, Equatable {
     var range: AddressRange
     var protections: [String]
@@ -26,7 +25,7 @@ struct AddressSpaceMap {
     case region(Region)
     /// A gap of this many bytes without a mapping.
     case gap(UInt64)
-    /// A mark in a gap.
+    /// A mark for an address in a gap.
     case mark(Mark)
 
     var isMarked: Bool {
@@ -43,7 +42,7 @@ struct AddressSpaceMap {
 
   private(set) var rows: [Row] = []
 
-  /// Adds nothing if the mappings are not known.
+  /// Makes the rows; there are none if the mappings are not known.
   init(_ report: CrashReport) {
     let mappings = report.snapshot.listedMappings.mappings.filter { !$0.range.isEmpty }
     guard !mappings.isEmpty else { return }
@@ -81,7 +80,7 @@ struct AddressSpaceMap {
   private static func marks(_ report: CrashReport) -> [Mark] {
     var marks: [Mark] = []
     if let exception = report.snapshot.exception, report.snapshot.request == nil,
-      // The address of a general protection fault has no meaning.
+      // The address is not marked for a general protection fault, which has no address.
       let address = exception.address, exception.code != MemoryFault.kernelCode
     {
       let access = MemoryAccess(exception).map { " (\($0.rawValue))" } ?? ""
@@ -98,8 +97,9 @@ struct AddressSpaceMap {
     return marks
   }
 
-  /// Adjacent mappings of one file become one; a mapping with a mark stays separate, because its permissions are
-  /// important.
+  /// Joins adjacent mappings of the same file to one region.
+  ///
+  /// A mapping with a mark stays separate, because its permissions are important.
   private static func joined(_ regions: [Region]) -> [Region] {
     var result: [Region] = []
     for region in regions {
@@ -119,13 +119,13 @@ struct AddressSpaceMap {
     return result
   }
 
-  /// Consecutive rows that are all near a mark, or all far from any.
+  /// Consecutive rows that are all near a mark, or all far from every mark.
   struct Part: Sendable, Equatable {
     let rows: ArraySlice<Row>
     let isNear: Bool
   }
 
-  /// The rows in order; rows far from the marks form parts that can be folded.
+  /// All rows in order, split into parts; parts that are far from all marks can be folded.
   var parts: [Part] {
     var near = Set<Int>()
     for index in rows.indices where rows[index].isMarked {

@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 
 extension HTMLReport {
-  /// The address space, lowest address first, with the fault marked and distant parts folded.
+  /// Adds the address space, with the lowest address first, the fault marked and distant parts folded.
   func addAddressSpace(to html: inout HTMLWriter) {
     let map = AddressSpaceMap(report)
     guard !map.rows.isEmpty else { return }
@@ -39,7 +39,7 @@ extension HTMLReport {
     var size: UInt64 = 0
     for case .region(let region) in part.rows {
       count += 1
-      // The regions do not overlap.
+      // The sum cannot overflow, because the regions do not overlap.
       size &+= region.size
     }
     return "\(count) more regions, \(Quantity.size(size))"
@@ -79,7 +79,9 @@ extension HTMLReport {
     return has("x") ? "x" : has("w") ? "w" : has("r") ? "r" : "n"
   }
 
-  /// The height of a region's row, from 0 to 3: a page, more than 64 KiB, 4 MiB, 256 MiB.
+  /// The class of the height of a region's row, from 0 to 3.
+  ///
+  /// It is 1 for more than 64 KiB, 2 for more than 4 MiB, and 3 for more than 256 MiB.
   private static func height(of region: AddressSpaceMap.Region) -> Int {
     [16, 22, 28].count { region.size > UInt64(1) << UInt64($0) }
   }

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension HTMLReport {
-  /// The registers, each with the place that it points to.
+  /// Adds the registers, each with the place to which it points.
   func addRegisters(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }
@@ -28,7 +28,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// The memory around the fault as hexadecimal dumps; all except the first are folded.
+  /// Adds the memory around the fault as hexadecimal dumps, all of which except the first are folded.
   func addMemory(to html: inout HTMLWriter) {
     let excerpts = report.snapshot.memoryExcerpts
     guard !excerpts.isEmpty else { return }
@@ -65,7 +65,7 @@ extension MemoryExcerpt {
     }
   }
 
-  /// The lines with sixteen bytes each, in hexadecimal and as ASCII; the target's line is marked.
+  /// Rows of sixteen bytes in hexadecimal and ASCII; the row that contains the target is marked.
   var rows: [(text: String, isTarget: Bool)] {
     stride(from: 0, to: bytes.count, by: 16).map { start in
       let row = bytes[start..<min(start + 16, bytes.count)]

@@ -14,7 +14,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// The throw of the error that ended the process.
+  /// Adds the throw of the error that ended the process.
   func addThrown(to html: inout HTMLWriter) {
     guard let thrown = report.thrown else { return }
     html.element("section") { html in
@@ -33,14 +33,14 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// - Parameter isBlamed: true until the innermost call of the program's own code.
+  /// - Parameter isBlamed: true until the innermost call of the program's own code has been added.
   private func kind(of frame: StackFrame, isBlamed: inout Bool) -> String {
     guard ownCode.standsOut(frame) else { return "system" }
     defer { isBlamed = false }
     return isBlamed ? "own blame" : "own"
   }
 
-  /// Adds the other threads, folded; threads with the same stack are shown together.
+  /// Adds the threads that did not crash, folded; threads with the same stack are shown together.
   func addOtherThreads(maximumSize: Int, to html: inout HTMLWriter) {
     let groups = report.otherThreads(ownCode)
     guard !groups.isEmpty || !report.missingThreads.isEmpty else { return }
@@ -72,7 +72,8 @@ extension HTMLReport {
           html.element("span", ["class": "where"], text: frame)
         }
       }
-      // The anchors are inside the folded part, because a browser unfolds it for a link to them.
+      // The anchors are inside the folded part, because a browser then unfolds the part when a link to an anchor is
+      // followed.
       if group.threads.count > 1 {
         for thread in group.threads {
           html.element(
@@ -93,7 +94,7 @@ extension HTMLReport {
 
   private func anchor(of thread: CrashReport.Thread) -> String { "thread-\(thread.id)" }
 
-  /// - Parameter group: names the thread if several share one stack.
+  /// - Parameter group: the threads that share this stack; if there are several, the thread is named.
   private func addContexts(
     of thread: CrashReport.Thread, in group: ThreadGroup, to html: inout HTMLWriter
   ) {
@@ -110,13 +111,13 @@ extension HTMLReport {
     }
   }
 
-  /// The innermost function of a folded thread, which usually shows what the thread does.
+  /// The name of the innermost function of a folded thread, which usually shows what the thread was doing.
   private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
     thread.frames.first { $0.function != nil }?.shortName
   }
 
   private func addStack(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
-    // The reader looks for the innermost call of the program's own code.
+    // The innermost call of the program's own code is emphasized, because the reader looks for it.
     var isBlamed = thread.crashed
     html.element("ol", ["class": "stack"]) { html in
       for item in StackListing(thread).items {
@@ -149,7 +150,7 @@ extension HTMLReport {
         if let doubt = frame.doubt { html.element("i", text: doubt) }
         html.element("p") { html in
           if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
-          // An inlined call has the same place as the frame that contains it.
+          // The offset of an inlined call in the module is the same as that of the frame that contains the call.
           if !frame.isInlined { addPlace(of: frame, to: &html) }
         }
         if let excerpt {
@@ -170,7 +171,7 @@ extension HTMLReport {
         return html.add("in no module \(frame.address)")
       }
       html.add(module.text(of: frame.address))
-      // The style sheet hides it on narrow screens.
+      // The style sheet hides the address on narrow screens.
       html.element("span", ["class": "address"], text: " \(frame.address)")
     }
   }

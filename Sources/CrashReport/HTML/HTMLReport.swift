@@ -1,25 +1,25 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A report as one HTML page without network access, scripts or fonts.
+/// A report as one HTML page that needs no network access, scripts or fonts.
 ///
-/// The most important facts come first, also on a narrow screen: a sentence about the event, the signal with its code
-/// and sender, and the crashing thread. Everything from the dump is escaped, and the page's policy forbids scripts
-/// and requests, so that a missing escape could do little harm.
+/// The most important facts come first, also on a narrow screen. These are a sentence about the event, the signal
+/// with its code and sender, and the crashing thread. All text from the dump is escaped. The page's policy also
+/// forbids scripts and requests, so a missing escape could do little harm.
 package struct HTMLReport: Sendable {
-  /// The number of bytes of the other threads after which they are listed without frames.
+  /// The maximum number of bytes for the other threads; further threads are listed without frames.
   private let threadsSize: Int
-  /// The number of bytes after which the modules and all sections are cut off.
+  /// The maximum number of bytes for the modules and for the sections; further rows are left out.
   private let sectionsSize = 2 << 20
 
   let report: CrashReport
-  /// Distinguishes the program's own calls from others.
+  /// Distinguishes calls of the program's own code from other calls.
   let ownCode: OwnCode
 
-  /// The whole page.
+  /// Makes the whole page.
   ///
-  /// - Returns: a document of about 50 KiB for a small program, and at most about 12 MiB. If there are very many
-  ///   threads, their frames are left out, and the page says so.
+  /// - Returns: a document of about 50 KiB for a small program, and of at most about 12 MiB. If there are very many
+  ///   threads, their frames are left out, with a note on the page.
   package static func text(of report: CrashReport) -> String {
     text(of: report, threadsSize: 4 << 20)
   }
@@ -49,7 +49,7 @@ package struct HTMLReport: Sendable {
     html.element("style") { html in html.addVerbatim(HTMLStyle.text) }
   }
 
-  /// The title: place, event and program, which distinguish one browser tab from another.
+  /// The page's title, with the place, the event and the program, by which the reader distinguishes browser tabs.
   private var title: String {
     let place = report.place?.replacing(" at ", with: " ")
     let end = (report.snapshot.end?.kind?.word).map(RunEndKind.fewWords)
@@ -91,7 +91,7 @@ package struct HTMLReport: Sendable {
     html.element("footer") { html in addFooter(to: &html) }
   }
 
-  /// Links to the sections, by their headings.
+  /// Adds links to the sections, named like their headings.
   private func addContents(of main: HTMLWriter, to html: inout HTMLWriter) {
     guard main.headings.count > 2 else { return }
     html.element("nav") { html in
@@ -121,7 +121,7 @@ package struct HTMLReport: Sendable {
     let line = [programName, process.version, process.environment, time]
     html.element(
       "p", ["class": "program"], text: line.compactMap { $0 }.joined(separator: " \u{B7} "))
-    // A long sentence would push the signal off a narrow screen.
+    // In a large font, a long sentence would push the signal off a narrow screen.
     let isLong = head.sentence.utf8.count > 120
     html.element("h1", isLong ? ["class": "long"] : [:], text: head.sentence)
     if let place = head.place { html.element("p", ["class": "place"], text: place) }
@@ -174,7 +174,7 @@ package struct HTMLReport: Sendable {
     html.breakLine()
   }
 
-  /// Adds rows until the room is used up; returns their number.
+  /// Adds rows until `room` bytes are used up; returns the number of rows that were added.
   private func addRows(
     _ rows: ArraySlice<ReportSection.Row>, room: Int, to html: inout HTMLWriter
   ) -> Int {
@@ -197,7 +197,7 @@ package struct HTMLReport: Sendable {
     return index - rows.startIndex
   }
 
-  /// Adds all modules: those on the stacks open, the others folded.
+  /// Adds all modules; only those that are not on a stack are folded.
   private func addModules(maximumSize: Int, to html: inout HTMLWriter) {
     let modules = report.snapshot.modules
     guard !modules.isEmpty else { return }
@@ -239,7 +239,7 @@ package struct HTMLReport: Sendable {
     addRest(indices.count - shown, "modules", to: &html)
   }
 
-  /// Adds a note about parts that the page leaves out.
+  /// Adds a note about the number of rows or parts that the page leaves out.
   func addRest(_ count: Int, _ what: String, to html: inout HTMLWriter) {
     guard count > 0 else { return }
     html.element("p", ["class": "faint"], text: "\(count) more \(what) are only in the JSON.")

@@ -1,12 +1,12 @@
-/// Builds HTML: every text is escaped, every element closed.
+/// Builds HTML, escaping every text and closing every element.
 package struct HTMLWriter {
   package private(set) var text = ""
-  /// The headings with an anchor, in order.
+  /// The headings and their anchors, in order.
   private(set) var headings: [(title: String, anchor: String)] = []
 
   package init() {}
 
-  /// The number of bytes so far.
+  /// The number of bytes that were added so far.
   package var size: Int { text.utf8.count }
 
   /// Adds an element that contains everything that `content` adds.
@@ -19,7 +19,7 @@ package struct HTMLWriter {
     text += "</\(name)>"
   }
 
-  /// Adds an element around a text.
+  /// Adds an element that contains a text.
   package mutating func element(
     _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:],
     text content: String
@@ -34,7 +34,7 @@ package struct HTMLWriter {
   /// - Parameters:
   ///   - title: the heading.
   ///   - anchor: the heading's name in links.
-  ///   - short: the title in a list of the headings; nil for the same.
+  ///   - short: the title in a list of the headings; nil to use `title`.
   mutating func heading(_ title: String, anchor: String, short: String? = nil) {
     headings.append((short ?? title, anchor))
     element("h2", ["id": anchor]) { html in
@@ -42,13 +42,13 @@ package struct HTMLWriter {
     }
   }
 
-  /// Adds the output of another writer.
+  /// Adds the HTML that another writer has built.
   mutating func add(_ other: HTMLWriter) { text += other.text }
 
-  /// Adds text.
+  /// Adds text, which is escaped.
   package mutating func add(_ content: String) { text += Self.escaped(content) }
 
-  /// Adds a line feed between elements, so that the source can be read.
+  /// Adds a line feed between elements, so that people can read the source of the page.
   package mutating func breakLine() { text += "\n" }
 
   /// Adds constant text of this program, never text from a dump.
@@ -86,11 +86,12 @@ package struct HTMLWriter {
     }
   }
 
-  /// The maximum number of bytes of a text before escaping; the rest is cut off and marked as cut.
+  /// The maximum number of bytes of a text before it is escaped; the rest is cut off, with a mark.
   private static let maximumLength = 1 << 16
 
-  /// Escapes text for content and for quoted attributes; control characters and marks of text direction are written
-  /// as escapes, as on a terminal.
+  /// Escapes text for content and for quoted attributes.
+  ///
+  /// Control characters and marks of text direction are written in the same form as on a terminal.
   static func escaped(_ text: String) -> String {
     if text.utf8.count <= maximumLength, text.utf8.allSatisfy(isPlain) { return text }
     let isLong = text.utf8.count > maximumLength

@@ -4,15 +4,15 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 // The JSON of `postmortem show --json`: `Docs/Reference/ReportSchema.json` is its schema,
-// `Docs/Reference/ReportFields.md` says what each key means. No key is ever left out. Addresses, offsets and
-// registers are strings, because JSON readers lose bits of numbers above 2^53. Facts that a dump contains directly
-// have their names in their rows in `IntermediateDumpKey+Definitions.swift`.
+// `Docs/Reference/ReportFields.md` describes each key. No key is ever left out. Addresses, offsets and registers are
+// strings, because JSON readers lose bits of numbers above 2^53. For facts that a dump contains directly, the names
+// of the keys are defined in `IntermediateDumpKey+Definitions.swift`.
 
 extension CrashReport {
-  /// The version of the schema; it is increased when a field is removed or changes its meaning.
+  /// The version of the schema, which is increased when a field is removed or changes its meaning.
   private static let schemaVersion = 1
 
-  /// The report as a line of JSON, or as indented text, with a line feed at the end.
+  /// The report as JSON with a line feed at the end, either in one line or indented.
   package func json(isIndented: Bool = false) -> String {
     let mappings = snapshot.listedMappings
     let ownCode = ownCode
@@ -123,7 +123,7 @@ extension CrashReport {
     }
   }
 
-  /// The program's data; nil if the program provided none.
+  /// The data that the program added, such as annotations; nil if the program added none.
   private var clientJSON: JSONObject? {
     let client = snapshot.client
     guard !client.isEmpty else { return nil }
@@ -202,7 +202,7 @@ extension ProcessDescription {
 private struct ThreadJSON: JSONConvertible {
   let thread: CrashReport.Thread
   let snapshot: ProcessSnapshot
-  /// Distinguishes the program's own calls from others.
+  /// Distinguishes calls of the program's own code from other calls.
   let ownCode: OwnCode
   let isOfLog: Bool
 
@@ -271,7 +271,7 @@ private struct FrameJSON: JSONConvertible {
   let frame: StackFrame
   let modules: [ModuleSnapshot]
   let isOwn: Bool
-  /// False if only the offset in the module is known.
+  /// False if only the offset in the module is known, and not the address.
   let hasAddress: Bool
 
   var json: JSONObject {

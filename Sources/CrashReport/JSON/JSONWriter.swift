@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// Builds JSON byte by byte, because the JSON of a report with a hundred threads takes two megabytes.
 ///
-/// It writes no character that controls a terminal.
+/// It escapes all characters that could control a terminal.
 ///
 /// Source: RFC 8259.
 package struct JSONWriter {
@@ -10,8 +10,8 @@ package struct JSONWriter {
   private let isIndented: Bool
   private var depth = 0
 
-  /// - Parameter isIndented: true for a line for each value, indented by two spaces per level; false for a single
-  ///   line.
+  /// - Parameter isIndented: true to write each value on a line, indented by two spaces per level; false to write a
+  ///   single line.
   package init(isIndented: Bool = false) {
     self.isIndented = isIndented
   }
@@ -20,7 +20,7 @@ package struct JSONWriter {
 
   // MARK: - Scalars
 
-  /// Adds punctuation, or text that is already JSON.
+  /// Adds punctuation or other text that is already JSON.
   package mutating func add(verbatim text: StaticString) {
     unsafe bytes.append(
       contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -68,12 +68,12 @@ package struct JSONWriter {
     end(isEmpty ? "[]" : "]", isEmpty: isEmpty)
   }
 
-  /// Adds an object with its members in the order of their names; nil is null.
+  /// Adds an object with its members sorted by name; a value of nil is written as null.
   package mutating func add(members: [(name: String, value: (any JSONValue)?)]) {
     add(orderedMembers: members.sorted { $0.name < $1.name })
   }
 
-  /// Adds an object with its members in their order; nil is null.
+  /// Adds an object with its members in the given order; a value of nil is written as null.
   package mutating func add(orderedMembers members: [(name: String, value: (any JSONValue)?)]) {
     for (index, member) in members.enumerated() {
       begin("{", isFirst: index == 0)
@@ -88,7 +88,7 @@ package struct JSONWriter {
     end(members.isEmpty ? "{}" : "}", isEmpty: members.isEmpty)
   }
 
-  /// Begins an element: after the bracket if it is the first, otherwise after a comma.
+  /// Begins an element: adds the opening bracket if the element is the first, otherwise a comma.
   private mutating func begin(_ bracket: StaticString, isFirst: Bool) {
     add(verbatim: isFirst ? bracket : ",")
     if isFirst { depth += 1 }
@@ -110,7 +110,7 @@ package struct JSONWriter {
   }
 }
 
-/// A value that a `JSONWriter` writes.
+/// A value that a `JSONWriter` can write.
 package protocol JSONValue {
   func write(to json: inout JSONWriter)
 }
@@ -152,7 +152,7 @@ extension Dictionary: JSONValue where Key == String, Value: JSONValue {
   }
 }
 
-/// An object of JSON that has every key, null for a value that is nil.
+/// A JSON object; keys whose value is nil are written with null.
 struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
   private var members: [(name: String, value: (any JSONValue)?)]
 
@@ -169,8 +169,9 @@ struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
   func write(to json: inout JSONWriter) { json.add(members: members) }
 }
 
-/// A part of a report that is converted to an object only when it is written, so that only one part is in memory at a
-/// time.
+/// A part of a report that is converted to a JSON object only when it is written.
+///
+/// So only one such object is in memory at a time.
 protocol JSONConvertible: JSONValue {
   var json: JSONObject { get }
 }

@@ -2,56 +2,62 @@ package import IntermediateDump
 package import ProcessSnapshot
 package import Stackwalk
 
-/// A crash report: the snapshot and the results of its analysis.
+/// A crash report, which consists of the snapshot and the results of its analysis.
 ///
-/// Text, HTML and JSON are three forms of this one tree. The dump's facts are only in `snapshot`; the other
-/// properties have the results of the stack walk and the analysis.
+/// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. The
+/// other properties have the results of the stack walk and the analysis.
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
-  /// The threads, the crashing one first.
+  /// The threads, the crashing thread first.
   package var threads: [Thread]
-  /// The reason why frames have no names or uncertain ones, for each of the snapshot's modules.
+  /// For each of the snapshot's modules, why names of its frames are missing or uncertain; nil if they are not.
   package var symbolNotes: [String?]
-  /// The message of the runtime or the C library that ended the process, otherwise the type and text of
-  /// an uncaught C++ exception; the program's reason for a dump without a crash.
+  /// The message with which the process ended, or the program's reason for a dump without a crash.
+  ///
+  /// The message is that of the Swift runtime or the C library, otherwise the type and the text of an uncaught C++
+  /// exception.
   package var message: String?
-  /// Messages of the runtimes that another thread wrote, or this one earlier.
+  /// Messages of the runtimes that the crashing thread wrote earlier, or that other threads wrote.
   package var otherMessages: [String]
-  /// The cause; nil if the dump shows none or nothing crashed.
+  /// The cause of the crash; nil if the dump does not show it or nothing crashed.
   package var cause: Finding?
-  /// Crashes with the same cause have the same signature; the rules are in `Docs/Reference/Signatures.md`.
+  /// A line of text that is the same for crashes with the same cause; the rules are in
+  /// `Docs/Reference/Signatures.md`.
   package var signature: String?
-  /// The innermost call of the program's own code on the crashing thread, with file and line if they are known;
-  /// without one, that of a dependency, or file and offset of code without symbols.
+  /// The innermost call of the program's own code on the crashing thread, with file and line if they are known.
+  ///
+  /// If there is no such call, this is the innermost call of a dependency, or the file and the offset of code without
+  /// symbols.
   package var place: String?
-  /// The thread that hangs; nil for a report that is not of a hang.
+  /// The thread that hangs; nil for a report that is not about a hang.
   package var hang: HangSubject?
-  /// Which threads wait for which.
+  /// The threads that wait, and what each of them waits for.
   package var waits: Waits
-  /// The throw of the uncaught Swift error; nil for another cause, and if throws are not recorded.
+  /// The throw of the uncaught Swift error; nil if the crash has another cause, or throws were not recorded.
   package var thrown: Thrown?
-  /// The meaningful words of the crashed thread: pointers to objects, and patterns of allocators.
+  /// The words in the crashed thread's registers and stack that point to objects or have a known pattern.
   package var words: [NotedWord] = []
-  /// The evidence that the objects give for the cause.
+  /// Sentences about objects in the crashed thread's words that are evidence for the cause.
   package var objectSentences: [String] = []
-  /// Lines of source around places of the crashing thread, if they were read.
+  /// Lines of source code around places of the crashing thread, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
-  /// The line about the dump, if the report was made from a log; nil for the report of a dump.
+  /// What the log says about the dump, if the report was made from a log; nil for a report that was made from a dump.
   package var log: LoggedDump?
 
-  /// The throw of an error, with its callers at that time.
+  /// The throw of an error, with the callers at that time as frames.
   package struct Thrown: Sendable, Equatable {
     package var record: ThrowSnapshot
-    /// The frames, the innermost first.
+    /// The frames of the throwing thread, innermost first.
     package var frames: [StackFrame]
 
     package init(record: ThrowSnapshot, frames: [StackFrame]) {
       (self.record, self.frames) = (record, frames)
     }
 
-    /// The runtime's functions that end a process because of an error; they are needed for a private dump, which has
-    /// no message.
+    /// The runtime's functions that end a process because of an error.
+    ///
+    /// They are needed for a private dump, which has no message.
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
     /// - Parameter trace: the stack of the crashing thread.
@@ -70,14 +76,14 @@ package struct CrashReport: Sendable {
     }
   }
 
-  /// The line about the dump in a crash's summary.
+  /// What the line about the dump in a crash summary contains.
   package struct LoggedDump: Sendable {
-    /// "complete", "torn" or "none"; nil if the line is missing.
+    /// The state of the dump, "complete", "torn" or "none"; nil if the log lacks the line about the dump.
     package var state: String?
-    /// The errno's name or number; nil if nothing failed.
+    /// The name or the number of the errno; nil if nothing failed.
     package var failure: String?
     package var path: String?
-    /// The name of the signal that had asked the process to end.
+    /// The name of the signal that had asked the process to end before the crash.
     package var termination: String?
 
     package init(state: String?, failure: String?, path: String?, termination: String? = nil) {
@@ -86,19 +92,20 @@ package struct CrashReport: Sendable {
     }
   }
 
-  /// The number of frames that are kept of one stack: the innermost and, for a deep stack, the outermost ones.
+  /// The maximum number of frames of one stack that are kept: innermost ones and, for a deep stack, outermost ones.
   static let keptFrames = (head: 200, tail: 56)
 
-  /// Makes the report of a crashed process.
+  /// Makes a report from a snapshot of a process.
   ///
   /// - Parameters:
-  ///   - snapshot: the process, from an intermediate dump or a minidump.
-  ///   - privacy: leaves out more than the snapshot does.
-  ///   - symbolicating: takes functions and lines from the modules' files on this machine. Without it, names are
-  ///     those stored at conversion, and frames that can only be found by reading code are missing.
-  ///   - prefersStored: asks files only for frames that were not named at conversion.
-  ///   - symbolDirectories: searched for more files of the same builds, by build ID and by name.
-  ///   - symbolStore: stores the names that are found, for later processes; nil to store none.
+  ///   - snapshot: the snapshot, from an intermediate dump or a minidump.
+  ///   - privacy: the privacy of the report, if it is stricter than that of the snapshot.
+  ///   - symbolicating: true to read functions and lines from the modules' files on this machine. If it is false,
+  ///     names are those that were stored at conversion, and frames that can only be found by reading code are
+  ///     missing.
+  ///   - prefersStored: true to read files only for frames that were not named at conversion.
+  ///   - symbolDirectories: directories to search for more files of the same builds, by build ID and by name.
+  ///   - symbolStore: keeps the names that are found for later processes; nil to keep none.
   package init(
     snapshot: ProcessSnapshot, privacy: ReportPrivacy = .full, symbolicating: Bool,
     prefersStored: Bool = false, symbolDirectories: [String] = [],
@@ -125,13 +132,13 @@ package struct CrashReport: Sendable {
     self.init(snapshot: snapshot, threads: threads, symbols: symbols, walker: walker)
   }
 
-  /// Makes the report of a crash from its summary in a log.
+  /// Makes a report from the summary of a crash in a log.
   ///
   /// - Parameters:
   ///   - snapshot: the facts in the log. Addresses are relative to modules, whose load addresses are not known.
-  ///   - trace: the stack of its one thread.
-  ///   - symbols: the symbols that named the stack.
-  ///   - log: the line about the dump.
+  ///   - trace: the stack of the only thread in the summary.
+  ///   - symbols: the source of symbols with which the stack was named.
+  ///   - log: what the log says about the dump.
   package init(
     snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump
   ) {
@@ -187,7 +194,7 @@ package struct CrashReport: Sendable {
 }
 
 extension CrashReport {
-  /// The time from a breadcrumb to the crash in nanoseconds, by CLOCK_BOOTTIME.
+  /// The time in nanoseconds of CLOCK_BOOTTIME from a breadcrumb to the crash.
   package func age(of breadcrumb: ClientInformation.Breadcrumb) -> UInt64? {
     breadcrumb.uptime.flatMap(age(since:))
   }

@@ -1,8 +1,10 @@
-/// The origin of a line in a log: a process ID, and the part of the text before it that is the same in every line.
+/// Identifies the process that wrote a line of a log.
+///
+/// It consists of the process ID and the part of the text before it that is the same in every line.
 struct LogOrigin: Equatable {
   let processID: Int32
   private let source: String
-  /// The words before the process ID, without times.
+  /// The words before the process ID, except dates and times.
   private let words: [String]
 
   init(processID: Int32, source: String, front: ArraySlice<UInt8>) {
@@ -36,13 +38,13 @@ struct LogOrigin: Equatable {
     "wed", "thu", "fri", "sat", "sun", "am", "pm", "utc", "gmt",
   ]
 
-  /// True for a date, a time of day, a count of seconds, and the name of a month or a day: `2026-11-26`,
+  /// True for a date, a time of day, a number of seconds, or the name of a month or a day, such as `2026-11-26`,
   /// `04:20:00.123Z`, `2026-11-26T04:20:00+01:00`, `[12345.678901]`, `Nov`, `26`.
   private static func isTime(_ word: String) -> Bool {
     let plain = word.lowercased().filter { !"[](),".contains($0) }
     if names.contains(plain) { return true }
-    // Whole numbers too: days, and seconds since 1970. A number followed by a colon may belong to a process, as in
-    // the output of srun(1).
+    // Whole numbers count too, because they can be days or seconds since 1970. A number followed by a colon does not
+    // count, because it may identify a process, as in the output of srun(1).
     guard plain.first?.isNumber == true, plain.last != ":" else { return false }
     return plain.allSatisfy { $0.isASCII && $0.isNumber || ":-/.+tz".contains($0) }
   }

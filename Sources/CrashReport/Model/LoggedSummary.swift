@@ -1,9 +1,9 @@
 internal import IntermediateDump
 package import Stackwalk
 
-/// A crash's summary on standard error, read back from a log.
+/// The summary of a crash that the handler wrote to standard error, read back from a log.
 ///
-/// Logs of version 1 begin it with `last-words`.
+/// In version 1, a summary begins with `last-words`.
 ///
 /// Source: Docs/Internals/CrashSummary.md, which describes the lines.
 package struct LoggedSummary: Equatable {
@@ -15,17 +15,18 @@ package struct LoggedSummary: Equatable {
 
   package struct Frame: Equatable {
     package var number: Int
-    /// An index into `modules`; nil for an address outside all of them.
+    /// The number of the module in `modules`; nil for an address outside all modules.
     package var module: Int?
     /// The offset from the module's start, or the address itself if there is no module.
     package var offset: UInt64
     package var evidence: CandidateFrames.Entry.Evidence
     package var place: CandidateFrames.Entry.Place
     package var savedPointer: UInt64?
-    /// The module's file name in the frame's line.
+    /// The file name of the module, as in the frame's line.
     package var moduleName: String
-    /// The number of frames that the block folds after this one; they repeat the last `foldedPeriod` frames of the
-    /// list.
+    /// The number of frames of a recursion that the summary leaves out after this frame.
+    ///
+    /// They repeat the last `foldedPeriod` frames of the list.
     package var foldedCount = 0
     package var foldedPeriod = 0
   }
@@ -39,34 +40,35 @@ package struct LoggedSummary: Equatable {
   package var architecture = ""
   package var product: String?
   package var version: String?
-  /// The fields of the line `signal`: number, name, code and address.
+  /// The fields of the line `signal`, which are the number, the name, the code and the address.
   package var signal: [String] = []
-  /// Messages of Swift's runtime.
+  /// The messages of the Swift runtime.
   package var messages: [String] = []
-  /// The C library's message.
+  /// The message of the C library.
   package var abortMessage: String?
   package var threadID = ""
   package var threadName: String?
-  /// The contexts of the crashed code, outermost first.
+  /// The values of `withContext` for the crashed code, outermost first.
   package var contexts: [Context] = []
-  /// The name of the signal that had asked the process to end.
+  /// The name of the signal that had asked the process to end before the crash.
   package var termination: String?
   package var reportID: String?
-  /// "complete", "torn" or "none".
+  /// The state of the dump: "complete", "torn" or "none".
   package var dump: String?
-  /// The errno's name or number; nil if nothing failed.
+  /// The name or the number of the errno; nil if nothing failed.
   package var dumpFailure: String?
   package var dumpPath: String?
-  /// The modules by number; a number without a name is missing.
+  /// The modules by number; a number that no line names is missing.
   package var modules: [Int: Module] = [:]
   package var frames: [Frame] = []
   package var hasMoreFrames = false
-  /// True once the last line was read.
+  /// True after the last line of the summary was read.
   package var isWhole = false
-  /// True for the single line that replaces the block if Swift's backtracer is on.
+  /// True if the summary is the single line that replaces a complete summary if Swift's backtracer is on.
   package var isLine = false
-  /// The lines that repeat or contradict another line, or are out of order: then lines of two processes have the same
-  /// process ID, for example from two containers.
+  /// Descriptions of lines that repeat or contradict another line, or are out of order.
+  ///
+  /// Such lines show that two processes have the same process ID, for example in two containers.
   package private(set) var contradictions: [String] = []
   package var isContradictory: Bool { !contradictions.isEmpty }
 }
@@ -81,7 +83,7 @@ extension LoggedSummary {
     isLine = true
   }
 
-  /// Adds a line; leaves out one that is damaged, or of a newer version.
+  /// Adds a line to the summary; ignores a line that is damaged or of a newer version.
   mutating func add(_ word: String, _ text: String) {
     let (first, rest) = LoggedSummaryReader.split(text)
     switch word {
@@ -123,7 +125,7 @@ extension LoggedSummary {
       if let last = frames.last?.number, last >= number {
         contradictions.append("frame \(number) after frame \(last)")
       }
-      // The line of a frame's module precedes the frame.
+      // The line that names a frame's module must precede the frame.
       if let module = frame.module, modules[module] == nil {
         contradictions.append("frame \(number) in module \(module), which no line before it names")
       }
@@ -148,10 +150,10 @@ extension LoggedSummary {
     }
   }
 
-  /// Notes a line that occurs a second time, although each summary has it once.
+  /// Records that a line occurs a second time, although each summary has it only once.
   ///
   /// - Parameters:
-  ///   - known: the content of the first such line; nil if this is the first.
+  ///   - known: the text of the first such line; nil if this line is the first.
   ///   - text: the text in the line.
   private mutating func note(_ word: String, _ known: String?, _ text: String) {
     guard let known else { return }
@@ -159,12 +161,14 @@ extension LoggedSummary {
     contradictions.append("\(word): \(known), " + (text == known ? "twice" : "then \(text)"))
   }
 
-  /// Notes a line of another process, which came after the last line of this summary.
+  /// Records a line that came after the last line of this summary, and so belongs to another process.
   mutating func noteStray(_ word: String) {
     contradictions.append("another line '\(word)' behind its end")
   }
 
-  /// `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`; version 1 has no locations.
+  /// Parses the place of a frame, which has no part after `@` in version 1.
+  ///
+  /// For example `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`.
   private static func frame(_ number: Int, _ place: String, _ name: String) -> Frame? {
     guard let sign = place.firstIndex(where: { "+~?".contains($0) }) else { return nil }
     let saved = place[sign...].dropFirst().split(separator: "^", maxSplits: 1)
@@ -188,7 +192,7 @@ extension LoggedSummary {
       savedPointer: saved.count == 2 ? Self.number(saved[1]) : nil, moduleName: unescaped(name))
   }
 
-  /// `0x12ab`.
+  /// Parses a hexadecimal number such as `0x12ab`.
   private static func number(_ text: Substring) -> UInt64? {
     text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
   }
@@ -198,7 +202,7 @@ extension LoggedSummary {
     return text.utf8.count <= 128 ? [UInt8](hexadecimal: text.utf8) : nil
   }
 
-  /// Reverts the handler's escaping; other text stays unchanged.
+  /// Reverts the escapes of the handler; other text stays unchanged.
   package static func unescaped(_ text: String) -> String {
     var result: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -1,10 +1,10 @@
-/// Finds summaries among the lines of a log.
+/// Finds crash summaries among the lines of a log.
 ///
-/// A line may begin with any text: a time, a host, a container's name.
+/// A line may begin with any text, such as a time, a host or a container's name.
 ///
-/// Lines belong together if they have the same process ID and, except for times, the same text before it, because the
-/// first process of each container has the ID 1. It skips every other line, and limits the lines and open summaries
-/// of a process.
+/// Lines belong to the same summary if they have the same process ID and, except for times, the same text before it.
+/// The process ID alone is not enough, because the first process of each container has the ID 1. The reader skips all
+/// lines that belong to no summary, and limits the lines of a summary and the number of open summaries.
 package struct LoggedSummaryReader {
   private static let mark = Array("postmortem[".utf8)
   /// The maximum number of lines of a summary; the handler writes fewer.
@@ -16,23 +16,23 @@ package struct LoggedSummaryReader {
     var summary: LoggedSummary
     var lines = 0
     let origin: LogOrigin
-    /// True once a second line had the same origin: lines with other origins then belong to other processes.
+    /// True after a second line had the same origin; then lines with other origins belong to other processes.
     var isSteady = false
-    /// True once a line of another origin was treated as a line of this process.
+    /// True after a line of a similar origin was treated as a line of this process.
     var isChanging = false
-    /// True if it began before the previous summary of its origin had ended.
+    /// True if this summary began before the previous summary of its origin had ended.
     let hasInterrupted: Bool
 
-    /// True if a new summary of an origin is one of the same program.
+    /// True if a new summary of an origin can come from the same process, so that this summary has ended.
     func isReplaced(by other: LogOrigin) -> Bool {
       origin == other || isChanging && !isSteady && origin.isSimilar(to: other)
     }
   }
 
   private var open: [Open] = []
-  /// Complete summaries that had interrupted another one.
+  /// Complete summaries that began before another summary of the same origin had ended.
   ///
-  /// The next lines show whether the other one was cut off, or the lines of two processes are mixed.
+  /// The next lines show whether the earlier summary was cut off, or the lines of two processes are mixed.
   private var doubtful: [Open] = []
   private var finished: [LoggedSummary] = []
 
@@ -40,15 +40,16 @@ package struct LoggedSummaryReader {
 
   /// Reads one line, without its line feed.
   ///
-  /// - Parameter source: distinguishes lines of several processes, in addition to the text before the line.
+  /// - Parameter source: a name, for example of a file, that distinguishes the lines of several processes in addition
+  ///   to the text before the process ID.
   package mutating func take(_ line: [UInt8], from source: String = "") {
     let line = Self.withoutColors(line)
     guard let (front, processID, words) = Self.content(of: line) else { return }
     let origin = LogOrigin(processID: processID, source: source, front: front)
     let (word, rest) = Self.split(words)
-    // Version 1 began with another word.
+    // In version 1, a summary began with another word.
     if word == "crash-summary" || word == "last-words" {
-      // The same process ID occurs again, for another process in the same log.
+      // A new summary with the same origin begins, for another process in the same log.
       let hasInterrupted = close(origin)
       let (version, architecture) = Self.split(rest)
       guard version == (word == "last-words" ? "1" : "2") else { return }
@@ -79,9 +80,10 @@ package struct LoggedSummaryReader {
     doubtful.append(ended)
   }
 
-  /// Handles a line without an open summary.
+  /// Handles a line for which no summary is open.
   ///
-  /// It belongs to a summary that an uncertain one has interrupted, which may therefore contain lines of the other.
+  /// The line belongs to a summary that another one has interrupted. So the other summary may contain lines of two
+  /// processes.
   private mutating func noteStray(_ word: String, of origin: LogOrigin) {
     guard let index = doubtful.firstIndex(where: { $0.isReplaced(by: origin) }) else { return }
     var mixed = doubtful.remove(at: index).summary
@@ -89,10 +91,10 @@ package struct LoggedSummaryReader {
     finished.append(mixed)
   }
 
-  /// The open summary to which a line of an origin belongs.
+  /// The index of the open summary to which a line of an origin belongs; nil if there is none.
   ///
-  /// If there is none of the same origin, it is a summary whose leading text changes from line to line, like the line
-  /// numbers that grep(1) adds.
+  /// If no open summary has the same origin, the line may belong to a summary whose leading text changes from line to
+  /// line, as with the line numbers that grep(1) adds.
   private mutating func index(of origin: LogOrigin) -> Int? {
     if let index = open.firstIndex(where: { $0.origin == origin }) {
       open[index].isSteady = true
@@ -106,22 +108,22 @@ package struct LoggedSummaryReader {
     return similar[0]
   }
 
-  /// The summaries so far to which no more lines can be added.
+  /// Returns, and forgets, the summaries to which no more lines can be added.
   package mutating func takeFinished() -> [LoggedSummary] {
     defer { finished = [] }
     return finished
   }
 
-  /// All remaining summaries, at the end of the log.
+  /// Returns all remaining summaries, at the end of the log.
   package mutating func finish() -> [LoggedSummary] {
     finished += (doubtful + open).map(\.summary)
     (doubtful, open) = ([], [])
     return takeFinished()
   }
 
-  /// Ends the summaries of an origin, because another summary of that origin begins.
+  /// Ends the open summaries of an origin, because another summary of the same origin begins.
   ///
-  /// - Returns: true if one of them was incomplete.
+  /// - Returns: true if one of these summaries was incomplete.
   private mutating func close(_ origin: LogOrigin) -> Bool {
     if let index = doubtful.firstIndex(where: { $0.isReplaced(by: origin) }) {
       finished.append(doubtful.remove(at: index).summary)
@@ -131,7 +133,7 @@ package struct LoggedSummaryReader {
     return true
   }
 
-  /// The line without sequences that color it on a terminal; the handler writes no such bytes.
+  /// Removes the sequences that color a line on a terminal; they come from other programs and not from the handler.
   ///
   /// Source: ECMA-48, 5.4, control sequences.
   private static func withoutColors(_ line: [UInt8]) -> [UInt8] {
@@ -149,7 +151,7 @@ package struct LoggedSummaryReader {
     return result
   }
 
-  /// The process ID of `postmortem[PID]: `, wherever that is in the line, and the text before and after it.
+  /// Finds `postmortem[PID]: ` anywhere in a line; returns the text before it, the process ID and the text after it.
   private static func content(of line: [UInt8]) -> (front: ArraySlice<UInt8>, Int32, String)? {
     var index = 0
     while index + mark.count < line.count {

@@ -1,10 +1,11 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// Captured bytes near addresses that matter for the crash.
+/// Captured bytes near an address that matters for the crash.
 package struct MemoryExcerpt: Sendable, Equatable {
-  /// "fault" for the faulting address, "instructions", "stack" for the top of the crashing thread's stack, otherwise
-  /// the register that points there.
+  /// What the excerpt shows: "fault", "instructions", "stack", or the name of the register that points to it.
+  ///
+  /// "fault" is memory at the faulting address, and "stack" is the top of the crashing thread's stack.
   package var about: String
   /// The address that the excerpt is about; it is within `bytes`.
   package var target: Address
@@ -18,17 +19,17 @@ package struct MemoryExcerpt: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// The registers of the crash.
+  /// The registers at the signal, otherwise those of the crashed thread.
   private var crashedContext: CPUContext? { exception?.context ?? crashedThread?.context }
 
-  /// The memory at the faulting address, at the instruction, on top of the stack, and where registers point, each as
-  /// far as captured.
+  /// Excerpts of captured memory at the faulting address, at the instruction, on top of the stack, and where
+  /// registers point.
   var memoryExcerpts: [MemoryExcerpt] {
     guard let context = crashedContext else { return [] }
     var found: [MemoryExcerpt] = []
     func add(_ about: String, _ target: Address?, before: UInt64, behind: UInt64) {
       guard let target, let region = memory.region(containing: target),
-        // The range is already shown.
+        // Skip the address if another excerpt already shows it.
         !found.contains(where: { $0.range.contains(target) })
       else { return }
       let low = target.clampedSubtracting(before).alignedDown(to: 16)
@@ -48,10 +49,10 @@ extension ProcessSnapshot {
     return found
   }
 
-  /// Describes in a few words to which memory an address belongs.
+  /// Describes in a few words the memory to which an address belongs.
   ///
-  /// For example "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" or "[heap] rw-"; nil if it is not mapped or not
-  /// known, as for small numbers.
+  /// For example "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" or "[heap] rw-". Nil if the address is not mapped
+  /// or not known, as for small numbers.
   func place(of address: Address) -> String? {
     let mapping = mapping(containing: address)
     let rights = mapping.map { " " + $0.protection.letters } ?? ""
@@ -63,14 +64,15 @@ extension ProcessSnapshot {
     return (mapping.path.isEmpty ? "anonymous memory" : mapping.path.shortMappingName) + rights
   }
 
-  /// The maximum number of listed mappings; a program near `vm.max_map_count` has 65,530.
+  /// The maximum number of mappings that a report lists; a program at the limit `vm.max_map_count` has 65,530.
   private static let maximumMappings = 4096
 
-  /// All mappings.
+  /// The mappings that a report lists.
   ///
-  /// If there are too many, the lowest ones and those near the fault, the instruction and the top of the stack.
+  /// If there are too many, these are the lowest ones and those near the fault, the instruction and the top of the
+  /// stack.
   ///
-  /// - Returns: the mappings, sorted by address, and the number of those that are left out.
+  /// - Returns: the mappings, sorted by address, and the number of mappings that are left out.
   var listedMappings: (mappings: [MemoryMapping], omitted: Int) {
     guard mappings.count > Self.maximumMappings else { return (mappings, 0) }
     let context = crashedContext
@@ -90,7 +92,7 @@ extension ProcessSnapshot {
 }
 
 extension MemoryMapping.Protection {
-  /// For example "r-x".
+  /// The permissions as letters, for example "r-x".
   var letters: String {
     (contains(.read) ? "r" : "-") + (contains(.write) ? "w" : "-")
       + (contains(.execute) ? "x" : "-")
@@ -98,7 +100,7 @@ extension MemoryMapping.Protection {
 }
 
 extension ArraySlice<UInt8> {
-  /// Up to 16 bytes in hexadecimal and as ASCII.
+  /// A line of a memory dump with up to 16 bytes, in hexadecimal and as ASCII.
   var hexadecimalRow: String {
     let cells = map { $0.hexadecimal(digits: 2) }
     let left = cells.prefix(8).joined(separator: " ")

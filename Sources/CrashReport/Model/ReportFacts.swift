@@ -2,10 +2,10 @@ internal import DumpInspection
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-// The facts that a report shows by their rows in the schema alone.
+// Facts that a report shows only because the schema defines a name or a label for them.
 
 extension MapFields {
-  /// The facts of a place: for each key that this type binds, the value or nil.
+  /// Returns the facts that belong to a place in the report, each with its value or nil.
   func facts(
     of value: Value, in place: ReportFact.Place
   ) -> [(fact: ReportFact, value: ShownValue?)] {
@@ -19,7 +19,7 @@ extension MapFields {
     }
   }
 
-  /// The known facts that have a label, with that label.
+  /// The known facts that have a label, as fields with this label.
   func labeledFacts(of value: Value, in place: ReportFact.Place) -> [ReportField] {
     facts(of: value, in: place).compactMap { fact, value in
       guard let label = fact.label, let value else { return nil }
@@ -58,7 +58,7 @@ extension ShownValue: JSONValue {
 }
 
 extension JSONObject {
-  /// Creates an object with the facts of a value and other members.
+  /// Creates an object with the facts of a value that belong to a place in the report, and with other members.
   init<Value>(
     _ place: ReportFact.Place, _ fields: MapFields<Value>, of value: Value,
     _ others: JSONObject = [:]

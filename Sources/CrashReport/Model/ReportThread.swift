@@ -5,11 +5,11 @@ extension CrashReport {
   /// One thread, its stack, and the task of Swift concurrency that it ran.
   package struct Thread: Sendable {
     package var snapshot: ThreadSnapshot
-    /// True for the thread that received the signal, or for the subject of a dump without a crash.
+    /// True for the thread that received the signal, or for the thread that a dump without a crash is about.
     package var crashed: Bool
     package var trace: StackTrace
     package var task: Task?
-    /// The contexts of the thread's work, outermost first.
+    /// The values of `withContext` that were in force in this thread, outermost first.
     package var contexts: [ClientInformation.Context] = []
 
     package var id: UInt32 { snapshot.id }
@@ -18,11 +18,11 @@ extension CrashReport {
     package var frames: [StackFrame] { trace.frames }
   }
 
-  /// A task of Swift concurrency, and the asynchronous functions that wait in it.
+  /// A task of Swift concurrency, and the suspended asynchronous functions in it.
   package struct Task: Sendable {
-    /// The fields; nil if the task's memory is not in the dump.
+    /// The fields of the task; nil if the task's memory is not in the dump.
     package var fields: TaskSnapshot.Fields?
-    /// The waiting callers, without those that the compiler and the runtime add.
+    /// The suspended callers, without functions that the compiler and the runtime add.
     package var calls: AsyncCalls
 
     package var frames: [StackFrame] { calls.frames }
@@ -42,8 +42,7 @@ extension CrashReport.Task {
     }
   }
 
-  /// True for the runtime's last function of a task and the compiler's adapters, which come between a task and its
-  /// first function.
+  /// True for the compiler's adapters and the runtime's function between a task and its first function.
   private static func isCompilersOwn(_ frame: StackFrame) -> Bool {
     guard let function = frame.function else { return false }
     return function.contains("reabstraction thunk helper")
@@ -53,10 +52,10 @@ extension CrashReport.Task {
 }
 
 extension StackFrame {
-  /// The function's name, demangled.
+  /// The demangled name of the frame's function; nil if it is not known.
   package var function: String? { symbol?.name }
 
-  /// The function's name in the symbol table.
+  /// The name of the frame's function in the symbol table; nil if it is not known.
   package var linkageName: String? { symbol?.linkageName }
 }
 

@@ -2,28 +2,31 @@ package import ProcessSnapshot
 
 /// The resources that the process used, and their limits.
 package struct Resources: Sendable, Equatable {
-  /// A count or a size, and its limit; nil if it is not known, or if there is no limit.
+  /// How much of a resource is used, and the limit.
+  ///
+  /// Nil if the usage or the limit is not known, or if there is no limit.
   package struct Usage: Sendable, Equatable {
     package var used: UInt64?
     package var limit: UInt64?
   }
 
-  /// File descriptors; the limit is the soft one of RLIMIT_NOFILE.
+  /// The number of open file descriptors; the limit is the soft limit of RLIMIT_NOFILE.
   package var openFiles: Usage
-  /// Memory mappings; the limit is `vm.max_map_count`.
+  /// The number of memory mappings; the limit is `vm.max_map_count`.
   package var mappings: Usage
-  /// The number of bytes of address space; the limit is the soft one of RLIMIT_AS.
+  /// The number of bytes of address space; the limit is the soft limit of RLIMIT_AS.
   package var addressSpace: Usage
-  /// The number of threads of the process; the limit is the soft one of RLIMIT_NPROC, which counts all processes of
-  /// the user.
+  /// The number of threads of the process.
+  ///
+  /// The limit is the soft limit of RLIMIT_NPROC, which counts the threads of all processes of the user.
   package var threads: Usage
-  /// The number of bytes of memory of the cgroup.
+  /// The number of bytes of memory that the cgroup uses, and the cgroup's limit.
   package var cgroupMemory: Usage
-  /// The number of threads and processes of the cgroup.
+  /// The number of threads in the cgroup, and the cgroup's limit.
   package var cgroupTasks: Usage
-  /// The soft limit of RLIMIT_STACK in bytes; nil for none.
+  /// The soft limit of RLIMIT_STACK in bytes; nil for no limit.
   package var stackLimit: UInt64?
-  /// The machine's load over 1, 5 and 15 minutes.
+  /// The average load of the machine over 1, 5 and 15 minutes.
   package var loadAverage: [Double]?
 
   package init(_ snapshot: ProcessSnapshot) {

@@ -1,14 +1,17 @@
 internal import ProcessSnapshot
 package import Stackwalk
 
-/// The lines of source around a place, with a mark under its column.
+/// The lines of source code around a place, with a mark under the column of the place.
 package struct SourceExcerpt: Sendable, Equatable {
-  /// The number of lines before the place, and after it.
+  /// The number of lines that are shown before the place, and after it.
   private static let context = 2
-  /// The maximum width; a longer line is cut, because generated code has lines of megabytes.
+  /// The maximum width of a line in columns; a longer line is cut, because generated code can have lines of
+  /// megabytes.
   private static let maximumWidth = 200
 
-  /// A line of source, and whether it is the line of the place or the line with its mark.
+  /// A line of source code, or the line with the mark.
+  ///
+  /// `isMarked` is true for the line of the place and for the line with the mark.
   package struct Line: Sendable, Equatable {
     package let text: String
     package let isMarked: Bool
@@ -16,7 +19,7 @@ package struct SourceExcerpt: Sendable, Equatable {
 
   package let lines: [Line]
 
-  /// Reads the lines from a file; nil if the file has no such line.
+  /// Takes the lines from the text of a file; nil if the file does not have the line of the place.
   ///
   /// - Parameter text: the whole file.
   package init?(of location: SourceLocation, in text: [UInt8]) {
@@ -41,7 +44,7 @@ package struct SourceExcerpt: Sendable, Equatable {
     self.lines = lines
   }
 
-  /// Replaces a tab by four spaces, so that the mark is in the right column.
+  /// Replaces each tab with four spaces, so that the mark is under the right column.
   private static func shown(_ bytes: ArraySlice<UInt8>) -> String {
     String(
       decoding: bytes.flatMap { $0 == 0x09 ? [0x20, 0x20, 0x20, 0x20] : [$0] }, as: UTF8.self)
@@ -49,10 +52,10 @@ package struct SourceExcerpt: Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The maximum number of places whose source is shown.
+  /// The maximum number of places for which source code is shown.
   private static var placeCount: Int { 12 }
 
-  /// The places of the program's own calls on the crashing thread, innermost first.
+  /// The places of the calls of the program's own code on the crashing thread, innermost first.
   package var ownPlaces: [SourceLocation] {
     let ownCode = ownCode
     var places: [SourceLocation] = []

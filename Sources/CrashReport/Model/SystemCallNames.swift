@@ -2,20 +2,20 @@ internal import ProcessSnapshot
 
 /// The names of Linux's system calls on x86_64.
 ///
-/// The numbers are written out, because a dump may come from another machine. Source: Linux
+/// The table is part of the package, because a dump may come from another machine. Source: Linux
 /// arch/x86/entry/syscalls/syscall_64.tbl; numbers are never reused.
 package enum SystemCallNames {
-  /// `AUDIT_ARCH_X86_64` of include/uapi/linux/audit.h.
+  /// The constant `AUDIT_ARCH_X86_64` of include/uapi/linux/audit.h.
   fileprivate static let auditArchitecture: UInt32 = 0xC000_003E
 
-  /// The name of a number; nil for one that is not in the table.
+  /// The name of the system call with a number; nil for a number that is not in the table.
   package static func name(_ number: Int) -> String? {
     if number >= 0, number < first.count { return String(first[number]) }
     let index = number - secondStart
     return index >= 0 && index < second.count ? String(second[index]) : nil
   }
 
-  /// The names of the numbers from 0 on.
+  /// The names of the system calls with numbers from 0, in order.
   private static let first = """
     read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction
     rt_sigprocmask rt_sigreturn ioctl pread64 pwrite64 readv writev access pipe select
@@ -57,7 +57,7 @@ package enum SystemCallNames {
     pkey_free statx io_pgetevents rseq
     """.split { $0 == " " || $0 == "\n" }
 
-  /// The first of the numbers that all architectures share.
+  /// The first system call number of the range that all architectures share.
   private static let secondStart = 424
 
   private static let second = """

@@ -1,6 +1,6 @@
 package import ProcessSnapshot
 
-// The words that the JSON schema has for the states of a snapshot.
+// The words that the JSON schema uses for values of a snapshot.
 
 extension TaskSnapshot.Fields {
   /// Source: swift stdlib/public/Concurrency/Task.swift, `TaskPriority`.
@@ -12,6 +12,6 @@ extension TaskSnapshot.Fields {
 
   package var priorityWord: String { Self.word(priority) }
 
-  /// The priority that the task was created with; nil if it has not changed.
+  /// The priority with which the task was created; nil if the priority has not changed since then.
   var basePriorityWord: String? { basePriority.flatMap { $0 == priority ? nil : Self.word($0) } }
 }

@@ -2,12 +2,13 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Memory that the C library's allocator has freed and keeps for the next allocation.
+/// Recognizes memory that the C library's allocator has freed and keeps for a later allocation.
 enum FreedChunk {
-  /// True if what begins at an address looks like such memory.
+  /// True if the memory at an address looks like a freed chunk.
   ///
-  /// Its first word has the address of another freed chunk, or null, combined with the high bits of its own
-  /// address. Metadata of an object is in a mapping; such a word is in none.
+  /// The first word of a freed chunk is the address of another freed chunk, or null, combined by XOR with the high
+  /// bits of the chunk's own address. Such a word points to no mapping. The first word of an object, which is the
+  /// address of its metadata, points to one.
   ///
   /// Source: glibc malloc/malloc.c, PROTECT_PTR.
   static func begins(at address: Address, in snapshot: ProcessSnapshot) -> Bool {
@@ -21,10 +22,11 @@ enum FreedChunk {
 }
 
 extension MemoryFault {
-  /// The object whose references the Swift runtime counted at the fault, if its memory is freed.
+  /// The object whose references the Swift runtime counted when the fault occurred, if the object's memory has been
+  /// freed.
   ///
-  /// The runtime's functions have the address of the count, the second word of an object, in a register. Little
-  /// else has that address.
+  /// The runtime's functions have the address of the object's second word, which is its reference count, in a
+  /// register. Other registers rarely contain such an address.
   var freedObject: Address? {
     let names = trace.frames.prefix(3).compactMap(\.linkageName)
     guard names.contains(where: Self.countsReferences), let context = exception.context else {

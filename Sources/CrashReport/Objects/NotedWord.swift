@@ -2,7 +2,7 @@ internal import IntermediateDump
 package import ProcessSnapshot
 internal import Stackwalk
 
-/// A word of the crashed thread with a known meaning.
+/// A word in a register or on the stack of the crashed thread whose meaning is known.
 package struct NotedWord: Sendable, Equatable {
   package enum Meaning: Sendable, Equatable {
     /// The word points to the start of an object.
@@ -12,7 +12,7 @@ package struct NotedWord: Sendable, Equatable {
 
   package enum Place: Sendable, Equatable {
     case register(String)
-    /// So many bytes above the stack pointer.
+    /// The word is on the stack, this number of bytes above the stack pointer.
     case stack(UInt64)
   }
 
@@ -31,7 +31,7 @@ package struct NotedWord: Sendable, Equatable {
     }
   }
 
-  /// For example "rdi" or "sp+0x18".
+  /// The place as text, for example "rdi" or "sp+0x18".
   package var placeText: String {
     switch place {
     case .register(let name): name
@@ -41,15 +41,15 @@ package struct NotedWord: Sendable, Equatable {
 }
 
 extension NotedWord {
-  /// The number of bytes above the stack pointer that are searched.
+  /// The number of bytes above the stack pointer that are searched for pointers to objects.
   package static let stackSize: UInt64 = 4096
 
-  /// Finds the words of registers that say something, and on the stack the pointers to objects.
+  /// Finds the registers that point to objects or hold a known pattern, and the pointers to objects on the stack.
   ///
   /// - Parameters:
   ///   - snapshot: the process.
   ///   - context: the registers of the crashed thread.
-  ///   - symbols: opens modules' files; nil to read the dump's memory alone.
+  ///   - symbols: opens modules' files; nil to read only the dump's memory.
   static func all(
     in snapshot: ProcessSnapshot, _ context: CPUContext, symbols: SymbolSource?
   ) -> [NotedWord] {
@@ -64,7 +64,7 @@ extension NotedWord {
     var words: [NotedWord] = []
     let special: Set = ["rip", "pc", "rsp", "sp", "eflags", "rflags", "cpsr", "pstate"]
     for register in context.generalRegisters where !special.contains(register.name) {
-      // Of a private report most are left out.
+      // In a private report, the values of most registers have been replaced.
       guard register.value != ProcessSnapshot.replacedWord else { continue }
       let meaning =
         object(at: register.value).map(Meaning.object)
@@ -102,15 +102,16 @@ extension ObjectReader {
 }
 
 extension CrashReport {
-  /// The object or pattern that a register of the crashed thread contains.
+  /// The object to which a register of the crashed thread points, or the pattern that it contains; nil if neither is
+  /// known.
   func word(inRegister name: String) -> NotedWord? {
     words.first { $0.place == .register(name) }
   }
 
-  /// The most objects on the stack that a short report shows.
+  /// The maximum number of objects on the stack that a short report shows.
   private static let fewObjects = 12
 
-  /// Objects that the innermost part of the crashed thread's stack points to, each once.
+  /// The objects to which words near the top of the crashed thread's stack point; each object is listed once.
   func stackObjectSection(isFull: Bool) -> ReportSection? {
     var seen: Set<Address> = []
     let found = words.filter { word in
@@ -129,7 +130,7 @@ extension CrashReport {
 }
 
 extension NotedWord {
-  /// As `words[]` has it.
+  /// The word as an element of `words[]` in the JSON.
   var json: JSONObject {
     let object = object
     var pattern: WordPattern?

@@ -1,10 +1,12 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The register that an instruction takes an address from, where it holds null, and what is added to it.
+/// The register that an instruction uses as an address and that contains null, and the offset that the instruction
+/// adds.
 ///
-/// Only instructions whose address is one register and a number are known: the way to read a property of
-/// an object. So the number must be the faulting address, or the bytes are another instruction's.
+/// Only instructions that add a constant to one register are decoded, which is how a property of an object is read.
+/// If the register is null, the constant must be the faulting address. Otherwise the bytes belong to another
+/// instruction.
 struct NullBase: Equatable {
   let register: String
   let offset: UInt64
@@ -15,7 +17,7 @@ struct NullBase: Equatable {
     let memory: MemoryOperand?
     switch context {
     case .x86_64:
-      // At the end of what is in the dump there may be less of it.
+      // At the end of the captured memory, fewer than ten bytes may be available.
       memory = (4...10).reversed().lazy.compactMap { snapshot.memory.bytes(at: place, count: $0) }
         .first.flatMap { MemoryOperand(x86: Array($0)) }
     case .arm64:
@@ -30,12 +32,12 @@ struct NullBase: Equatable {
   }
 }
 
-/// An operand in memory, at a register's address and a number.
+/// An operand in memory, whose address is the sum of a register and a constant.
 struct MemoryOperand: Equatable {
   let base: String
   let displacement: UInt64
 
-  /// - Parameter code: begins with the instruction.
+  /// - Parameter code: bytes that begin with the instruction.
   ///
   /// Source: Intel SDM volume 2, 2.1 (ModR/M) and 2.2.1 (REX).
   init?(x86 code: [UInt8]) {
@@ -56,7 +58,7 @@ struct MemoryOperand: Equatable {
     }
     guard let mode = rest.popFirst(), mode >> 6 == 1 || mode >> 6 == 2 else { return nil }
     let number = mode & 7
-    // With register 4 comes a byte for an index; 0x24 is none.
+    // If the register's number is 4, a SIB byte follows; the value 0x24 means that there is no index register.
     if number == 4 { guard rest.popFirst() == 0x24 else { return nil } }
     let width = mode >> 6 == 1 ? 1 : 4
     guard let distance = Array(rest).littleEndian(at: 0, width: width),
@@ -66,7 +68,7 @@ struct MemoryOperand: Equatable {
     displacement = distance
   }
 
-  /// Loads and stores of a register at an unsigned offset.
+  /// Decodes a load or a store of one register with an unsigned offset; nil for another instruction.
   ///
   /// Source: Arm ARM, C4.1 "Load/store register (unsigned immediate)".
   init?(arm64 word: UInt32) {
@@ -79,7 +81,7 @@ struct MemoryOperand: Equatable {
     "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
     "r14", "r15",
   ]
-  /// Opcodes that a ModR/M byte follows and that access the operand: arithmetic, moves, calls.
+  /// Opcodes for arithmetic, moves and calls that are followed by a ModR/M byte and access its operand.
   private static let firstMap: [ClosedRange<UInt8>] = [
     0x00...0x03, 0x08...0x0B, 0x20...0x23, 0x28...0x2B, 0x30...0x33, 0x38...0x3B, 0x63...0x63,
     0x80...0x8B, 0xC6...0xC7, 0xF6...0xF7, 0xFE...0xFF,

@@ -2,9 +2,11 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension CrashReport {
-  /// Collects the objects and patterns in the crashed thread's words, and their evidence for the cause.
+  /// Sets `words` from the crashed thread's registers and stack, and `objectSentences` to the evidence that objects
+  /// give for the cause.
   mutating func noteWords(_ symbols: SymbolSource) {
-    // The registers of a dump without a crash are the caller's, of a hang's thread its own.
+    // For a crash, use the registers of the signal; for a dump without a crash, those of the thread that the dump is
+    // about.
     guard
       let context = snapshot.exception?.context ?? threads.first(where: \.crashed)?.snapshot.context
     else { return }
@@ -18,7 +20,9 @@ extension CrashReport {
     }
   }
 
-  /// Names the object that an unowned reference outlived: its header stays as long as such references.
+  /// A sentence with the type of the object that an unowned reference outlived; nil for another crash.
+  ///
+  /// The object's header stays in memory as long as there are unowned references.
   private func unownedSentence(_ objects: ObjectReader) -> String? {
     guard let text = message,
       let digits = text.firstRange(of: "object 0x").map({ text[$0.upperBound...] }),
@@ -29,7 +33,7 @@ extension CrashReport {
     return "The object that the unowned reference outlived was a \(type.short)."
   }
 
-  /// An object in a register whose deinitializer runs or has run.
+  /// A sentence about an object in a register whose deinitializer runs or has run; nil if there is none.
   private var dyingSentence: String? {
     for word in words {
       guard case .register(let name) = word.place, let object = word.object,
@@ -48,7 +52,7 @@ extension CrashReport {
 }
 
 extension Finding {
-  /// True for a fault on an access to memory.
+  /// True for causes that an invalid object can have, such as a faulting memory access.
   fileprivate var isOfMemory: Bool {
     switch cause {
     case .nullDereference, .nullCall, .impossibleAddress, .protectedMemory, .guardRegion,

@@ -1,16 +1,16 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// What the storage of the standard collections, of strings and of data contains: sizes and first bytes.
+/// Reads the sizes and the first bytes of standard collections, strings and `Data` from their storage objects.
 extension ObjectReader {
-  /// A string of more bytes is cut.
+  /// The maximum number of bytes of a string; a longer string is cut.
   private static let textLimit: UInt64 = 48
-  /// The bytes of other contents that are shown.
+  /// The maximum number of bytes of other contents that are shown.
   private static let byteLimit: UInt64 = 16
-  /// Larger sizes are not plausible.
+  /// The maximum size that is plausible.
   private static let sizeLimit: UInt64 = 1 << 40
 
-  /// Adds the facts to an object.
+  /// Adds the size and the first bytes of its contents to an object.
   ///
   /// Source: swift stdlib/public/core/StringStorage.swift, ContiguousArrayBuffer.swift, HashTable.swift;
   /// swift-foundation Sources/FoundationEssentials/Data/Data.swift, `__DataStorage`.
@@ -55,7 +55,7 @@ extension ObjectReader {
     "Swift._ContiguousArrayStorage<", "Swift._DictionaryStorage<", "Swift._SetStorage<",
   ]
 
-  /// Bytes of the numbers whose arrays show their first elements.
+  /// The sizes in bytes of number types; for arrays of these types, the first elements are shown.
   private static let widths: [String: UInt64] = [
     "Swift.UInt8": 1, "Swift.Int8": 1, "Swift.UInt16": 2, "Swift.Int16": 2, "Swift.UInt32": 4,
     "Swift.Int32": 4, "Swift.Float": 4, "Swift.UInt64": 8, "Swift.Int64": 8, "Swift.UInt": 8,

@@ -1,13 +1,13 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// An object of Swift that a pointer leads to.
+/// A Swift object to which a pointer points.
 package struct SwiftObject: Sendable, Equatable {
   package enum Kind: String, Sendable {
     case object
-    /// The box of an error that is a struct or an enum.
+    /// The box that holds an error of a struct or enum type.
     case error
-    /// The captured variables of a closure, or one variable that lives longer than its function.
+    /// The variables that a closure has captured, or one variable that outlives its function.
     case closure
     /// A value in separately allocated memory, such as a large value of a protocol type.
     case box
@@ -20,14 +20,14 @@ package struct SwiftObject: Sendable, Equatable {
   package var count: ReferenceCount
   /// The types of the variables that a closure has captured; empty if they are not known.
   package var captures: [TypeName] = []
-  /// Elements of a collection's storage, or bytes of a string's or of data.
+  /// The number of elements of a collection, or the number of bytes of a string or of data.
   package var size: UInt64?
-  /// The first bytes of a string's storage.
+  /// The first bytes of a string, as text.
   package var text: String?
-  /// The first bytes of the storage of an array of numbers, or of data.
+  /// The first bytes of an array of numbers, or of data.
   package var firstBytes: [UInt8] = []
 
-  /// For example "Basket (strong 2)".
+  /// A short description, for example "Basket (strong 2)".
   package var words: String {
     let name = type?.short
     let what =
@@ -48,14 +48,15 @@ package struct SwiftObject: Sendable, Equatable {
   }
 }
 
-/// Tells the objects of a process, by its memory and its modules' constants.
+/// Recognizes the Swift objects of a process, from its memory and the constants in its modules.
 ///
-/// It never traps: any bytes give a result or nil. Source: swift stdlib/public/SwiftShims/swift/shims/HeapObject.h,
-/// include/swift/ABI/Metadata.h, stdlib/public/runtime/ErrorObject.h.
+/// It never traps, whatever bytes the memory contains. Source: swift
+/// stdlib/public/SwiftShims/swift/shims/HeapObject.h, include/swift/ABI/Metadata.h,
+/// stdlib/public/runtime/ErrorObject.h.
 package struct ObjectReader {
   let reader: ProcessReader
   private let types: TypeReader
-  /// True where contents may be shown.
+  /// True if the report may show the contents of strings and collections.
   private let showsContents: Bool
 
   package init(_ reader: ProcessReader, showsContents: Bool) {
@@ -71,7 +72,7 @@ package struct ObjectReader {
     static let task: UInt64 = 0x502
   }
 
-  /// The object that begins at an address; nil if memory does not show one.
+  /// The object that begins at an address; nil if the memory there does not look like an object.
   package func object(at address: Address) -> SwiftObject? {
     guard address.value & 7 == 0, address.value >= 0x1_0000, address.value < 1 << 48,
       let metadata = reader.word(address), metadata & 7 == 0, metadata >= 0x1_0000,
@@ -82,7 +83,8 @@ package struct ObjectReader {
     let type = Address(metadata)
     switch kind {
     case Kind.heapVariable:
-      // An offset after the header, and a description of what is captured.
+      // The metadata has the offset of the first captured variable, and the address of a description of the
+      // variables.
       guard let offset = reader.word(type &+ 8), UInt32(truncatingIfNeeded: offset) >= 16,
         UInt32(truncatingIfNeeded: offset) < 1 << 16
       else { return nil }

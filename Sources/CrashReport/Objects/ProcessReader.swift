@@ -1,10 +1,12 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// Reads a process for the names of its objects: what may have changed from its memory alone, constants
-/// from the modules' files too.
+/// Reads the memory of a process to find the types of its objects.
 ///
-/// Bounded: a hostile dump can lead around in circles.
+/// Data that may have changed is read only from the process's memory. Constants are also read from the modules'
+/// files.
+///
+/// The number of reads is limited, because an attacker's dump can contain references that form a circle.
 package final class ProcessReader {
   package typealias Bytes = (Address, Int) -> ArraySlice<UInt8>?
 
@@ -15,7 +17,7 @@ package final class ProcessReader {
   /// - Parameters:
   ///   - memory: the process's memory at the crash.
   ///   - constants: reads constant data from the modules' files.
-  ///   - reads: the most that are made.
+  ///   - reads: the maximum number of reads.
   package init(memory: @escaping Bytes, constants: @escaping Bytes, reads: Int = 1 << 16) {
     self.memory = memory
     file = constants
@@ -32,12 +34,12 @@ package final class ProcessReader {
     spend() ? memory(address, count) : nil
   }
 
-  /// Four bytes of a constant.
+  /// The four bytes of a constant at an address.
   func constant(_ address: Address) -> UInt32? {
     constants(address, count: 4).flatMap { $0.littleEndian(at: 0, as: UInt32.self) }
   }
 
-  /// The place that a relative reference leads to; nil for a reference to nothing.
+  /// The address to which a relative reference points; nil for a null reference.
   ///
   /// Source: swift include/swift/Basic/RelativePointer.h.
   func relative(_ address: Address) -> Address? {
@@ -45,18 +47,21 @@ package final class ProcessReader {
     return address &+ UInt64(bitPattern: Int64(Int32(bitPattern: distance)))
   }
 
-  /// A relative address, or an address read through a pointer if the lowest bit is set, which is used for other
-  /// modules.
+  /// The address to which a direct or indirect relative reference points.
+  ///
+  /// If the lowest bit of the reference is set, it leads to a pointer that contains the address, which is used for
+  /// other modules.
   func indirect(_ address: Address) -> Address? {
     guard let place = relative(address) else { return nil }
     guard place.value & 1 == 1 else { return place }
     return word(place &- 1).map { Address($0) }
   }
 
-  /// A name of at most 255 bytes, up to its end or to a byte that no name contains.
+  /// The NUL-terminated name at an address, cut after about 255 bytes; nil if it has control characters or is not
+  /// UTF-8.
   func name(_ address: Address) -> String? {
     var name: [UInt8] = []
-    // Fewer where the memory or the segment ends.
+    // Read fewer bytes at a time near the end of the memory or of the segment.
     var step = 32
     while name.count < 255 {
       guard let bytes = constants(address &+ UInt64(name.count), count: step) else {

@@ -1,42 +1,42 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// The second word of a Swift object's header.
+/// The reference counts in the second word of a Swift object's header.
 ///
 /// Source: swift stdlib/public/SwiftShims/swift/shims/RefCount.h, RefCountBitOffsets<8>.
 package struct ReferenceCount: Sendable, Equatable {
   package enum State: String, Sendable {
     case alive
-    /// The object is never freed: a literal, or an object that the compiler allocated.
+    /// The object is never freed, such as a literal or another object that the compiler allocated statically.
     case immortal
-    /// The object's deinitializer runs, or has run and unowned references keep the memory.
+    /// The object's deinitializer is running, or has run while unowned references still keep the memory.
     case deinitializing
   }
 
   package var state: State
-  /// Strong references; 0 of one that is immortal or being deinitialized.
+  /// The number of strong references; 0 for an object that is immortal or being deinitialized.
   package var strong: UInt64 = 0
-  /// The count of unowned references, without the one that all strong references share.
+  /// The number of unowned references, without the one that all strong references share.
   package var unowned: UInt64 = 0
-  /// True if the counts are in another place, which weak references and very many others need.
+  /// True if the counts are in a side table, which is needed for weak references and for very large counts.
   package var hasSideTable = false
 
   private static let sideTableMark: UInt64 = 0b11 << 62
 
-  /// Decodes the word; nil if it is not the reference count of an object.
+  /// Decodes a word; nil if it cannot be the reference counts of an object.
   ///
   /// - Parameters:
-  ///   - word: the second word of an object.
-  ///   - read: reads a word of the process, for the counts of a side table.
+  ///   - word: the second word of the object.
+  ///   - read: reads a word of the process, to get the counts from a side table.
   package init?(_ word: UInt64, read: (Address) -> UInt64?) {
     guard word & Self.sideTableMark == Self.sideTableMark else {
       self.init(counts: word)
       return
     }
-    // The pointer without its three lowest bits.
+    // The word contains the pointer to the side table without its three lowest bits.
     let table = Address((word & ~Self.sideTableMark) << 3)
     guard table.value >= 0x1_0000, table.value < 0x1_0000_0000_0000 else { return nil }
-    // A table begins with its object, and has the counts in the third word.
+    // A side table begins with the address of its object, and has the counts in its third word.
     if let counts = read(table &+ 16) {
       self.init(counts: counts)
     } else {
@@ -53,8 +53,8 @@ package struct ReferenceCount: Sendable, Equatable {
       self.init(state: .immortal)
       return
     }
-    // Every object of Swift's own has bit 0, and one unowned reference for all strong ones. More
-    // references of a kind than these are not plausible.
+    // Every native Swift object has bit 0 set, and one unowned reference for all strong ones. Larger counts than
+    // these limits are not plausible.
     let extra = word >> 33
     let unowned = UInt64(low >> 1)
     guard word >> 63 == 0, low & 1 == 1, unowned > 0, extra < 1 << 24, unowned < 1 << 20 else {
@@ -65,7 +65,7 @@ package struct ReferenceCount: Sendable, Equatable {
     self.unowned = unowned &- 1
   }
 
-  /// For example "strong 2, unowned 1".
+  /// The counts as text, for example "strong 2, unowned 1".
   package var text: String {
     switch state {
     case .immortal: return "immortal"

@@ -1,8 +1,8 @@
-/// The name of a type, with and without modules.
+/// The name of a type, both with and without the names of modules.
 package struct TypeName: Sendable, Equatable {
-  /// For example "Shop.Basket<Swift.Int>".
+  /// The name with modules, for example "Shop.Basket<Swift.Int>".
   package var qualified: String
-  /// For example "Basket<Int>".
+  /// The name without modules, for example "Basket<Int>".
   package var short: String
 
   package init(qualified: String, short: String) {
@@ -11,10 +11,10 @@ package struct TypeName: Sendable, Equatable {
 
   init(_ name: String) { self.init(qualified: name, short: name) }
 
-  /// The text for a part that cannot be read.
+  /// The name for a part of a type that cannot be read.
   static var unknown: TypeName { TypeName("_") }
 
-  /// Puts names between two texts, separated.
+  /// Joins names with a separator, and puts a text before and after them.
   static func list(
     _ names: [TypeName], _ before: String, _ after: String, separator: String = ", "
   ) -> TypeName {

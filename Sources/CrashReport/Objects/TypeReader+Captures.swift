@@ -2,20 +2,25 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Types of the variables that a closure has captured, by the compiler's description of its context.
+/// Finds the types of the variables that a closure has captured, in the compiler's description of the closure's
+/// context.
 ///
 /// Source: swift include/swift/RemoteInspection/Records.h, CaptureDescriptor.
 extension TypeReader {
-  /// The types in the order of their capture; empty if the program has no description, as without reflection.
+  /// The types of the captured variables, in order.
+  ///
+  /// Empty if the program has no description, for example because it was built without reflection metadata.
   func captures(at description: Address) -> [TypeName] {
     guard let count = reader.constant(description), count <= Self.maximumCount else { return [] }
-    // After the counts of captures, of metadata sources and of bindings.
+    // The references to the types follow the numbers of captures, of metadata sources and of bindings.
     return (0..<UInt64(count)).map { index in
       reader.relative(description &+ 12 &+ 4 &* index).flatMap(name(ofMangled:)) ?? .unknown
     }
   }
 
-  /// The type of a mangled name; nil for one that depends on generic arguments, or has parts that are not known.
+  /// The type that a mangled name describes.
+  ///
+  /// Nil for a type that depends on generic arguments, or if a part of the name is not known.
   private func name(ofMangled place: Address) -> TypeName? {
     guard let mangled = wholeMangled(place), let name = Demangler.demangle("$s\(mangled)D"),
       name.first != "$"
@@ -24,10 +29,10 @@ extension TypeReader {
     return TypeName(qualified: plain, short: plain.withoutModules)
   }
 
-  /// Bytes of the longest mangled name that is read.
+  /// The maximum number of bytes of a mangled name that are read.
   private static let longestMangled: UInt64 = 255
 
-  /// A mangled name with names of declarations in the place of references to them.
+  /// Reads a mangled name and replaces each reference to a declaration with the declaration's mangled name.
   ///
   /// Source: swift docs/ABI/Mangling.rst, "Symbolic references".
   private func wholeMangled(_ start: Address) -> String? {
@@ -51,7 +56,7 @@ extension TypeReader {
         text += name
         place = place &+ 4
       case UInt8(ascii: "1")...UInt8(ascii: "9"):
-        // An identifier, after its length.
+        // A length comes first, then an identifier.
         var length = Int(byte &- UInt8(ascii: "0"))
         var character = next()
         while let digit = character, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) {
@@ -67,9 +72,10 @@ extension TypeReader {
         }
         text += "\(length)\(name)"
       case UInt8(ascii: "x") where text.hasSuffix("_X"):
-        // A box of one variable ends so, with a letter before it if the variable can change.
+        // The mangled name of a box of one variable ends in `_Xx`, or in `z_Xx` if the variable can change.
         return next() == 0 ? String(text.dropLast(text.hasSuffix("z_X") ? 3 : 2)) : nil
-      // Generic parameters, opaque types, and parts that are named by their number, which the references change.
+      // Generic parameters, opaque types and substitutions are not supported. Substitutions refer to parts of the
+      // name by number, and the replaced references change these numbers.
       case UInt8(ascii: "x"), UInt8(ascii: "q"), UInt8(ascii: "Q"), UInt8(ascii: "A"),
         UInt8(ascii: "0"), 3..<0x20, 0x7F...:
         return nil
@@ -82,7 +88,7 @@ extension TypeReader {
     return nil
   }
 
-  /// The mangled name of a declaration, without what makes private ones differ.
+  /// The mangled name of a declaration, without the discriminator of a private declaration.
   private func mangled(ofContext descriptor: Address, depth: Int = 0) -> String? {
     guard depth < 8, let flags = reader.constant(descriptor) else { return nil }
     let parent = reader.indirect(descriptor &+ 4)
@@ -106,7 +112,7 @@ extension TypeReader {
 }
 
 extension String {
-  /// A demangled type without the names of modules, which come first in what dots join.
+  /// A demangled type without names of modules, which are the first parts of names that are joined by dots.
   fileprivate var withoutModules: String {
     replacing(/(^|[^\w.>)])\w+\.(?=\w)/) { $0.output.1 }
   }

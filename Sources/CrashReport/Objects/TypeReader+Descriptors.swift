@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Names of declarations by their descriptors, with those of what they are declared in.
+/// Finds the names of declarations from their descriptors, including the names of the declarations around them.
 extension TypeReader {
   enum Context {
     static let module: UInt32 = 0
@@ -36,7 +36,7 @@ extension TypeReader {
   }
 
   /// - Parameters:
-  ///   - values: the generic arguments, those of the outermost declaration first.
+  ///   - values: the generic arguments, starting with those of the outermost declaration.
   private func name(ofContext descriptor: Address, arguments values: [TypeName]) -> TypeName? {
     var parts: [TypeName] = []
     func add(_ name: String, arguments own: Range<Int>) {
@@ -77,9 +77,9 @@ extension TypeReader {
     return module.map(joined.inModule) ?? joined
   }
 
-  /// The number of generic parameters of a context and all around it.
+  /// The number of generic parameters of a context and of all contexts around it.
   ///
-  /// The anonymous context of a private type repeats those of the type.
+  /// The anonymous context around a private type is skipped, because it repeats the parameters of the type.
   private func genericCount(around context: Address?) -> Int {
     var context = context
     for _ in 0..<8 {
@@ -94,11 +94,12 @@ extension TypeReader {
 
   private enum Extended {
     case descriptor(Address)
-    /// A type that mangled names have a letter for.
+    /// A standard type, for which mangled names use a single letter.
     case standard(String, parameters: Int)
   }
 
-  /// The type that an extension extends, by the start of its mangled name; nil for other names.
+  /// The type that an extension extends, found from the start of the type's mangled name; nil for other forms of
+  /// names.
   ///
   /// Source: swift docs/ABI/Mangling.rst, "Symbolic references", "Substitutions".
   private func extendedType(of descriptor: Address) -> Extended? {

@@ -1,25 +1,25 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Generic parameters of declarations, and the arguments in metadata.
+/// Reads the generic parameters of declarations, and their arguments in metadata.
 ///
 /// Source: swift include/swift/ABI/GenericContext.h.
 extension TypeReader {
   struct GenericParameter {
     enum Kind: UInt8 {
       case type
-      /// A list of types.
+      /// The parameter stands for a list of types (a parameter pack).
       case pack
-      /// A number.
+      /// The parameter stands for a number.
       case value
     }
 
     var kind: Kind
-    /// True if its argument is in metadata: not where another one tells it.
+    /// True if the metadata contains the argument; false if the argument follows from another one.
     var hasArgument: Bool
   }
 
-  /// Generic parameters of a type with those of the types around it; empty of one that is not generic.
+  /// The generic parameters of a type and of the types around it; empty if the type is not generic.
   func genericParameters(of descriptor: Address) -> [GenericParameter] {
     guard let header = genericHeader(of: descriptor),
       let count = reader.constants(header, count: 2)?.littleEndian(at: 0, as: UInt16.self),
@@ -34,13 +34,13 @@ extension TypeReader {
     return parameters.count == bytes.count ? parameters : []
   }
 
-  /// The place of the counts of generic parameters; nil of a type that is not generic.
+  /// The address of the numbers of generic parameters and requirements; nil for a type that is not generic.
   private func genericHeader(of descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil
     }
     switch flags & 31 {
-    // After the fields of the kind come two references of the runtime's own.
+    // The fields of this kind of descriptor are followed by two references that only the runtime uses.
     case Context.class: return descriptor &+ (44 + 8)
     case Context.struct, Context.enum: return descriptor &+ (28 + 8)
     case Context.extension: return descriptor &+ 12
@@ -48,7 +48,7 @@ extension TypeReader {
     }
   }
 
-  /// The names of a type's generic arguments, one for each parameter.
+  /// The names of the generic arguments of a type, one for each parameter.
   func genericArguments(of descriptor: Address, at place: Address?, _ depth: Int) -> [TypeName] {
     let parameters = genericParameters(of: descriptor)
     guard let place else { return parameters.map { _ in .unknown } }
@@ -57,7 +57,7 @@ extension TypeReader {
       packs = self.packs(of: descriptor)
       guard packs != nil else { return parameters.map { _ in .unknown } }
     }
-    // The lengths of packs come first.
+    // The lengths of the parameter packs come first.
     var next = place &+ (packs?.lengths ?? 0) &* 8
     var pack = 0
     return parameters.map { parameter in
@@ -72,7 +72,7 @@ extension TypeReader {
         guard let packs, packs.shapes.indices.contains(pack),
           let count = reader.word(place &+ packs.shapes[pack] &* 8),
           count <= UInt64(Self.maximumCount),
-          // Its lowest bit says that it lies on the heap.
+          // The lowest bit of the pointer to a pack only marks that the pack is on the heap.
           let list = reader.word(next).map({ Address($0 & ~1) })
         else { return .unknown }
         return .list((0..<count).map { part(at: list &+ 8 &* $0, depth) }, "Pack{", "}")
@@ -81,9 +81,9 @@ extension TypeReader {
   }
 
   private struct Packs {
-    /// How many lengths there are.
+    /// The number of lengths in the metadata.
     var lengths: UInt64
-    /// For each pack, which is its own.
+    /// For each pack, the index of its length.
     var shapes: [UInt64]
   }
 
@@ -102,7 +102,7 @@ extension TypeReader {
     else { return nil }
     var shapes: [UInt64] = []
     for offset in stride(from: 0, to: Int(count) &* 8, by: 8) {
-      // Those of witness tables follow those of types.
+      // Packs of witness tables follow the packs of types.
       guard let kind = bytes.littleEndian(at: offset, as: UInt16.self), kind == 0,
         let shape = bytes.littleEndian(at: offset &+ 4, as: UInt16.self), shape < lengths
       else { break }

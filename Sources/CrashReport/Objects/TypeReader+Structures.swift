@@ -1,9 +1,9 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Types that are made of others and have no name: tuples, functions, types of protocols.
+/// Names types without a declaration that consist of other types, such as tuples, functions and protocol types.
 ///
-/// What is not in the dump leaves the whole type without a name where it could be another's.
+/// If a missing part could make it a different type, the whole type has no name.
 extension TypeReader {
   func tuple(_ metadata: Address, _ depth: Int) -> TypeName? {
     guard let count = reader.word(metadata &+ 8), count <= UInt64(Self.maximumCount),
@@ -11,7 +11,7 @@ extension TypeReader {
     else { return nil }
     var names: [Substring] = []
     if labels != 0 {
-      // Each ends with a blank; a member without one has the blank alone.
+      // Each label ends with a blank; for a member without a label, there is only the blank.
       guard let text = reader.name(Address(labels)) else { return nil }
       names = text.split(separator: " ", omittingEmptySubsequences: false)
     }
@@ -129,7 +129,7 @@ extension TypeReader {
       guard let descriptor = pointer(place &+ 8 &* index),
         let flags = reader.constant(descriptor), let name = name(ofProtocol: descriptor)
       else { return nil }
-      // Bit 16 is clear for a protocol that classes alone conform to.
+      // Bit 16 is clear for a protocol to which only classes can conform.
       if flags >> 16 & 1 == 0 { isImplied = true }
       names.append(name)
     }

@@ -1,16 +1,16 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Names types of Swift by their metadata and descriptors.
+/// Finds the names of Swift types from their metadata and descriptors.
 ///
-/// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def, GenericContext.h; docs/ABI/TypeMetadata.rst.
-/// The layouts are those of 64-bit platforms without Objective-C.
+/// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def, GenericContext.h; docs/ABI/TypeMetadata.rst. The
+/// memory layouts are those of 64-bit platforms without Objective-C.
 struct TypeReader {
   let reader: ProcessReader
 
-  /// Types within types that are named.
+  /// The maximum depth of types within types.
   private static let maximumDepth = 12
-  /// Arguments of one type, members of a tuple, parameters of a function.
+  /// The maximum number of generic arguments of a type, members of a tuple, or parameters of a function.
   static let maximumCount = 16
 
   enum Kind {
@@ -43,7 +43,7 @@ struct TypeReader {
     }
   }
 
-  /// The type that a pointer leads to, as a part of another type's name.
+  /// The name of the type to which the pointer at `place` points, for use as a part of another type's name.
   func part(at place: Address, _ depth: Int) -> TypeName {
     pointer(place).flatMap { name(ofMetadata: $0, depth: depth + 1) } ?? .unknown
   }
@@ -52,7 +52,7 @@ struct TypeReader {
     guard let instance = pointer(metadata &+ 8), let instanceKind = reader.word(instance),
       let name = name(ofMetadata: instance, depth: depth + 1)
     else { return nil }
-    // The type of the protocol itself is another than that of a type that conforms to it.
+    // The metatype of a protocol itself is different from that of a type that conforms to the protocol.
     let isProtocol =
       kind == Kind.metatype
       && [Kind.existential, Kind.existentialMetatype].contains(instanceKind)
@@ -82,7 +82,7 @@ struct TypeReader {
       arguments: classArguments(metadata, descriptor: place), depth: depth)
   }
 
-  /// The address of a class's generic arguments, which come after the members of its superclasses.
+  /// The address of a class's generic arguments in its metadata, which follow the members of its superclasses.
   private func classArguments(_ metadata: Address, descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil

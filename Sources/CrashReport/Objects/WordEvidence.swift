@@ -2,8 +2,10 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension MemoryFault {
-  /// The evidence of the words that are involved in the fault: the faulting address, registers with impossible
-  /// addresses, and the object that was passed to a function of the Swift runtime.
+  /// The evidence that words involved in the fault give for the cause.
+  ///
+  /// Such words are the faulting address, registers with impossible addresses, and the object that was passed to a
+  /// function of the Swift runtime.
   func wordEvidence(of cause: Cause) -> [Evidence] {
     var evidence: [Evidence] = []
     if let (function, address) = countedObject {
@@ -16,7 +18,7 @@ extension MemoryFault {
     }
     switch cause {
     case .nullDereference:
-      // A property is read so where nothing has checked that there is an object.
+      // Swift code accesses a property like this if it has not checked whether there is an object.
       if isInSwift, let null = NullBase(exception, snapshot), null.offset >= Self.firstProperty {
         evidence.append(.nullBase(register: null.register, offset: null.offset))
       }
@@ -28,7 +30,8 @@ extension MemoryFault {
       let found = registers.compactMap { register in
         WordPattern.below(Address(register.value)).map { (register.name, $0.pattern, $0.offset) }
       }
-      // Several registers mostly hold one value; parts of a fill may look like text.
+      // Often several registers hold parts of the same value. A fill pattern is preferred, because parts of it may
+      // look like text.
       if let (name, pattern, offset) = found.first(where: { $0.1.isFill }) ?? found.first {
         evidence.append(.pattern(pattern, register: name, offset: offset))
       }
@@ -37,13 +40,15 @@ extension MemoryFault {
     return evidence
   }
 
-  /// Smaller values of a reference are cases of enums that hold no object.
+  /// The lowest address that an object can have; smaller values are cases of enums without an object.
   ///
   /// Source: swift stdlib/public/SwiftShims/swift/shims/System.h, SWIFT_ABI_DEFAULT_LEAST_VALID_POINTER.
   private static let leastObject: Address = 4096
+  /// The bits of a reference that contain the address of an object.
+  ///
   /// Source: swift stdlib/public/SwiftShims/swift/shims/System.h, SWIFT_ABI_X86_64_SWIFT_SPARE_BITS_MASK.
   private static let referenceBits: UInt64 = 0x00FF_FFFF_FFFF_FFF8
-  /// The offset of the first property in an object.
+  /// The offset in bytes of the first property in an object.
   private static let firstProperty: UInt64 = 16
 
   private var isInSwift: Bool {
@@ -51,7 +56,7 @@ extension MemoryFault {
     return symbol.map { $0.hasPrefix("$s") || $0.hasPrefix("$S") } ?? false
   }
 
-  /// True for a function of the runtime that counts references, or one of the class that does it.
+  /// True for a function of the runtime that counts references, or a method of the runtime's class `RefCounts`.
   static func countsReferences(_ linkageName: String) -> Bool {
     countingFunctions.contains(linkageName.trimmingUnderscores)
       || linkageName.hasPrefix("_ZN5swift9RefCountsI")
@@ -65,9 +70,9 @@ extension MemoryFault {
     "swift_unownedRetainStrong", "swift_unknownObjectRetain", "swift_unknownObjectRelease",
   ]
 
-  /// The function that counts references, and its argument, if it could not read the count there.
+  /// The function that counts references, and its argument, if it faulted when it read the count of this argument.
   ///
-  /// The count is the second word of an object.
+  /// The reference count is the second word of an object.
   private var countedObject: (function: String, Address)? {
     let names = trace.frames.prefix(3).compactMap(\.linkageName)
     guard
@@ -81,7 +86,7 @@ extension MemoryFault {
     if exception.code == Self.kernelCode {
       return Self.isCanonical(object.value) ? nil : (function, object)
     }
-    // The runtime leaves out bits that no reference has.
+    // The runtime clears bits that are not part of the address.
     let reference = Address(object.value & Self.referenceBits)
     guard let address = exception.address,
       [object, object &+ 8, reference, reference &+ 8].contains(address)
@@ -124,7 +129,7 @@ extension Evidence {
 }
 
 extension String {
-  /// Names of the runtime's own implementations begin and end with an underscore.
+  /// The name without underscores at its beginning and end, which the names of the runtime's implementations have.
   fileprivate var trimmingUnderscores: String {
     hasPrefix("_swift_") && hasSuffix("_") ? String(dropFirst().dropLast()) : self
   }

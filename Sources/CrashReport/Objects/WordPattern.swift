@@ -1,33 +1,35 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// A word that is not a pointer, or may not be: the values that allocators, the Swift runtime and debuggers leave in
+/// A value that is probably not a pointer, such as those that allocators, the Swift runtime and debuggers leave in
 /// unused memory.
 ///
-/// A program may use any of these values itself, so none is proof.
+/// A program may use any of these values itself, so none of them is a proof.
 package enum WordPattern: Sendable, Equatable {
-  /// The word that replaces data that a private report leaves out.
+  /// The word that replaces data in a private report.
   case leftOut
   /// The value that a debug build of the runtime writes over freed objects.
   case swiftFreedObject
-  /// jemalloc's `opt.junk`: freed, or allocated and never written.
+  /// The values that jemalloc's `opt.junk` writes into memory that was freed, or that was allocated and never
+  /// written.
   case jemallocFreed, jemallocNew
-  /// Any other byte eight times: MALLOC_PERTURB_, compilers, sanitizers.
+  /// Any other byte eight times, as MALLOC_PERTURB_, compilers or sanitizers write it.
   case repeatedByte(UInt8)
   /// A number that spells a word, such as 0xdeadbeef.
   case spelledNumber(UInt32)
   case text(String)
-  /// The second word of a Swift string whose bytes are in the words themselves.
+  /// The second word of a small Swift string, which contains its text in its two words.
   case smallString(count: Int)
-  /// The second word of a Swift string whose bytes are elsewhere and have no reference count, usually a literal.
+  /// The second word of a Swift string whose text is elsewhere and has no reference count, which is usually a
+  /// literal.
   case literalString(Address)
   case negative(Int64)
-  /// No address of a user process.
+  /// A value that no address of a user process has.
   case impossibleAddress
 
-  /// Names a word; nil for one that may be a pointer or a number like any other.
+  /// Recognizes the pattern of a word; nil for a word that may be a pointer or any number.
   package init?(_ word: UInt64, _ architecture: ProcessSnapshot.Architecture = .x86_64) {
-    // Small numbers and null say it themselves.
+    // Null and small numbers need no explanation.
     guard word >= 0x1_0000 else { return nil }
     if word == ProcessSnapshot.replacedWord {
       self = .leftOut
@@ -46,9 +48,10 @@ package enum WordPattern: Sendable, Equatable {
     }
   }
 
-  /// Finds the word from which an address was computed: the address itself, or one slightly below.
+  /// Finds the pattern from which an address was computed, by adding nothing or a small offset.
   ///
-  /// - Returns: the pattern and the distance in bytes; nil if the address is neither a fill pattern nor text.
+  /// - Returns: the pattern and the offset in bytes; nil if the address was computed neither from a fill pattern nor
+  ///   from text.
   package static func below(_ address: Address) -> (pattern: WordPattern, offset: UInt64)? {
     let word = address.value
     let top = UInt8(truncatingIfNeeded: word >> 56)
@@ -62,7 +65,7 @@ package enum WordPattern: Sendable, Equatable {
     return text(of: word).map { (.text($0), 0) }
   }
 
-  /// The largest distance of a field from its object's start that is looked for.
+  /// The maximum offset in bytes that is tried, as the offset of a field in an object.
   private static let maximumOffset: UInt64 = 4096
 
   /// Source: swift stdlib/public/runtime/HeapObject.cpp, SWIFT_RUNTIME_CLOBBER_FREED_OBJECTS.
@@ -85,21 +88,23 @@ package enum WordPattern: Sendable, Equatable {
     return .spelledNumber(low)
   }
 
-  /// Eight printable characters, or at least four and then zeros up to the end.
+  /// The word as text, if it consists of eight printable characters, or of seven and a zero.
   private static func text(of word: UInt64) -> String? {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64($0 * 8)) }
     let text = bytes.prefix { (0x20..<0x7F).contains($0) }
-    // Six and two zeros may be an address; seven and one are none on any processor.
+    // Six characters and two zeros may be an address. Seven characters and a zero are an address on no processor.
     guard text.count >= 7, bytes[text.count...].allSatisfy({ $0 == 0 }) else { return nil }
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Source: swift stdlib/public/core/StringObject.swift: the discriminator in the four highest bits.
+  /// Recognizes the second word of a Swift string by the discriminator in its four highest bits.
+  ///
+  /// Source: swift stdlib/public/core/StringObject.swift.
   private static func string(_ word: UInt64) -> WordPattern? {
     let count = Int(truncatingIfNeeded: word >> 56 & 0xF)
     switch word >> 60 {
     case 0xE, 0xA:
-      // Bytes 8 to 14 of the string; those after its end are 0.
+      // The word contains bytes 8 to 14 of the string; bytes after the end of the string are 0.
       let own = max(0, count - 8)
       let rest = word & 0x00FF_FFFF_FFFF_FFFF
       guard (word >> 60 == 0xE || count > 0), rest >> UInt64(own * 8) == 0 || own == 7 else {
@@ -108,7 +113,7 @@ package enum WordPattern: Sendable, Equatable {
       return .smallString(count: count)
     case 0x8:
       let address = word & 0x0FFF_FFFF_FFFF_FFFF
-      // Biased by the 32 bytes of a header that a literal does not have.
+      // The stored address is 32 bytes too low, as if the literal had a header.
       guard address >= 0x1_0000, address < 0x1_0000_0000_0000 else { return nil }
       return .literalString(Address(address).clampedAdding(32))
     default: return nil
@@ -117,7 +122,7 @@ package enum WordPattern: Sendable, Equatable {
 }
 
 extension WordPattern {
-  /// A word for it in JSON.
+  /// The word for the pattern in JSON.
   package var kind: String {
     switch self {
     case .leftOut: "left-out"
@@ -134,7 +139,7 @@ extension WordPattern {
     }
   }
 
-  /// A few words shown next to the register that contains it.
+  /// A few words that reports show next to a register with the pattern.
   package var words: String {
     switch self {
     case .leftOut: "left out of this report"
@@ -151,7 +156,7 @@ extension WordPattern {
     }
   }
 
-  /// True for a pattern of memory that was freed or never written.
+  /// True for a pattern that shows that memory was freed or never written.
   package var isFill: Bool {
     switch self {
     case .swiftFreedObject, .jemallocFreed, .jemallocNew, .repeatedByte, .spelledNumber: true
@@ -159,7 +164,7 @@ extension WordPattern {
     }
   }
 
-  /// A sentence about the meaning of a pointer with this value; nil if it has none.
+  /// A sentence about what a pointer with this value means; nil if it means nothing.
   ///
   /// - Parameter subject: the value's name, such as "The address".
   func sentence(_ subject: String) -> String? {

@@ -3,14 +3,15 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension CrashReport {
-  /// The explanation in one or more sentences: why the dump was taken, how the run ended, or the cause and used-up
-  /// resources; nil if the dump shows nothing.
+  /// One or more sentences that explain the report; nil if the dump shows nothing.
+  ///
+  /// They describe why the dump was taken, how the run ended, or the cause of the crash and the used-up resources.
   package var explanation: String? {
     let sentences = explanationSentences + waitSentences
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
 
-  /// The sentences, with the event first; empty if the dump shows nothing.
+  /// The sentences of the explanation, starting with the event; empty if the dump shows nothing.
   var explanationSentences: [String] {
     if let request = snapshot.request {
       let place =
@@ -27,10 +28,10 @@ extension CrashReport {
 }
 
 extension Finding {
-  /// The finding in one or more sentences.
+  /// The cause and its details in one or more sentences.
   package var text: String { sentences.joined(separator: " ") }
 
-  /// The sentences: first what happened, then the details.
+  /// The sentences about the cause, starting with what happened.
   var sentences: [String] {
     let allocator = evidence.lazy.compactMap { fact -> String? in
       guard case .allocator(let function) = fact else { return nil }
@@ -40,7 +41,7 @@ extension Finding {
     return causeSentences + [allocator].compactMap(\.self) + evidence.flatMap(\.wordSentences)
   }
 
-  /// True if the program's own message says everything that the sentences say.
+  /// True if the program's message already contains everything that `sentences` contains.
   var isToldByMessage: Bool {
     switch cause {
     case .swiftFailure(let failure, .abort), .swiftFailure(let failure, .trap):
@@ -233,7 +234,7 @@ extension Finding {
       return "A read of \(place), which is not readable."
     case nil: return "An access to \(place), which does not allow it."
     default:
-      // The mapping allows the access, so the mapping changed after the fault, or a protection key (SEGV_PKUERR)
+      // The mapping allows the access. So the mapping was changed after the fault, or a protection key (SEGV_PKUERR)
       // forbade the access.
       return code == 4
         ? "\(access.subject) \(place), which a protection key forbids."
@@ -275,11 +276,11 @@ extension Finding {
   private static func origin(_ sender: Cause.Sender?) -> String {
     guard let sender else { return "; the kernel did not record by whom. It is not a fault." }
     if sender.code == 0, sender.processID == 0, sender.userID == 0 {
-      // Both cases look the same. Source: Linux kernel/signal.c, collect_signal.
+      // These two cases cannot be distinguished. Source: Linux kernel/signal.c, collect_signal.
       return ", by root from outside this PID namespace or by a process that was not recorded"
         + " because no more signals could be queued (RLIMIT_SIGPENDING)."
     }
-    // A process ID of 0 stands for a process that is not visible in this PID namespace.
+    // A process ID of 0 means a process that is not visible in this PID namespace.
     return sender.processID == 0
       ? " by user \(sender.userID) from a process outside this PID namespace. It is not a fault."
       : " by \(sender.text). It is not a fault."
@@ -292,7 +293,7 @@ extension Finding {
 }
 
 extension MemoryAccess? {
-  /// The beginning of a sentence.
+  /// The beginning of a sentence about an access.
   fileprivate var subject: String {
     switch self {
     case .read: "A read of"

@@ -1,12 +1,11 @@
 internal import IntermediateDump
 
 extension String {
-  /// Text from a dump or a file name, with control characters and sequences that could control a terminal written as
-  /// escapes.
+  /// Replaces characters that could control a terminal with escapes, in text from a dump or a file name.
   ///
   /// - Parameter keepingLines: true to keep line feeds and tabs.
   package func escapedForTerminal(keepingLines: Bool = false) -> String {
-    // Most texts need no escapes.
+    // Return early, because most texts need no escapes.
     if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
     var result = ""
     for scalar in unicodeScalars {
@@ -21,9 +20,10 @@ extension String {
     return result
   }
 
-  /// JSON with the same characters written as JSON's own escapes; line feeds between values stay.
+  /// Replaces the same characters in JSON with JSON escapes; line feeds between values stay.
   ///
-  /// An encoder only escapes C0. Other such characters can only be in strings, where the escape has the same meaning.
+  /// JSON encoders escape only the C0 control characters. The other characters can occur only inside JSON strings,
+  /// where the escape has the same meaning as the character.
   ///
   /// Source: RFC 8259, 7.
   package func escapedForJSON() -> String {
@@ -42,9 +42,10 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// True for C0, DEL and C1, line and paragraph separators, and marks that change the direction of text.
+  /// True for control characters (C0, DEL and C1), line and paragraph separators, and marks that change the text
+  /// direction.
   ///
-  /// None is above U+FFFF.
+  /// None of these characters is above U+FFFF.
   fileprivate var steersTerminal: Bool {
     switch value {
     case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0xFEFF:

@@ -35,7 +35,7 @@ extension TrapInstruction {
 }
 
 extension Cause.Sender {
-  /// For example "process 12 (bash) of user 0".
+  /// The sender as text, for example "process 12 (bash) of user 0".
   var text: String {
     "process \(processID)\(name.map { " (\($0))" } ?? "") of user \(userID)"
   }
@@ -46,14 +46,14 @@ extension Cause.Register {
 }
 
 extension MemoryMapping {
-  /// For example "/bin/app (0x1000-0x2000 r-x)".
+  /// The mapping as text, for example "/bin/app (0x1000-0x2000 r-x)".
   var text: String {
     "\(path.isEmpty ? "anonymous memory" : path) (\(range) \(protection.letters))"
   }
 }
 
 extension Evidence {
-  /// True for a fact that the sentence or the fields of the head also show.
+  /// True for a fact that the head of the report already shows, in its sentence or its fields.
   var isInHead: Bool {
     switch self {
     case .signal, .ownAbort, .ownPipe, .processorTimeSignal, .fileSizeSignal, .systemCallSignal,
@@ -66,7 +66,7 @@ extension Evidence {
     }
   }
 
-  /// A short description without a final period.
+  /// A short description of the fact, without a final period.
   package var text: String {
     switch self {
     case .signal(let signal, let code, let address):

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-// Sentences about failures that runtimes detect, and about a full stack; the event comes first.
+// Sentences about failures that runtimes detect, and about stack overflows; each group starts with the event.
 
 extension LibraryFailure {
   var sentences: [String] {
@@ -76,7 +76,7 @@ extension StackOverflow {
     return sentences
   }
 
-  /// The first line of the report: which function fills the stack, and how often it is called.
+  /// The first line of the report, which names the function that fills the stack and the number of its calls.
   private var headline: String {
     let calls = depth.map { depth in
       let about = depth.estimated > 0 ? "about " : depth.isWhole ? "" : "at least "

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension ForeignException {
-  /// For example "EXCEPTION_ACCESS_VIOLATION (0xc0000005) of Windows".
+  /// The exception as text, for example "EXCEPTION_ACCESS_VIOLATION (0xc0000005) of Windows".
   var text: String {
     let number = Address(UInt64(code)).description
     let detail = detail.map { ", \($0)" } ?? (flags == 0 ? "" : ", flags \(Address(UInt64(flags)))")
@@ -10,7 +10,7 @@ extension ForeignException {
       + " of \(system.name)"
   }
 
-  /// The explanation in a sentence, only from the exception's data.
+  /// One sentence that explains the exception, made only from the exception's data.
   ///
   /// - Parameter address: the address of the exception.
   func sentence(at address: Address?) -> String {

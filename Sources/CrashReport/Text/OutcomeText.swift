@@ -1,10 +1,10 @@
 package import IntermediateDump
 package import ProcessSnapshot
 
-// Sentences about a dump without a crash, an end without a dump, and the outcome after a dump.
+// Sentences about dumps without a crash, ends of runs without a dump, and what followed a dump.
 
 extension DumpRequest {
-  /// The explanation in a few sentences, with the event first.
+  /// A few sentences that explain the dump, starting with the event.
   ///
   /// - Parameter time: when the dump was taken, in nanoseconds since 1970.
   func sentences(at time: Int64?) -> [String] {
@@ -48,7 +48,7 @@ extension DumpRequest {
     }
   }
 
-  /// A duration in seconds, with tenths.
+  /// A duration in seconds, with one decimal.
   private static func seconds(_ nanoseconds: UInt64) -> String {
     let tenths = nanoseconds / 100_000_000
     return "\(tenths / 10).\(tenths % 10) s"
@@ -56,17 +56,17 @@ extension DumpRequest {
 }
 
 extension RunEndKind {
-  /// The word for an end in few words for a list and a title; another word without its hyphens.
+  /// A short description of how a run ended, for lists and titles; any other word is returned without its hyphens.
   package static func fewWords(for word: String) -> String {
     word == RunEndKind.unexplained.word ? "likely SIGKILL" : word.replacing("-", with: " ")
   }
 }
 
 extension RunEnd {
-  /// The verdict in one or two sentences.
+  /// How the run ended, in one or more sentences.
   package var text: String { sentences.joined(separator: " ") }
 
-  /// The sentences, with the end first.
+  /// The sentences about how the run ended, starting with the end itself.
   var sentences: [String] {
     let name = signal.map(SignalNames.text) ?? "a signal"
     let sentence =
@@ -82,7 +82,7 @@ extension RunEnd {
     let doubt: String? =
       switch certainty {
       case .likely: "This is likely, not certain."
-      // The sentences contain the other explanations.
+      // For an unexplained end, the sentences already contain the other explanations.
       case .possible where kind == .unexplained: nil
       case .possible: "This is possible; the evidence allows other explanations."
       case .certain, nil: nil
@@ -106,15 +106,15 @@ extension Survival {
   ///
   /// - Parameter module: the file name of the module that contains the previous handler.
   func outcomeText(handlerIn module: String?) -> String? {
-    // A handler that ran before the process ended must be Swift's backtracer, because that returns. With statically
-    // linked Swift libraries, its module is the program itself.
+    // If a handler ran and then the default action ended the process, the handler must be Swift's backtracer, because
+    // it returns. With statically linked Swift libraries, the handler's module is the program itself.
     let isSwifts =
       previousHandlerIsBacktracer || module == "libswiftCore.so"
       || outcome == nil && previousHandler != nil
     switch outcome {
     case nil where isSwifts, .previousHandlerRan where isSwifts:
       return "Swift's backtracer ran after the dump"
-    // A handler that was installed after this package's handler, and called it.
+    // A handler that was installed later than this package's handler called it and then continued.
     case .previousHandlerRan where previousHandler == nil:
       return "may have survived: a handler installed later had called ours, and went on"
     default: break

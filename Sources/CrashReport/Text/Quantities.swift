@@ -1,9 +1,9 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Formats amounts for people.
+/// Formats sizes, durations and numbers for people.
 package enum Quantity {
-  /// A size in the largest unit that gives at least one, with one decimal if it is less than ten.
+  /// A size in the largest unit of which it has at least one, with one decimal if the number is less than ten.
   static func size(_ bytes: UInt64) -> String {
     var unit = 0
     while unit < 4, bytes >> (10 * (unit + 1)) > 0 { unit += 1 }
@@ -15,7 +15,7 @@ package enum Quantity {
     return whole < 10 && tenth > 0 ? "\(whole).\(tenth) \(name)" : "\(whole) \(name)"
   }
 
-  /// The distance between two addresses in bytes, exact if it is small.
+  /// A distance between two addresses as text; small distances are exact.
   static func distance(_ bytes: UInt64) -> String {
     switch bytes {
     case ..<10_240: "\(bytes) bytes"
@@ -35,12 +35,12 @@ package enum Quantity {
     }
   }
 
-  /// For example "0.23" for 23.
+  /// A number of hundredths as text, for example "0.23" for 23.
   private static func hundredths(_ count: Int64) -> String {
     "0." + (count < 10 ? "0" : "") + "\(count)"
   }
 
-  /// For example "1 thread" and "2 threads".
+  /// A number with a noun, for example "1 thread" or "2 threads".
   static func counted(_ count: UInt64, _ noun: String) -> String {
     "\(count) \(noun)" + (count == 1 ? "" : "s")
   }
@@ -58,12 +58,12 @@ package enum Quantity {
 }
 
 extension UInt64? {
-  /// The number; nil for 0.
+  /// This number, but nil for 0.
   var nonzero: UInt64? { self == 0 ? nil : self }
 }
 
 extension Address {
-  /// The address with at least 12 digits, the width of most user addresses, so that columns are aligned.
+  /// The address with at least 12 digits, so that columns are aligned; most user addresses have at most 12 digits.
   var padded: String { "0x" + value.hexadecimal(digits: 12) }
 
   /// The address with 16 digits and without a prefix, for registers.
@@ -84,6 +84,6 @@ extension String {
   /// The short name of a mapping: the end of a path, or a name such as "[heap]".
   var shortMappingName: String { hasPrefix("/") ? shortPath : self }
 
-  /// The file and directory of a path, which usually distinguish it from other files with that name.
+  /// The last directory and the file name of a path, which usually distinguish files with the same name.
   var shortPath: String { split(separator: "/").suffix(2).joined(separator: "/") }
 }

@@ -4,30 +4,31 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension CrashReport {
-  /// The first part of text and page: a sentence about the event, the cause if it is known, and the facts.
+  /// The first part of a report as text or HTML: a sentence about the event, the cause if it is known, and the main
+  /// facts.
   ///
-  /// Like the text of a section, its text is not escaped.
+  /// As in a section, the text is not escaped.
   struct Head: Sendable, Equatable {
-    /// The message, otherwise the event.
+    /// The message of the program or a runtime, otherwise a sentence about the event.
     var sentence: String
-    /// The place of the crash, such as "in App.run() at main.swift:28".
+    /// Where the crash occurred, such as "in App.run() at main.swift:28"; nil if this is not known.
     ///
-    /// The title for a run without a dump: the program, and how long it ran. Nil if nothing is known, and for a hang
-    /// without a place.
+    /// For a run that left no dump, this is the program and how long it ran. Nil also for a hang without a known
+    /// place.
     var place: String?
-    /// The contexts of the crashed code, such as the request's ID.
+    /// The values of `withContext` for the crashed code, such as the ID of a request.
     var contexts: [ReportField]
     /// Paragraphs with warnings.
     var paragraphs: [String]
-    /// The signal, the cause, and how the process continued.
+    /// Fields such as the signal, the cause, and whether the process continued.
     var signs: [ReportField]
-    /// Process, time and system.
+    /// Fields such as the process, the time and the system.
     var facts: [ReportField]
   }
 
-  /// Creates the head.
+  /// Makes the head of the report.
   ///
-  /// - Parameter isFull: true for the facts that the text form shows on request.
+  /// - Parameter isFull: true to include facts that the text format shows only on request.
   func head(isFull: Bool) -> Head {
     let told = message != nil && cause?.isToldByMessage == true
     let sentences = told ? objectSentences + snapshot.shortages.map(\.text) : explanationSentences
@@ -41,8 +42,9 @@ extension CrashReport {
       signs: signs(isFull: isFull), facts: facts(isFull: isFull))
   }
 
-  /// The message without its file and line if the reader has no use for them: those of Swift's library, and those that
-  /// the place names.
+  /// The message, without its file and line if they do not help the reader.
+  ///
+  /// They do not help if they are in Swift's library, or if `place` already shows them.
   private var headline: String? {
     guard let message, let end = message.firstIndex(of: " "), message[..<end].hasSuffix(":") else {
       return message
@@ -55,7 +57,7 @@ extension CrashReport {
     return isTold ? String(message[message.index(after: end)...]) : message
   }
 
-  /// Warnings in addition to the cause.
+  /// Paragraphs with warnings, for example that the dump is incomplete.
   private var notes: [String] {
     var paragraphs: [String] = []
     if log != nil {
@@ -109,7 +111,7 @@ extension CrashReport {
     fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
   }
 
-  /// True for a trap, whose address is the address of its instruction.
+  /// True for a signal of a trap, whose address is that of the instruction.
   private var isAddressOfTrap: Bool {
     guard let exception = snapshot.exception, let signal = exception.signal else { return false }
     return [SIGILL, SIGTRAP, SIGFPE].contains(signal)
@@ -141,7 +143,7 @@ extension CrashReport {
     return Self.list([request.errorType, request.errorText], separator: ": ")
   }
 
-  /// For example "SIGSEGV (11), SEGV_MAPERR".
+  /// The signal and its code as text, for example "SIGSEGV (11), SEGV_MAPERR".
   var signalText: String? {
     guard snapshot.request == nil, let exception = snapshot.exception else { return nil }
     if let foreign = exception.foreign { return foreign.text }
@@ -187,7 +189,8 @@ extension CrashReport {
     return Self.list([text, age, sinceStartText])
   }
 
-  /// The age of the process, such as "231 ms after startHandler"; for a run without a dump, at its last heartbeat.
+  /// The age of the process at the crash, such as "231 ms after startHandler"; for a run without a dump, at its last
+  /// heartbeat.
   private var sinceStartText: String? {
     let process = snapshot.process
     let sinceStart =
@@ -211,13 +214,13 @@ extension CrashReport {
     return Self.list([system.processorModel, system.processorCount.map { "\($0) online" }])
   }
 
-  /// The known parts; nil if none is known.
+  /// Joins the known parts with a separator; nil if no part is known.
   static func list(_ parts: [String?], separator: String = ", ") -> String? {
     let text = parts.compactMap { $0 }.joined(separator: separator)
     return text.isEmpty ? nil : text
   }
 
-  /// The arguments without the program's name, quoted if they contain a blank or a quote.
+  /// The command-line arguments without the program's name; an argument with a blank or a quote is quoted.
   private var argumentsText: String? {
     guard let arguments = snapshot.process.arguments, arguments.count > 1 else { return nil }
     return arguments.dropFirst().map { argument in

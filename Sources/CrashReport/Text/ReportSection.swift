@@ -2,33 +2,33 @@ internal import DumpInspection
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A part of a report that text and page show in the same way.
+/// A part of a report that the text and the HTML page show in the same way.
 ///
-/// Its text is not escaped: each form escapes it in its own way.
+/// The text is not escaped, because each format escapes it differently.
 struct ReportSection: Sendable, Equatable {
-  /// A line of a section.
+  /// One row of a section.
   enum Row: Sendable, Equatable {
-    /// A fact under its name; the names of a section are as wide as the longest.
+    /// A fact with its name; the column of names is as wide as the section's longest name.
     case field(ReportField)
-    /// A value under a name that the program gave it.
+    /// A value with a name that the program gave it.
     case assignment(ReportField)
-    /// Text on a separate line.
+    /// Text without a name.
     case text(String)
   }
 
-  /// For example "Resources".
+  /// The title of the section, for example "Resources".
   let title: String
   var rows: [Row]
-  /// The number of first rows that the page folds.
+  /// The number of rows at the beginning that the page folds.
   var foldedCount = 0
 
-  /// The title in the form for a link, without text in brackets.
+  /// The title in the form that links use, without text in brackets.
   var anchor: String {
     let words = title.prefix { $0 != "(" }.split(separator: " ")
     return words.joined(separator: "-").lowercased()
   }
 
-  /// Returns nil if there is nothing to show.
+  /// Makes a section; nil if there are no rows.
   init?(_ title: String, rows: [Row]) {
     guard !rows.isEmpty else { return nil }
     self.title = title
@@ -36,16 +36,16 @@ struct ReportSection: Sendable, Equatable {
   }
 }
 
-/// A fact under its name.
+/// A name and a value of a fact.
 struct ReportField: Sendable, Equatable {
   let name: String
   let value: String
 }
 
 extension CrashReport {
-  /// The sections before the threads: the data that the program provided.
+  /// The sections with data that the program provided, which come before the threads.
   ///
-  /// A new section needs only one more element, and then appears in the text and on the page.
+  /// To add a section to the text and the page, add one element here.
   ///
   /// - Parameter isFull: false to show only the last few breadcrumbs, and to cut long values.
   func programSections(isFull: Bool) -> [ReportSection] {
@@ -53,9 +53,9 @@ extension CrashReport {
       .compactMap { $0 }
   }
 
-  /// The sections after the threads and registers, in order; a section with nothing to show is left out.
+  /// The sections after the threads and the registers, in order; a section without rows is left out.
   ///
-  /// - Parameter isFull: true for the evidence that the head shows already.
+  /// - Parameter isFull: true to include evidence that the head already shows.
   func sections(isFull: Bool) -> [ReportSection] {
     [
       stackObjectSection(isFull: isFull), waitSection, evidenceSection(isFull: isFull),
@@ -95,7 +95,9 @@ extension CrashReport {
     return ReportSection("Resources", rows: rows)
   }
 
-  /// The memory of the process, such as "19 MiB, at most 25 MiB", shown next to its cgroup's.
+  /// The memory of the process and its peak, such as "19 MiB, at most 25 MiB".
+  ///
+  /// It is shown next to the memory of the cgroup.
   private var memoryText: String? {
     let peak = snapshot.process.peakResidentMemory.map { "at most \(Quantity.size($0))" }
     return Self.list([snapshot.process.residentMemory.map(Quantity.size), peak])
@@ -125,7 +127,7 @@ extension CrashReport {
     return rest <= 0 ? value : "\(value.prefix(shortValue))... (\(rest) more characters: --full)"
   }
 
-  /// The breadcrumbs of the crashed work, unless they are the last ones of the process.
+  /// The breadcrumbs of the work that crashed, unless they are the same as the last breadcrumbs of the process.
   private var workBreadcrumbSection: ReportSection? {
     let client = snapshot.client
     let breadcrumbs = client.workBreadcrumbs
@@ -183,7 +185,7 @@ extension CrashReport {
     return ReportSection("Extra memory", rows: rows)
   }
 
-  /// The section about everything that had no room or could not be added.
+  /// A section that counts data that had no room or could not be added.
   private var omissionSection: ReportSection? {
     let client = snapshot.client
     let counts = [
@@ -203,7 +205,7 @@ extension CrashReport {
 }
 
 extension ClientAnnotation {
-  /// A note for a value that may not be the last one that was set.
+  /// A note for a value that may not be the last value that was set.
   fileprivate var note: String {
     switch state {
     case .beingReplaced: "  (a newer value was being written)"

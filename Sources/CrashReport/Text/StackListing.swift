@@ -1,28 +1,29 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A thread's stack for text and page: numbered frames, a folded recursion, and words for missing parts.
+/// The lines of a thread's stack for text and HTML: numbered frames, and lines that replace recursions and missing
+/// parts.
 ///
 /// The text is not escaped.
 struct StackListing {
   enum Item {
-    /// The number is nil if a gap farther in makes it unknown.
+    /// A frame; the number is nil if a gap between the top of the stack and this frame makes it unknown.
     case frame(StackFrame, number: Int?)
-    /// A line that replaces frames.
+    /// A line that replaces frames that are not shown.
     case elision(String)
-    /// A line after the frames.
+    /// A line that is not a frame, for example after the last frame.
     case note(String)
   }
 
   private(set) var items: [Item] = []
 
-  /// - Parameter isFull: true for the C library's first functions of a thread too.
+  /// - Parameter isFull: true to include the functions of the C library with which a thread begins.
   init(_ thread: CrashReport.Thread, isFull: Bool = true) {
     let trace = thread.trace
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls
     if trace.frames.isEmpty { items.append(.elision("no stack")) }
     let folded = FoldedRecursion(trace)
-    // After a gap, frame numbers are unknown.
+    // The numbers of frames after a gap are not known.
     var isCounted = true
     var isFolding = false
     var depth = 0
@@ -60,7 +61,8 @@ struct StackListing {
     if let task = thread.task { add(task, of: trace, isCounted: isCounted) }
   }
 
-  /// Adds the functions that wait for one of the thread's functions, with numbers that continue from that one.
+  /// Adds the suspended functions that wait for one of the thread's functions, with numbers that continue from this
+  /// function.
   private mutating func add(_ task: CrashReport.Task, of trace: StackTrace, isCounted: Bool) {
     items.append(.note(task.title))
     guard !task.frames.isEmpty else { return }
@@ -88,7 +90,7 @@ struct StackListing {
 }
 
 extension CrashReport.Task {
-  /// For example "task 7 "import", priority low, cancelled".
+  /// A title for the task, for example "task 7 "import", priority low, cancelled".
   fileprivate var title: String {
     let name = fields?.name.map { " \"\($0)\"" } ?? ""
     let words = [
@@ -103,8 +105,9 @@ extension CrashReport.Task {
 }
 
 extension [StackFrame] {
-  /// Functions of the C library and of this package with which threads begin, and which do not help to explain a
-  /// crash.
+  /// Functions of the C library and of this package with which threads begin.
+  ///
+  /// They do not help to explain a crash.
   ///
   /// Source: glibc sysdeps/nptl/libc_start_call_main.h, csu/libc-start.c, nptl/pthread_create.c.
   private static let beginnings: Set = [
@@ -112,12 +115,11 @@ extension [StackFrame] {
     "__clone", "__clone3", "pm_start_thread",
   ]
 
-  /// The index after the last frame that is not one of these functions; the end of the stack if it has no other
-  /// functions.
+  /// The index after the last frame that is not one of these functions; `count` if there is no such frame.
   fileprivate var endOfCalls: Int {
     let last = indices.last { index in
       if Self.isBeginning(self[index]) { return false }
-      // In a stripped program `_start` has no name.
+      // In a stripped program, `_start` has no name, so a frame without a name after such a function is left out too.
       return self[index].function != nil || index == 0 || !Self.isBeginning(self[index - 1])
     }
     return last.map { $0 + 1 } ?? count
@@ -129,18 +131,18 @@ extension [StackFrame] {
   }
 }
 
-/// The frames of a recursion that are shown as one line.
+/// The frames of a recursion that are replaced with one line.
 struct FoldedRecursion {
-  /// The number of rounds that are shown before and after the line.
+  /// The number of rounds of the recursion that are shown before the line, and after it.
   private static let shownRounds = 2
-  /// The minimum number of frames that are replaced by a line.
+  /// The minimum number of frames that are replaced with a line.
   private static let fewestFrames = 6
 
-  /// The folded frames, counted from the innermost one without inlined calls.
+  /// The numbers of the folded frames, counted from the top of the stack without inlined calls.
   let range: Range<Int>
   let text: String
 
-  /// Returns nil if nothing is folded.
+  /// Decides which frames to fold; nil if there are none.
   init?(_ trace: StackTrace) {
     guard let recursion = trace.recursion, recursion.period > 0, recursion.period <= 64 else {
       return nil
@@ -149,7 +151,7 @@ struct FoldedRecursion {
     let listedBefore =
       trace.omittedCount > 0 ? frames.count { $0.offset < trace.omittedAfter } : frames.count
     let margin = recursion.period * Self.shownRounds
-    // For a log, no frame of the recursion is listed after the folded ones.
+    // In a report from a log, no frames of the recursion are listed after the omitted frames.
     let isOpen = recursion.first + recursion.count == listedBefore + trace.omittedCount
     let end = recursion.first + recursion.count - (isOpen && trace.omittedCount > 0 ? 0 : margin)
     guard recursion.first <= listedBefore - recursion.period, recursion.first + margin < end else {
@@ -159,7 +161,8 @@ struct FoldedRecursion {
     let omitted = listedBefore..<listedBefore + trace.omittedCount
     let coversOmitted = range.contains(omitted.lowerBound) && range.upperBound >= omitted.upperBound
     if trace.omittedCount > 0, !coversOmitted, range.overlaps(omitted) {
-      // The omitted frames have a separate line; only listed frames on the recursion's side of it are folded.
+      // The omitted frames are replaced with a line of their own. So only listed frames on one side of this line are
+      // folded.
       range =
         range.lowerBound < omitted.lowerBound
         ? range.lowerBound..<omitted.lowerBound
@@ -184,7 +187,9 @@ struct FoldedRecursion {
 }
 
 extension CrashReport {
-  /// The other threads in groups with the same stack; groups with the program's own code come first.
+  /// The threads that did not crash, in groups with the same stack.
+  ///
+  /// Groups whose stack contains the program's own code come first.
   func otherThreads(_ ownCode: OwnCode) -> [ThreadGroup] {
     let groups = ThreadGroup.groups(of: threads.filter { !$0.crashed })
     let (own, others) = groups.reduce(into: ([ThreadGroup](), [ThreadGroup]())) { parts, group in
@@ -199,16 +204,18 @@ extension CrashReport {
   }
 }
 
-/// Threads with the same stack: the same frames at the same addresses.
+/// Threads with the same stack, which means that their frames have the same addresses.
 struct ThreadGroup {
   var threads: [CrashReport.Thread]
 
-  /// The groups in the order of their first threads; a thread without frames is a separate group.
+  /// Groups threads by their stacks; the groups are in the order of their first threads.
+  ///
+  /// A thread without frames is a separate group.
   static func groups(of threads: [CrashReport.Thread]) -> [ThreadGroup] {
     var groups: [ThreadGroup] = []
     var known: [[Address]: Int] = [:]
     for thread in threads {
-      // Threads with missing frames may differ in the missing ones.
+      // Threads with missing frames are not grouped, because the missing frames may differ.
       let trace = thread.trace
       let isWhole = !trace.frames.isEmpty && trace.omittedCount == 0 && !trace.hasGap
       let key = trace.frames.map(\.address)

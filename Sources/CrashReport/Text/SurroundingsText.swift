@@ -1,19 +1,19 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-// Text about the process's place on its machine.
+// Text about the machine, the user and the open files of the process.
 
 extension CrashReport {
-  /// For example "web-3, container 4b5e7f0a1c2d, time zone Europe/Berlin".
+  /// The host, the container and the time zone, for example "web-3, container 4b5e7f0a1c2d, time zone Europe/Berlin".
   var hostText: String? {
     let system = snapshot.system
-    // The number of digits that container tools print; JSON has all digits.
+    // Container tools print 12 digits of the ID; the JSON has all digits.
     let container = snapshot.containerID.map { "container \($0.prefix(12))" }
     return Self.list(
       [system.hostName, container, system.timeZoneName.map { "time zone \($0)" }])
   }
 
-  /// For example "1000, group 1000"; "root (0)" for root with root's group.
+  /// The user and the group, for example "1000, group 1000"; "root (0)" for root with root's group.
   var userText: String? {
     let root = UserIDs(real: 0, effective: 0)
     if snapshot.process.userIDs == root, snapshot.process.groupIDs == root { return "root (0)" }
@@ -25,7 +25,8 @@ extension CrashReport {
     ])
   }
 
-  /// The descriptors by kind, such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil if none is listed.
+  /// The numbers of descriptors by kind, such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil if none are
+  /// listed.
   var descriptorCounts: String? {
     let descriptors = snapshot.process.descriptors
     guard !descriptors.isEmpty else { return nil }
@@ -42,12 +43,12 @@ extension CrashReport {
     }.joined(separator: ", ")
     let left = descriptorsOmitted
     if left > 0 { return "\(text), and \(left) more" + handlersShare }
-    // The count includes the descriptor that was used to count, and another thread may have opened more.
+    // The count includes the descriptor that the handler used to count, and other threads may have opened more.
     let more = snapshot.process.descriptorCount.map { Int(clamping: $0) &- descriptors.count } ?? 0
     return (more > 0 ? "\(text), and \(more) open while they were counted" : text) + handlersShare
   }
 
-  /// A phrase such as "; 6 of them are the crash handler's"; empty if there are none.
+  /// A phrase such as "; 6 of them are the crash handler's"; empty if the handler has no descriptors.
   private var handlersShare: String {
     let count = snapshot.process.descriptors.count(where: \.isHandlers)
     guard count > 0 else { return "" }
@@ -61,7 +62,7 @@ extension CrashReport {
     "pipe": "pipes",
   ]
 
-  /// Each open descriptor on a line, only for the page; the text form has their counts.
+  /// A section with a line for each open descriptor, only for the HTML page; the text has only `descriptorCounts`.
   var descriptorSection: ReportSection? {
     let descriptors = snapshot.process.descriptors
     var rows = descriptors.map { descriptor -> ReportSection.Row in
@@ -79,7 +80,7 @@ extension CrashReport {
     return ReportSection("Open descriptors", rows: rows)
   }
 
-  /// The number of open descriptors that had no room in the list.
+  /// The number of open descriptors for which the list had no room.
   private var descriptorsOmitted: Int {
     let listed = snapshot.process.descriptors.count
     guard listed >= 256, let count = snapshot.process.descriptorCount.map(Int.init),
@@ -90,8 +91,10 @@ extension CrashReport {
 }
 
 extension OpenDescriptor {
-  /// True for a file that the crash handler holds open since its start, by its path: those in its
-  /// directory, those of the process's cgroup, and /proc.
+  /// True for a file that the crash handler keeps open from its start.
+  ///
+  /// Such files are recognized by their paths: files in the handler's directory, files of the process's cgroup, and
+  /// /proc.
   var isHandlers: Bool {
     guard let path else { return false }
     let parts = path.split(separator: "/")

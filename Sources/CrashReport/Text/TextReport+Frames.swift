@@ -2,11 +2,11 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension TextReport {
-  /// Adds a frame: one line, unless the terminal is too narrow.
+  /// Adds a frame, on one line unless the terminal is too narrow.
   mutating func addFrame(_ frame: StackFrame, index: Int?) {
     let prefix = "  #" + (index.map { String($0) } ?? "?").padded(to: 3) + " "
     let name = frame.shortName.escapedForTerminal()
-    // In a report from a log, only offsets in modules are known.
+    // In a report from a log, the addresses in modules are not known, but only the offsets.
     let isAddressKnown = report.log == nil || module(of: frame) == nil
     let address = isFull && isAddressKnown ? frame.address.padded + " " : ""
     let style = ownCode.standsOut(frame) ? Style.strong : .plain
@@ -32,7 +32,7 @@ extension TextReport {
     report.snapshot.modules.module(of: frame)
   }
 
-  /// The place of a frame: file and line or the offset in its function, then the offset in its module.
+  /// The parts of a frame's place: the file and line or the offset in the function, and the offset in the module.
   private func parts(of frame: StackFrame) -> (line: String?, places: [String]) {
     let module = module(of: frame)
     let place = module?.text(of: frame.address)
@@ -47,7 +47,7 @@ extension TextReport {
     return (line, [place, address].compactMap(\.self))
   }
 
-  /// Adds the lines of source around a frame's place.
+  /// Adds the lines of source code around a frame's place.
   mutating func addSource(of frame: StackFrame) {
     guard let place = frame.sourceLocation, let excerpt = report.excerpts[place] else { return }
     for line in excerpt.lines {
@@ -56,7 +56,7 @@ extension TextReport {
     }
   }
 
-  /// Adds the registers: first those that point to known memory, one per line, then the others in columns.
+  /// Adds the registers, first those that point to known memory, one per line, then the others in columns.
   mutating func addRegisters(_ thread: CrashReport.Thread) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }

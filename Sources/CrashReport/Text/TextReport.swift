@@ -2,31 +2,33 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A report as text for a terminal: the event and its place, the program's own data, the crashing thread, the other
-/// threads, and then details that few readers need.
+/// A report as text for a terminal.
+///
+/// It starts with the event and its place, the program's own data, the crashing thread and the other threads. Details
+/// that few readers need come last.
 ///
 /// Text from the dump is escaped, so that a thread's name cannot control the terminal.
 package struct TextReport: Sendable {
   let report: CrashReport
   let width: Int
-  /// True to show everything that is known, false for the short report.
+  /// True to show everything that is known; false to make the short report.
   let isFull: Bool
   private let usesColor: Bool
-  /// True to break facts at the width too; in a pipe each fact stays on one line.
+  /// True to wrap long facts too; in a pipe, each fact stays on one line.
   private let wrapsFacts: Bool
-  /// Distinguishes the program's own calls from others.
+  /// Distinguishes calls of the program's own code from other calls.
   let ownCode: OwnCode
   var lines: [String] = []
 
-  /// The whole report.
+  /// Makes the whole report.
   ///
   /// - Parameters:
   ///   - report: the report to print.
-  ///   - isFull: true to include data that the short report leaves out: absolute addresses, bytes at registers,
-  ///     evidence that the head shows, build IDs of system libraries, older breadcrumbs.
-  ///   - width: columns of the terminal; at least 40 are used. Names are not cut, prose is wrapped.
-  ///   - color: true to use SGR escape sequences.
-  ///   - isForTerminal: true to break long facts too; a pipe has each on one line.
+  ///   - isFull: true to include data that the short report leaves out, which are absolute addresses, bytes at
+  ///     registers, evidence that the head already shows, build IDs of system libraries, and older breadcrumbs.
+  ///   - width: the number of columns of the terminal; at least 40 are used. Prose is wrapped, but names are not cut.
+  ///   - color: true to use escape sequences for colors (SGR).
+  ///   - isForTerminal: true to wrap long facts too; in a pipe, each fact is on one line.
   /// - Returns: lines that each end in a line feed.
   package static func text(
     of report: CrashReport, isFull: Bool = false, width: Int = 80, color: Bool = false,
@@ -45,12 +47,12 @@ package struct TextReport: Sendable {
     return text.whole
   }
 
-  /// The report of a crash from its summary in a log: its head, and its stack as offsets in modules.
+  /// Makes the report of a crash summary in a log, with the head of the report and the stack as offsets in modules.
   ///
   /// - Parameters:
   ///   - report: the report to print.
-  ///   - width: as for `text`.
-  ///   - color: as for `text`.
+  ///   - width: as for `text(of:isFull:width:color:isForTerminal:)`.
+  ///   - color: as for `text(of:isFull:width:color:isForTerminal:)`.
   package static func text(
     ofLogged report: CrashReport, width: Int = 80, color: Bool = false
   ) -> String {
@@ -65,10 +67,10 @@ package struct TextReport: Sendable {
     return text.whole
   }
 
-  /// The maximum width of the first line, even on a narrower terminal.
+  /// The width up to which the first line is not wrapped, even on a narrower terminal.
   private static let headlineWidth = 120
 
-  /// The facts that the log does not contain directly.
+  /// The fields of the head that are shown although the log does not contain them directly.
   private static let loggedFacts: Set = ["Cause", "Shutdown", "Signature"]
 
   private var whole: String { lines.map { $0 + "\n" }.joined() }
@@ -96,7 +98,7 @@ package struct TextReport: Sendable {
     addValue(field.value.escapedForTerminal(), after: name, column: 11)
   }
 
-  /// Adds a line, and for a terminal as many as the value takes from its column on.
+  /// Adds a value after its name; for a terminal, a long value is wrapped at its column.
   private mutating func addValue(_ value: String, after name: String, column: Int) {
     guard wrapsFacts, column + value.count > width else { return lines.append(name + value) }
     let parts = Self.wrapped(value, width: max(width - column, 20))
@@ -111,7 +113,7 @@ package struct TextReport: Sendable {
       Self.wrapped(String(line), width: width).map { styled($0, style) }
     }
     let isAlarm = report.snapshot.request.map { $0.kind == .hang } ?? true
-    // It is usually one line, so that the place is on the second line.
+    // The sentence usually takes one line, so that the place is on the second line.
     lines += wrapped(
       sentence.first ?? "", width: max(width, Self.headlineWidth), isAlarm ? .alarm : .strong)
     if let place = head.place { lines.append(styled(place.escapedForTerminal(), .strong)) }
@@ -196,7 +198,7 @@ package struct TextReport: Sendable {
   private mutating func addThread(_ thread: CrashReport.Thread) {
     let title = report.title(of: thread, isFull: isFull).escapedForTerminal() + ":"
     lines += ["", styled(title, thread.crashed ? .strong : .plain)]
-    // The contexts of the crashed code are in the head.
+    // The head already shows the contexts of the crashed thread.
     if !thread.crashed { addContexts(of: thread) }
     for item in StackListing(thread, isFull: isFull).items {
       switch item {
@@ -230,7 +232,7 @@ package struct TextReport: Sendable {
       ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  /// Breaks prose at blanks; a word that is too long is not broken, so that it can be copied.
+  /// Wraps prose at blanks; a word that is too long stays whole, so that it can be copied.
   package static func wrapped(_ text: String, width: Int) -> [String] {
     var lines: [String] = []
     var line = ""

@@ -3,12 +3,14 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Text for threads, frames, modules and the capture on page and terminal; not escaped, like that of a section.
+// Text about threads, frames, modules and the capture, for the HTML page and the terminal. As in a section, it is not
+// escaped.
 
 extension CrashReport {
-  /// For example "Thread 12 "worker" crashed" and "Thread 13 [Dispatch worker, default] (in futex)".
+  /// A title for a thread, for example "Thread 12 "worker" crashed" or "Thread 13 [Dispatch worker, default] (in
+  /// futex)".
   ///
-  /// - Parameter isFull: true to include how each thread was captured, and its state.
+  /// - Parameter isFull: true to include how the thread was captured, and its state.
   func title(of thread: Thread, isFull: Bool = false) -> String {
     let name = thread.name.map { name in
       DispatchThread.words(for: name).map { " [\($0)]" } ?? " \"\(name)\""
@@ -29,20 +31,20 @@ extension CrashReport {
     guard !isFull else {
       let facts = ThreadSnapshot.mapFields.labeledFacts(of: known, in: .thread)
         .map { "\($0.name) \($0.value)" }
-      // In a requested dump, the first thread also has the method of a crash.
+      // In a dump without a crash, the first thread has the capture method `crashed` too.
       let how = known.captureMethod == .crashed ? nil : known.captureMethod?.word
       return [how, known.state.map { "state \($0)" }, call, policy, nice].compactMap(\.self)
         + facts
     }
-    // A crashed thread was running, a thread in a system call waits, and a thread that a request interrupted was
-    // running.
+    // The state is shown only if it does not follow from something else. A crashed thread was running, a thread in a
+    // system call waits, and a thread that was interrupted by a request for a dump was running.
     let isInterrupted = snapshot.request != nil && known.state == "R"
     let isKnown = thread.crashed && snapshot.request == nil || call != nil || isInterrupted
     let state = isKnown ? nil : known.state.map(Self.word(forState:))
     return [known.captureMethod?.remark, state, call, policy, nice].compactMap(\.self)
   }
 
-  /// The state of a thread, from the letters of proc(5).
+  /// The word for a thread's state, from the letters of proc(5).
   private static func word(forState letter: Character) -> String {
     switch letter {
     case "R": "running"
@@ -52,7 +54,7 @@ extension CrashReport {
     }
   }
 
-  /// The verb for the first thread.
+  /// What happened to the first thread, as a verb such as "crashed".
   private var verb: String {
     guard let request = snapshot.request else { return "crashed" }
     guard request.kind == .hang else {
@@ -71,8 +73,8 @@ extension CrashReport {
     }
   }
 
-  /// The reasons why frames of a thread have no names, for each module, then a hint about files that would provide
-  /// them.
+  /// For each module, the reason why frames of a thread have no names, then a hint about files that contain the
+  /// names.
   func symbolNotes(on thread: Thread) -> [String] {
     let notes = namelessModules(of: thread).map { "No names in \($0.module.name): \($0.note)." }
     return notes + [symbolHint(on: thread)].compactMap(\.self)
@@ -86,10 +88,10 @@ extension CrashReport {
     }
   }
 
-  /// The files that name the frames of a thread; nil if there are none.
+  /// A hint about files that would give names to the frames of a thread; nil if no frame lacks a name.
   func symbolHint(on thread: Thread) -> String? {
     let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
-    // Users have the files of the program's own modules.
+    // Prefer a module of the program, because users usually have the files of these modules.
     let ownCode = ownCode
     guard let module = files.first(where: ownCode.contains) ?? files.first else { return nil }
     let id = module.buildID.hexadecimal
@@ -100,13 +102,13 @@ extension CrashReport {
       + "postmortem symbols \(module.name) -o DIR before strip."
   }
 
-  /// The indices of the modules of frames.
+  /// The indices of the modules that contain a frame of any thread.
   var modulesOnStacks: Set<Int> {
     Set(threads.flatMap { $0.frames.compactMap(\.moduleIndex) })
       .intersection(snapshot.modules.indices)
   }
 
-  /// Sentences about missing threads.
+  /// Sentences about threads that are not in the dump or whose state is incomplete.
   var missingThreads: [String] {
     let capture = snapshot.capture
     return [
@@ -119,7 +121,7 @@ extension CrashReport {
     ].compactMap(\.self)
   }
 
-  /// A sentence about how much of the process was captured; nil if that is not known.
+  /// A sentence about how much of the process was captured; nil if this is not known.
   var captureText: String? {
     let capture = snapshot.capture
     let threads = capture.threadsFound.flatMap { found in
@@ -139,7 +141,7 @@ extension CrashReport {
 }
 
 extension ThreadSnapshot.CaptureMethod {
-  /// A note about a thread that was not simply stopped.
+  /// A note about a thread that was captured in an unusual way; nil for a thread that crashed or was stopped.
   fileprivate var remark: String? {
     switch self {
     case .crashed, .stopped: nil
@@ -152,8 +154,8 @@ extension ThreadSnapshot.CaptureMethod {
 
 /// Recognizes the threads of libdispatch by their names.
 ///
-/// Linux keeps 15 bytes of a thread's name; libdispatch takes the last ones of the queue's label.
-/// Source: swift-corelibs-libdispatch src/queue.c, `_dispatch_worker_thread`, and src/init.c, the labels.
+/// Linux keeps 15 bytes of a thread's name, for which libdispatch uses the end of the queue's label. Source:
+/// swift-corelibs-libdispatch src/queue.c, `_dispatch_worker_thread`, and src/init.c, the labels.
 enum DispatchThread {
   private static let labels: [(name: String, quality: String)] = [
     ("maintenance", "maintenance"), ("background", "background"), ("utility", "utility"),
@@ -161,7 +163,7 @@ enum DispatchThread {
     ("user-interactive", "user-interactive"),
   ]
 
-  /// The descriptions by thread name.
+  /// Descriptions of libdispatch's threads, by the names of the threads.
   private static let known: [String: String] = {
     var known = [
       "ispatch-manager": "Dispatch manager", "-qos.overcommit": "Dispatch worker, overcommit",
@@ -172,12 +174,13 @@ enum DispatchThread {
     return known
   }()
 
-  /// For example "Dispatch worker, default" for "oot.default-qos"; nil for another thread.
+  /// The description of a thread with a name, such as "Dispatch worker, default" for "oot.default-qos"; nil for other
+  /// threads.
   static func words(for name: String) -> String? { known[name] }
 }
 
 extension CaptureQuality {
-  /// A sentence about parts that the handler could not finish; nil if there are none.
+  /// A sentence about parts of the dump that the handler could not finish; nil if there are none.
   var failedPartsText: String? {
     guard let abandoned = sectionsAbandoned.nonzero else { return nil }
     let failed = DumpSection.allCases.filter { abandoned & $0.bit != 0 && $0 != .capture }
@@ -194,12 +197,12 @@ extension CaptureQuality {
     return sentences.joined(separator: " ")
   }
 
-  /// For example "mappings, threads".
+  /// The parts that `/proc` did not show, for example "mappings, threads".
   var unknownText: String { partsNotShown.map(\.name).joined(separator: ", ") }
 }
 
 extension CrashReport {
-  /// For example "The error was thrown 2 ms before, by thread 12".
+  /// A title for a throw, for example "The error was thrown 2 ms before, by thread 12".
   func title(of thrown: Thrown) -> String {
     let age = age(of: thrown).map { Quantity.duration(Int64(clamping: $0)) + " before, " } ?? ""
     return "The error was thrown \(age)by thread \(thrown.record.threadID)"
@@ -207,7 +210,7 @@ extension CrashReport {
 }
 
 extension CrashReport.Thrown {
-  /// A note about calls that are not listed.
+  /// A note about callers that may be missing from the list.
   static let note = "callers by frame pointers: those of functions without one are missing"
 
   /// The frames with their numbers; an inlined call has the number of the frame that contains it.
@@ -227,8 +230,9 @@ extension CrashReport.Thread {
     }
   }
 
-  /// Registers in the usual order: names without a number first, then by number, so that rax comes before r8 and r8
-  /// before r10.
+  /// The registers in the usual order.
+  ///
+  /// Names without a number come first, then names sorted by number, so rax precedes r8, and r8 precedes r10.
   var sortedRegisters: [(name: String, value: Address)] {
     func key(_ name: String) -> (Int, String) {
       (Int(name.drop { !$0.isNumber }) ?? -1, name)
@@ -240,13 +244,14 @@ extension CrashReport.Thread {
 }
 
 extension StackFrame {
-  /// The function's name without types, or a description for code outside of functions; "??" for a frame without a
-  /// name.
+  /// The function's name without types, or "top-level code"; "??" for a frame without a name.
   var shortName: String {
     function.map { FunctionName.readable($0, file: sourceLocation?.file) } ?? "??"
   }
 
-  /// A place such as "App/main.swift:12:3"; "near" means that debug information has no line for the code itself.
+  /// The source line as text, such as "App/main.swift:12:3".
+  ///
+  /// The word "near" is added if debug information has no line for the code itself.
   var lineText: String? {
     guard let sourceLocation, let line = sourceLocation.line else { return nil }
     let column = sourceLocation.column.map { ":\($0)" } ?? ""
@@ -254,7 +259,7 @@ extension StackFrame {
       + "\(sourceLocation.file.shortPath):\(line)\(column)"
   }
 
-  /// The word for a frame that is not an ordinary call, or may be wrong.
+  /// A word for a frame that is not an ordinary call or may be wrong; nil for other frames.
   var doubt: String? {
     switch trust {
     case .scan: "scan"
@@ -265,7 +270,7 @@ extension StackFrame {
 }
 
 extension ModuleSnapshot {
-  /// For example "libc.so.6+0x1234".
+  /// The module's name with the offset of an address, for example "libc.so.6+0x1234".
   func text(of address: Address) -> String {
     "\(name)+\(Address(address.wrappedDistance(above: self.address)))"
   }
@@ -275,7 +280,7 @@ extension ModuleSnapshot {
 }
 
 extension ModuleSnapshot {
-  /// The path, and notes about the file.
+  /// The path of the module, and notes about the file.
   var title: String {
     (path.isEmpty ? "memory without a file" : path) + (isDeleted ? " (deleted)" : "")
       + (source == .headers ? " (not in the linker's list)" : "")

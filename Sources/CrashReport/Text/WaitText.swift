@@ -2,11 +2,13 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Text about which threads wait for which; not escaped, like that of a section.
+// Text about which threads wait for which. As in a section, it is not escaped.
 
 extension CrashReport {
-  /// Sentences about the end of the chain of waits from the report's thread: a circle of threads, with a line for
-  /// each, or the thread that holds the lock.
+  /// Sentences about what the report's thread waits for; empty if this is not known.
+  ///
+  /// They describe the end of the chain of waits, which is a circle of threads, with a line for each thread, or the
+  /// thread that holds the lock.
   ///
   /// Empty if nothing is known.
   var waitSentences: [String] {
@@ -23,10 +25,10 @@ extension CrashReport {
     return Array(waits.chain(from: hung).compactMap { waits.wait(of: $0) }.prefix(4))
   }
 
-  /// The circle that the report is about.
+  /// The circle of waiting threads that the report is about; nil if there is none.
   private var shownDeadlock: Deadlock? {
     if snapshot.request != nil { return waits.deadlock(of: snapshot, hang) }
-    // A process that did not answer is often ended from outside.
+    // A process that hangs is often ended by another process.
     switch cause?.cause {
     case .sentSignal, .watchdog, .ownSignal: return waits.deadlocks.first
     default: break
@@ -34,9 +36,10 @@ extension CrashReport {
     return threads.first { $0.crashed }.flatMap { waits.deadlock(with: $0.id) }
   }
 
-  /// For example "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by thread 7".
+  /// A sentence about a wait, such as "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by
+  /// thread 7".
   ///
-  /// - Parameter tellsOwner: true to describe what the owner does.
+  /// - Parameter tellsOwner: true to describe what the owner of the lock does.
   func sentence(on wait: Wait, tellsOwner: Bool = false) -> String {
     let name = ownName(of: wait.threadID).map { " \"\($0)\"" } ?? ""
     let place = wait.place.map { " in \($0)" } ?? ""
@@ -55,13 +58,13 @@ extension CrashReport {
     return "Thread \(wait.threadID)\(name) waits\(place) for \(wait.noun)\(owner ?? readers)."
   }
 
-  /// The thread's name; nil if it is the process's name, which a thread has until it is named.
+  /// The thread's name; nil if the name is that of the process, which a thread has until it gets a name of its own.
   private func ownName(of id: UInt32) -> String? {
     let name = threads.first { $0.id == id }?.name
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name
   }
 
-  /// A description of the lock owner's activity, as the end of a sentence; nil if it waits for another lock.
+  /// The end of a sentence that describes what the owner of a lock does; nil if the owner waits for another lock.
   func state(of owner: UInt32) -> String? {
     guard let thread = threads.first(where: { $0.id == owner }) else {
       let isWhole =
@@ -75,7 +78,8 @@ extension CrashReport {
     return ", which is in \(call)"
   }
 
-  /// The threads that wait for a lock or for another thread, without those that the head names.
+  /// A section about the threads that wait for a lock or for another thread; threads that the head names are left
+  /// out.
   var waitSection: ReportSection? {
     let known = waits.all.filter { wait in
       (wait.owner != nil || wait.readers > 0) && !shownWaits.contains(wait)
@@ -89,12 +93,12 @@ extension CrashReport {
       rows: rows + (rest > 0 ? [.text("\(rest) more threads wait for a lock.")] : []))
   }
 
-  /// The maximum number of threads in the section.
+  /// The maximum number of threads that the section lists.
   private static let waitCount = 64
 }
 
 extension Deadlock {
-  /// For example "Deadlock: 2 threads wait for each other".
+  /// A sentence about the deadlock, for example "Deadlock: 2 threads wait for each other".
   var sentence: String {
     let doubt =
       isCertain ? "" : " This is likely: not every word and every function on a stack tells it."
@@ -107,7 +111,7 @@ extension Deadlock {
 }
 
 extension Wait {
-  /// The object that a thread waits for, such as "the mutex at 0x7f01".
+  /// A phrase for the object that a thread waits for, such as "the mutex at 0x7f01".
   var noun: String {
     switch subject {
     case .mutex: "the mutex at \(address)"

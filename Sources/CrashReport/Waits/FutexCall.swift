@@ -1,12 +1,13 @@
 internal import ProcessSnapshot
 
-/// The call of futex(2) that a thread is blocked in.
+/// The call of futex(2) in which a thread is blocked.
 struct FutexCall: Sendable, Equatable {
   let word: Address
-  /// FUTEX_LOCK_PI or FUTEX_LOCK_PI2, for which the kernel's rules say that the word contains its owner.
+  /// True for FUTEX_LOCK_PI and FUTEX_LOCK_PI2, for which the kernel requires that the word contains the owner's
+  /// thread ID.
   let isOwnedWord: Bool
 
-  /// Creates the call; nil for a thread that is not in such a call, and if its arguments are not known.
+  /// Finds the call; nil for a thread that is not in such a call, or if the arguments of the call are not known.
   init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
     let arguments: (word: UInt64, operation: UInt64)?
     if let text = thread.systemCall {
@@ -21,12 +22,13 @@ struct FutexCall: Sendable, Equatable {
       arguments.word != ProcessSnapshot.replacedWord
     else { return nil }
     word = Address(arguments.word)
-    // Without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME. A sanitized report has no operation.
+    // The mask removes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME. A sanitized report does not have the operation.
     isOwnedWord = [6, 13].contains(arguments.operation & 0x7F)
   }
 
-  /// The first two arguments in a text of proc_pid_syscall(5), which has them in hexadecimal; nil if the text has
-  /// only the number.
+  /// The first two arguments in a text of proc_pid_syscall(5), where they are hexadecimal numbers.
+  ///
+  /// Nil if the text has only the number of the system call.
   private static func arguments(_ text: String) -> (word: UInt64, operation: UInt64)? {
     let words = text.split(separator: " ").dropFirst().prefix(2).map { word in
       UInt64(word.drop { $0 == "0" || $0 == "x" }, radix: 16) ?? 0
@@ -36,6 +38,8 @@ struct FutexCall: Sendable, Equatable {
 }
 
 extension ProcessSnapshot.Architecture {
+  /// The number of the system call futex.
+  ///
   /// Source: Linux arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
   fileprivate var futexNumber: Int {
     switch self {
@@ -46,9 +50,9 @@ extension ProcessSnapshot.Architecture {
 }
 
 extension CPUContext {
-  /// The first two arguments of a system call.
+  /// The first two arguments of a system call, from the registers.
   ///
-  /// On arm64 a core file lacks the first argument, because its register has the result.
+  /// On arm64, a core file lacks the first argument, because the register for it already has the result.
   fileprivate var firstArguments: (word: UInt64, operation: UInt64)? {
     switch self {
     case .x86_64(let context): (context.rdi, context.rsi)
@@ -56,7 +60,7 @@ extension CPUContext {
     }
   }
 
-  /// True for a thread that is about to make the call again, which is the state after a signal has interrupted it.
+  /// True for a thread that is about to make the futex call again, because a signal has interrupted the call.
   fileprivate func isAtFutexCall(_ snapshot: ProcessSnapshot) -> Bool {
     let number = UInt64(snapshot.architecture.futexNumber)
     switch self {

@@ -1,22 +1,22 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The memory of a lock in the dump or the core file.
+/// Reads the memory of a lock in a dump or a core file.
 ///
 /// Source: glibc 2.36 sysdeps/nptl/bits/struct_mutex.h, nptl/pthread_mutex_lock.c,
 /// nptl/pthread_rwlock_common.c; the layouts have not changed since 2.25 and are part of the ABI.
 struct LockWords {
   let memory: MemorySnapshot
-  /// The word that a thread waits at.
+  /// The address of the word on which a thread waits.
   let word: Address
 
-  /// The owner that a word contains, and whether a thread waits.
+  /// The owner of a lock, and whether the lock's memory shows that a thread waits.
   struct Owner: Equatable {
     var id: UInt32?
     var hasWaiter: Bool
   }
 
-  /// The word at an offset; nil if it is not known.
+  /// The 32-bit number at an offset from the word; nil if it was not captured.
   func value(_ offset: Int64) -> UInt32? {
     memory.bytes(at: place(offset), count: 4)?.littleEndian(at: 0, as: UInt32.self)
   }
@@ -26,35 +26,36 @@ struct LockWords {
   /// The address at an offset from the word.
   func place(_ offset: Int64) -> Address { Address(word.value &+ UInt64(bitPattern: offset)) }
 
-  /// The owner by the kernel's rule for FUTEX_LOCK_PI, which libdispatch also follows: the thread's ID, and
-  /// FUTEX_WAITERS.
+  /// The owner of a lock whose word follows the kernel's rule for FUTEX_LOCK_PI, as libdispatch's locks do.
+  ///
+  /// The word contains the owner's thread ID and the bit FUTEX_WAITERS.
   var ownedWord: Owner? {
     guard let value = value(0) else { return nil }
     return Owner(id: (value & 0x3FFF_FFFF).nonzero, hasWaiter: value >> 31 == 1)
   }
 
-  /// A `pthread_mutex_t` that begins with the word; nil if the bytes are not a mutex.
+  /// The owner of the `pthread_mutex_t` that begins at the word; nil if the bytes are not a mutex.
   var mutex: Owner? {
     guard let lock = value(0), let owner = value(8), let kind = value(16),
-      // Type, robust, priority inheritance and protection, shared, elision.
+      // The allowed bits are the type, robust, priority inheritance and protection, shared, and elision.
       kind & ~0x3F3 == 0
     else { return nil }
-    // Robust mutexes and those with priority inheritance have the owner in the word.
+    // Robust mutexes, and mutexes with priority inheritance, contain the owner in the word itself.
     if kind & 0x30 != 0 {
       let inWord = lock & 0x3FFF_FFFF
       return Owner(id: inWord.nonzero, hasWaiter: lock >> 31 == 1 && inWord == owner)
     }
-    // 1 means locked, 2 locked with a waiter; a priority ceiling is in the bits above.
+    // The value 1 means locked, and 2 means locked with a waiter; the bits above can contain a priority ceiling.
     guard lock & 3 != 0, kind & 0x40 != 0 || lock <= 2 else { return Owner(hasWaiter: false) }
     return Owner(id: owner.nonzero, hasWaiter: lock & 3 == 2)
   }
 
-  /// A `pthread_rwlock_t` around the word; nil if the bytes are not such a lock.
+  /// The `pthread_rwlock_t` that contains the word; nil if the bytes are not such a lock.
   ///
-  /// Its memory has the number of readers but not their IDs. The word is the one of the phases, of the writers, or of
-  /// the readers.
+  /// The memory of the lock has the number of readers but not their thread IDs. A thread can wait on the word for the
+  /// phases, for the writers, or for the readers.
   func readWriteLock(reads: Bool) -> (start: Address, owner: Owner, readers: Int)? {
-    /// The words of the lock, by their offset.
+    /// Reads the lock, in which the word has the given offset.
     func lock(_ offset: Int64) -> (start: Address, owner: Owner, readers: Int)? {
       guard let readers = value(0 &- offset), let writer = value(24 &- offset) else { return nil }
       let isWriting = readers & 3 == 3
@@ -64,21 +65,22 @@ struct LockWords {
       )
     }
     switch value(0) {
-    // The bit of waiters, and the bit of a write phase or of a writer.
+    // The bit for waiters, and the bit for a write phase or a writer.
     case 3: return lock(reads ? 8 : 12)
     case 2: return reads ? nil : lock(8)
-    // Readers hold the lock, and a writer waits and is preferred.
+    // Readers hold the lock, and a waiting writer is preferred.
     case let value? where reads && value & 6 == 6 && value >> 3 > 0: return lock(0)
     default: return nil
     }
   }
 
-  /// The queue that a call of `sync` waits for: the first of its chain of targets that another thread
-  /// runs.
+  /// The queue that a call of `sync` waits for.
   ///
-  /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s: the event is its
-  /// word at 96, after it the waiting thread, at 56 the queue; in the queue its target at 24, its state
-  /// at 56, its label at 72.
+  /// In the chain from the queue of the call to its target queues, it is the first queue that another thread runs.
+  ///
+  /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s: the event is at byte 96, after
+  /// it the waiting thread, and the queue at byte 56. In the queue, the target is at byte 24, the state at byte 56,
+  /// and the label at byte 72.
   func queue(waitedForBy thread: UInt32) -> (address: Address, owner: UInt32?, label: String?)? {
     guard value(0) == .max, value(4) == thread, var address = long(-40) else { return nil }
     var first: (address: Address, owner: UInt32?, label: String?)?

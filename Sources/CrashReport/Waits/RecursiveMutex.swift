@@ -2,8 +2,9 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The wait that Swift's `Mutex` refused: the kernel found that it closes a circle (EDEADLK), and the runtime
-/// ended the process.
+/// Finds the wait that Swift's `Mutex` refused.
+///
+/// The kernel found that the wait would close a circle (EDEADLK), so the runtime ended the process.
 struct RecursiveMutex {
   private static let message = "Recursive call to lock Mutex"
   private static let function = "$s15Synchronization12_MutexHandleV9_lockSlow"
@@ -12,10 +13,10 @@ struct RecursiveMutex {
   /// The waits of the other threads.
   let waits: Waits
 
-  /// The wait of the crashed thread, without a place; nil for another crash, and if the dump does not contain the
+  /// The wait of the crashed thread, without a place; nil for another crash, or if the dump does not contain the
   /// lock.
   ///
-  /// The lock's address is in a register, or on the stack above the call.
+  /// The address of the lock is in a register, or on the stack near the call.
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard snapshot.request == nil, thread.id == snapshot.exception?.threadID,
       snapshot.exception?.fatalMessage?.contains(Self.message) == true,
@@ -30,16 +31,16 @@ struct RecursiveMutex {
     let found = (registers + words(of: thread, to: frames[call...])).compactMap { place in
       owner(at: place).flatMap { holders.contains($0) ? (place: place, owner: $0) : nil }
     }
-    // If a word only looks like a lock, the result is unknown.
+    // If several words look like locks with different owners, it is not known which of them is the lock.
     guard let first = found.first, found.allSatisfy({ $0.owner == first.owner }) else { return nil }
     var wait = Wait(threadID: thread.id, .swiftMutex, at: first.place)
     wait.owner = first.owner
-    // The kernel has found the circle; only the word identifies the lock.
+    // The circle is certain, because the kernel found it. The lock is certain only if no other word looks like it.
     wait.isCertain = found.allSatisfy { $0.place == first.place }
     return wait
   }
 
-  /// The words of the stack from its top to the caller of the lock's function.
+  /// The words of the stack from its top to the frame of the caller of the lock's function.
   private func words(of thread: ThreadSnapshot, to frames: ArraySlice<StackFrame>) -> [Address] {
     guard let start = thread.stackPointer,
       let end = frames.dropFirst().lazy.compactMap(\.stackPointer).first,

@@ -1,48 +1,47 @@
 package import ProcessSnapshot
 
-/// The object that a thread in futex(2) waits for, found from frames and memory.
+/// What a thread that is blocked in futex(2) waits for, as found from its frames and memory.
 package struct Wait: Sendable, Equatable {
   /// The kind of object that the thread waits for.
   package enum Subject: String, Sendable {
-    /// A `pthread_mutex_t`, like most locks of Swift packages.
+    /// A `pthread_mutex_t`, which most locks of Swift packages use.
     case mutex
-    /// `Mutex` of Swift's module Synchronization.
+    /// A `Mutex` of Swift's module Synchronization.
     case swiftMutex = "swift-mutex"
     case readLock = "read-lock"
     case writeLock = "write-lock"
-    /// `sync` of a dispatch queue.
+    /// A dispatch queue, in a call of `sync`.
     case queue
-    /// The end of a thread.
+    /// The end of another thread, as in pthread_join.
     case thread
-    /// An initialization that another thread does.
+    /// An initialization that another thread performs.
     case once
-    /// A lock of libdispatch or of the program, whose word contains its owner.
+    /// A lock of libdispatch or of the program whose word contains the owner's thread ID.
     case ownedLock = "owned-lock"
-    /// The C library's heap.
+    /// A lock of the C library's heap.
     case allocator
-    /// A stream of stdio.
+    /// The lock of a stdio stream.
     case stream
     case condition
     case semaphore
     case group
-    /// A lock or something else that no rule knows.
+    /// A lock or another object that no rule recognizes.
     case unknown
   }
 
   package var threadID: UInt32
   package var subject: Subject
-  /// The address of the lock, the queue or the word.
+  /// The address of the lock or the queue, otherwise of the word on which the thread waits.
   package var address: Address
-  /// The label of a queue; nil for another subject, and for a queue without a label.
+  /// The label of a queue; nil for another subject or for a queue without a label.
   package var label: String?
-  /// The thread that holds the lock, or that must end; nil if it is not known.
+  /// The thread that holds the lock, or whose end is awaited; nil if it is not known.
   package var owner: UInt32?
-  /// The number of readers that hold the lock, whose IDs are not known.
+  /// The number of readers that hold the lock; their thread IDs are not known.
   package var readers = 0
-  /// True if the word, its mark of a waiter and the function that waits agree on it.
+  /// True if the owner in the word, the word's mark for a waiter, and the waiting function agree.
   package var isCertain = false
-  /// The innermost call of the program's own code that waits, with file and line as far as they are
-  /// known.
+  /// The innermost call of the program's own code in the waiting thread, with file and line if they are known.
   package var place: String?
 
   package init(threadID: UInt32, _ subject: Subject, at address: Address) {

@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Decides for which object a thread waits, from the waiting functions and the memory that they wait on.
+/// Decides which object a thread waits for, from the waiting functions and the memory of the lock.
 ///
-/// A rule that does not match exactly gives no owner, because a wrong owner costs the reader more than no owner.
+/// A rule that does not match exactly gives no owner, because a wrong owner costs the reader more time than no owner.
 struct WaitDecoder {
   let snapshot: ProcessSnapshot
   let ownCode: OwnCode
@@ -19,7 +19,7 @@ struct WaitDecoder {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// The maximum number of examined frames; the first one that matches a rule decides.
+  /// The maximum number of frames that are examined; the first frame that matches a rule decides.
   private static let frameCount = 16
 
   /// - Parameter frames: the frames of the thread, innermost first.
@@ -27,7 +27,7 @@ struct WaitDecoder {
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard let call = FutexCall(of: thread, in: snapshot) else { return nil }
     let words = LockWords(memory: snapshot.memory, word: call.word)
-    // Functions that call the program's own code do not belong to the wait.
+    // Functions that call the program's own code do not belong to the wait, so only frames inside it are examined.
     let inner = frames.prefix(Self.frameCount).prefix { !ownCode.contains($0) }
     var wait = wait(
       of: thread.id, words, call, Self.subject(of: inner.compactMap(\.linkageName)),
@@ -37,7 +37,7 @@ struct WaitDecoder {
     return wait
   }
 
-  /// The innermost own call that is not a method of a lock, which shows which lock it is.
+  /// The innermost call of the program's own code that is not a method of a lock; it shows which lock is meant.
   func place(in frames: [StackFrame]) -> String? {
     let rest = frames.drop { !ownCode.contains($0) || Self.isLock($0) }
     return ownCode.place(in: Array(rest)) ?? ownCode.place(in: frames)
@@ -77,7 +77,8 @@ struct WaitDecoder {
       hold(LockWords.Owner(id: queue.owner, hasWaiter: true))
     case .thread:
       guard let ended = words.value(0), ended != 0 else { break }
-      // The word is in the control block of the thread, whose address is only known for a stopped thread.
+      // The word is in the control block of the awaited thread. The address of the block is known only for a stopped
+      // thread.
       let pointer = snapshot.threads.first { $0.id == ended }?.threadPointer
       let above = pointer.map { call.word.wrappedDistance(above: $0) }
       let isNear = above.map { min($0, 0 &- $0) < 8192 } ?? threads.contains(ended)
@@ -89,7 +90,7 @@ struct WaitDecoder {
       wait.subject = .ownedLock
       hold(words.ownedWord, isCertain: false)
     case .unknown where isNameless:
-      // Without a matching function, only a mutex whose owner is one of the threads is recognized.
+      // If the functions have no names, only a mutex whose owner is one of the threads is recognized.
       guard let owner = words.mutex, owner.hasWaiter, let holder = owner.id,
         threads.contains(holder)
       else { break }
@@ -118,7 +119,7 @@ struct WaitDecoder {
     return .unknown
   }
 
-  /// The rules by the name of the waiting function, without leading underscores.
+  /// For the name of each waiting function, without leading underscores, the kind of object that it waits for.
   ///
   /// Source: the exports of glibc 2.36, and libdispatch's functions of Swift 6.3.
   private static let functions: [String: Wait.Subject] = {

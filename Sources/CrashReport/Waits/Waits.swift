@@ -1,17 +1,19 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Which threads wait for which.
+/// The threads that wait, what each of them waits for, and the deadlocks among them.
 package struct Waits: Sendable, Equatable {
   /// The waits, at most one for each thread, in the order of the threads.
   package private(set) var all: [Wait] = []
-  /// The deadlocks, each in the order of its owners; every dump of the same deadlock gives the same result.
+  /// The deadlocks; the waits of each are in the order in which one thread waits for the next.
+  ///
+  /// Every dump of the same deadlock gives the same result.
   package private(set) var deadlocks: [Deadlock] = []
   private var places: [UInt32: Int] = [:]
 
   package init() {}
 
-  /// A circle of a single wait, which libdispatch refuses.
+  /// A deadlock that consists of a single wait, such as a wait that libdispatch refuses.
   static func circle(of wait: Wait) -> Deadlock { Deadlock([wait]) }
 
   init(_ waits: [Wait]) {
@@ -30,7 +32,7 @@ package struct Waits: Sendable, Equatable {
     let decoder = WaitDecoder(snapshot, ownCode)
     let known = threads.compactMap { decoder.wait(of: $0.thread, $0.frames) }
     self.init(known)
-    // In a crash, this also includes the wait that ended the process.
+    // For a crash, the wait that the runtime refused is added too.
     let recursion = RecursiveMutex(snapshot: snapshot, waits: self)
     let refused = threads.lazy.compactMap { thread, frames -> Wait? in
       var wait = recursion.wait(of: thread, frames)
@@ -46,13 +48,15 @@ package struct Waits: Sendable, Equatable {
     deadlocks.first { $0.waits.contains { $0.threadID == thread } }
   }
 
-  /// The circle that a dump without a crash is about: of the thread that hangs, otherwise the first.
+  /// The deadlock that a dump without a crash is about: the one with the hanging thread, otherwise the first.
   func deadlock(of snapshot: ProcessSnapshot, _ hang: HangSubject?) -> Deadlock? {
     guard snapshot.request != nil else { return nil }
     return hang?.threadID.flatMap { deadlock(with: $0) } ?? deadlocks.first
   }
 
-  /// The chain of waits from a thread: the thread, the owner of the lock that it waits for, and so on; each once.
+  /// The chain of waits that begins at a thread.
+  ///
+  /// It contains the thread, the owner of the lock that the thread waits for, and so on; each thread occurs once.
   func chain(from thread: UInt32) -> [UInt32] {
     var chain = [thread]
     var seen: Set = [thread]
@@ -62,9 +66,11 @@ package struct Waits: Sendable, Equatable {
     return chain
   }
 
-  /// Each thread waits for at most one owner, so a walk from each thread finds every circle once.
+  /// Finds all deadlocks.
+  ///
+  /// Each thread waits for at most one owner, so walks that begin at each thread find every circle of threads once.
   private mutating func findCircles() {
-    /// The walk that reached a thread first.
+    /// The number of the walk that reached each thread first.
     var walks: [UInt32: Int] = [:]
     for (walk, start) in all.enumerated() {
       var path: [Wait] = []
@@ -83,24 +89,24 @@ package struct Waits: Sendable, Equatable {
   }
 }
 
-/// A deadlock: a circle of threads, each of which waits for a lock that the next one holds.
+/// A deadlock, which is a circle of threads, each of which waits for a lock that the next one holds.
 package struct Deadlock: Sendable, Equatable {
   package let waits: [Wait]
 
-  /// Creates a deadlock that begins at the same place whichever thread was examined first.
+  /// Creates a deadlock whose first wait does not depend on which thread was examined first.
   fileprivate init(_ waits: [Wait]) {
     let first = waits.indices.min { Self.order(of: waits[$0]) < Self.order(of: waits[$1]) } ?? 0
     self.waits = Array(waits[first...] + waits[..<first])
   }
 
-  /// True if the word, its mark of a waiter and the function agree for each.
+  /// True if all waits of the circle are certain.
   package var isCertain: Bool { waits.allSatisfy(\.isCertain) }
 
   fileprivate var order: (String, UInt32) {
     waits.first.map(Self.order) ?? ("", 0)
   }
 
-  /// Ordered by the place, which is the same in every run.
+  /// A key to order waits by their place, which is the same in every run, and then by thread.
   private static func order(of wait: Wait) -> (String, UInt32) {
     (wait.place ?? "\u{10FFFF}", wait.threadID)
   }

@@ -1,28 +1,29 @@
 package import IntermediateDump
 
-/// A key that is bound, with the kinds and the size that it must have in the schema; a test compares
-/// them.
+/// A key that a field reads and writes, with the kinds and the size of its value.
+///
+/// A test compares them with the schema.
 package struct BoundKey: Sendable {
   package let key: IntermediateDumpKey
   package let kinds: IntermediateDumpKeyKinds
   package let size: Int?
 }
 
-/// One key of the schema bound to a part of a type, for reading and for writing.
+/// Binds one key of the dump's schema to a property of `Root`, for reading and for writing.
 package struct Field<Root>: Sendable {
   package typealias Path<Value> = any WritableKeyPath<Root, Value> & Sendable
 
-  /// The key, then the keys of the maps in its value.
+  /// The field's key, then the keys of the maps in the field's value.
   package let keys: [BoundKey]
   /// True if a map without this key is ignored.
   let isRequired: Bool
-  /// Reads the value if the map has it; otherwise keeps the old value and returns false.
+  /// Reads the value if the map has the key; otherwise keeps the old value and returns false.
   package let read: @Sendable (IntermediateDumpMap, inout Root) -> Bool
   package let write: @Sendable (Root, inout IntermediateDumpWriter) -> Void
-  /// The values of keys that a report shows unchanged.
+  /// For each key whose value a report shows unchanged, a closure that returns this value.
   package private(set) var shown: [IntermediateDumpKey: @Sendable (Root) -> ShownValue?] = [:]
 
-  /// Binds a key with custom reading and writing.
+  /// Binds a key to closures that read and write the value.
   package init(
     _ key: IntermediateDumpKey, _ kinds: IntermediateDumpKeyKinds, size: Int? = nil,
     nested: [BoundKey] = [], isRequired: Bool = false,
@@ -45,7 +46,7 @@ package struct Field<Root>: Sendable {
     self.write = write
   }
 
-  /// Has reports show the value of the first key.
+  /// Returns the same field with a closure for the value that reports show for its first key.
   package func showing(_ value: @escaping @Sendable (Root) -> ShownValue?) -> Field {
     var field = self
     if let key = keys.first?.key { field.shown[key] = value }
@@ -67,7 +68,7 @@ package struct Field<Root>: Sendable {
     }.showing { $0[keyPath: path]?.shown }
   }
 
-  /// A value that is always written; if it is missing, the old value stays.
+  /// A value that is always written; if it is missing when a map is read, the old value stays.
   package static func value<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool = false
   ) -> Field {
@@ -80,14 +81,14 @@ package struct Field<Root>: Sendable {
     }.showing { $0[keyPath: path].shown }
   }
 
-  /// A required value: a map without it is ignored.
+  /// A value that a map must have; a map without it is ignored.
   package static func required<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>
   ) -> Field {
     value(key, path, isRequired: true)
   }
 
-  /// One byte, 1 for true; false is not written.
+  /// A flag that is stored as one byte, 1 for true; false is not written.
   package static func flag(_ key: IntermediateDumpKey, _ path: Path<Bool>) -> Field {
     Field(key, [.unsigned], size: 1) { map, root in
       guard let code = map.unsigned(key) else { return false }
@@ -98,7 +99,9 @@ package struct Field<Root>: Sendable {
     }.showing { .flag($0[keyPath: path]) }
   }
 
-  /// Lines of one text, which is not written if there are none; a line feed inside a line becomes a blank.
+  /// Lines that are stored as one text; not written if there are no lines.
+  ///
+  /// A line feed inside a line becomes a blank.
   package static func lines(_ key: IntermediateDumpKey, _ path: Path<[String]>) -> Field {
     Field(key, [.text]) { map, root in
       guard let text = map.text(key) else { return false }
@@ -112,7 +115,7 @@ package struct Field<Root>: Sendable {
 
   // MARK: - Maps and arrays
 
-  /// Fields of the same type in a separate map.
+  /// Fields of the same type that are stored together in a nested map.
   ///
   /// If there are several such maps, all are read, and later ones win.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
@@ -147,7 +150,7 @@ package struct Field<Root>: Sendable {
     return field
   }
 
-  /// Maps of one kind; if there are several such arrays, all are read.
+  /// An array of maps; if there are several arrays with this key, all are read.
   ///
   /// - Parameter limit: the maximum number of elements that are read.
   package static func array<Value>(
@@ -165,7 +168,7 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// A part of this type, in the same map, which has one if it has the part's required keys.
+  /// An optional part whose keys are in the same map; nil unless the map has the part's required keys.
   package static func part<Value>(_ path: Path<Value?>, _ fields: MapFields<Value>) -> Field {
     Field(keys: fields.keys, isRequired: false) { map, root in
       guard let value = fields.value(of: map) else { return false }
@@ -176,7 +179,7 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// The fields of a part of this type, in the same map.
+  /// The fields of a part that is never nil and whose keys are in the same map.
   package static func within<Value>(_ path: Path<Value>, _ fields: MapFields<Value>) -> [Field] {
     fields.all.map { field in
       var part = Field(keys: field.keys, isRequired: field.isRequired) { map, root in
@@ -190,12 +193,12 @@ package struct Field<Root>: Sendable {
   }
 }
 
-/// Binds each key of a map of a dump to a property, once.
+/// Binds each key of one kind of map in a dump to a property.
 package struct MapFields<Value: Sendable>: Sendable {
-  /// The value of a map without any key.
+  /// The value that is read from an empty map.
   private let blank: Value
   package let all: [Field<Value>]
-  /// The values of keys as a report shows them.
+  /// For each key that a report shows, a closure that returns the value to show.
   package let shown: [IntermediateDumpKey: @Sendable (Value) -> ShownValue?]
 
   package var keys: [BoundKey] { all.flatMap(\.keys) }
@@ -226,7 +229,7 @@ package struct MapFields<Value: Sendable>: Sendable {
 }
 
 extension IntermediateDumpMap {
-  /// Every map written under a key, in file order.
+  /// All maps that this map contains under a key, in file order.
   package func maps(_ key: IntermediateDumpKey) -> [IntermediateDumpMap] {
     entries.compactMap { entry in
       guard entry.key == key.rawValue, case .map(let map) = entry.value else { return nil }
@@ -234,7 +237,7 @@ extension IntermediateDumpMap {
     }
   }
 
-  /// The maps of every array written under a key, in file order.
+  /// The maps in all arrays that this map contains under a key, in file order.
   package func elements(_ key: IntermediateDumpKey) -> [IntermediateDumpMap] {
     entries.flatMap { entry -> [IntermediateDumpMap] in
       guard entry.key == key.rawValue, case .array(let elements) = entry.value else { return [] }

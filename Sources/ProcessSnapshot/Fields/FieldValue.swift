@@ -2,20 +2,20 @@ package import IntermediateDump
 
 /// A value that a property of a dump can hold.
 package protocol FieldValue: Sendable {
-  /// Reads a key's value; nil if the map lacks it, or has it in a form that this type does not read.
+  /// Reads a key's value; nil if the map lacks the key, or has it with a kind of value that this type cannot read.
   init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap)
 
   func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter)
 
-  /// The kinds of keys that such a value is stored under.
+  /// The kinds in the schema that a key with such a value can have.
   static var kinds: IntermediateDumpKeyKinds { get }
   /// The number of bytes of a stored value; nil for any number.
   static var storedSize: Int? { get }
-  /// The value as a report shows it; nil if that would be incomplete.
+  /// The value as a report shows it; nil if a report would show only a part of the value.
   var shown: ShownValue? { get }
 }
 
-/// A value of a dump that a report shows as it is.
+/// A value of a dump that a report shows unchanged.
 package enum ShownValue: Sendable, Equatable {
   case unsigned(UInt64)
   case signed(Int64)
@@ -32,20 +32,20 @@ extension FieldValue {
 }
 
 extension IntermediateDumpMap {
-  /// A key's value; nil if the map lacks it, or has it in another form.
+  /// The value of a key; nil if the map lacks the key, or has it with another kind of value.
   package subscript<Value: FieldValue>(key: IntermediateDumpKey) -> Value? {
     Value(key, in: self)
   }
 }
 
 extension IntermediateDumpWriter {
-  /// Writes a value, for ordinary code; writes nothing if it is nil.
+  /// Writes a value, or nothing for nil; for code that does not run during a crash.
   package mutating func write(_ key: IntermediateDumpKey, _ value: (some FieldValue)?) {
     value?.write(key, to: &self)
   }
 }
 
-// Integers are stored in their own width, and read from any width if they fit.
+// Integers are stored with the width of their type, and read from any width if the value fits.
 extension FieldValue where Self: FixedWidthInteger {
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     let value =
@@ -109,7 +109,7 @@ extension String: FieldValue {
   package var shown: ShownValue? { .text(self) }
 }
 
-// Bytes, and text whose bytes must be kept as they are.
+// Bytes, including text whose bytes must stay unchanged.
 extension [UInt8]: FieldValue {
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     guard let data = map.data(key) else { return nil }
@@ -160,7 +160,7 @@ extension ReportPrivacy: FieldValue {
   package var shown: ShownValue? { .text(name) }
 }
 
-// The codes of dumps.
+// These enums are stored as their raw values.
 extension AnnotationState: FieldValue {}
 extension AnnotationType: FieldValue {}
 extension BreadcrumbLevel: FieldValue {}

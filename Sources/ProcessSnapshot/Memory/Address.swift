@@ -1,9 +1,9 @@
 package import IntermediateDump
 
-/// A place in an address space: of a process, or of a module's file.
+/// A place in the address space of a process or of a module's file.
 ///
-/// Its number comes from a dump or a file, and can have any value. So it has no `+` and no `-`, which would trap at
-/// the ends of the address space. None of its operations traps.
+/// The number comes from a dump or a file, and can have any value. `+` and `-` would trap at the ends of the address
+/// space, so the type does not have them. None of its operations traps.
 public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var value: UInt64
 
@@ -13,41 +13,41 @@ public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
 
   public static func < (left: Address, right: Address) -> Bool { left.value < right.value }
 
-  /// Adds like a processor: after the last address comes 0.
+  /// Adds with wraparound, as a processor does: 0 follows the last address.
   public static func &+ (address: Address, count: UInt64) -> Address {
     Address(address.value &+ count)
   }
 
-  /// Subtracts like a processor: before 0 comes the last address.
+  /// Subtracts with wraparound, as a processor does: the last address precedes 0.
   public static func &- (address: Address, count: UInt64) -> Address {
     Address(address.value &- count)
   }
 
-  /// The address this many bytes above; nil past the last address.
+  /// The address `count` bytes above this one; nil past the last address.
   public func adding(_ count: UInt64) -> Address? {
     let (sum, overflow) = value.addingReportingOverflow(count)
     return overflow ? nil : Address(sum)
   }
 
-  /// The address this many bytes below; nil before 0.
+  /// The address `count` bytes below this one; nil below 0.
   public func subtracting(_ count: UInt64) -> Address? {
     let (difference, overflow) = value.subtractingReportingOverflow(count)
     return overflow ? nil : Address(difference)
   }
 
-  /// The address this many bytes above, at most the last address.
+  /// The address `count` bytes above this one, at most the last address.
   public func clampedAdding(_ count: UInt64) -> Address { adding(count) ?? .highest }
 
-  /// The address this many bytes below, at least 0.
+  /// The address `count` bytes below this one, at least 0.
   public func clampedSubtracting(_ count: UInt64) -> Address { subtracting(count) ?? 0 }
 
-  /// The distance in bytes above another address; nil if this one is below it.
+  /// The distance in bytes from another address up to this one; nil if this one is below the other.
   public func distance(above other: Address) -> UInt64? {
     let (difference, overflow) = value.subtractingReportingOverflow(other.value)
     return overflow ? nil : difference
   }
 
-  /// The distance in bytes from another address, wrapping after the last address.
+  /// The distance in bytes from another address up to this one, wrapping around after the last address.
   public func wrappedDistance(above other: Address) -> UInt64 { value &- other.value }
 
   /// The highest multiple of a power of two that is not above this address.
@@ -65,15 +65,15 @@ extension Address: ExpressibleByIntegerLiteral {
   public init(integerLiteral value: UInt64) { self.value = value }
 }
 
-/// Bytes that follow each other in an address space, up to the last one that there is.
+/// A range of consecutive bytes in an address space.
 ///
-/// Any two numbers are a valid range: a part past the last address is cut off. None of its operations traps. The
-/// range of the complete address space lacks the last byte, because its size does not fit into 64 bits.
+/// Any start and byte count make a valid range; a part past the last address is cut off. No operation of this type
+/// traps. A range of the complete address space lacks the last byte, because the full size does not fit into 64 bits.
 public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   public let start: Address
   public let byteCount: UInt64
 
-  /// A range with a number of bytes.
+  /// Makes a range of a number of bytes.
   ///
   /// - Parameters:
   ///   - start: the first byte's address.
@@ -84,13 +84,13 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     self.byteCount = room.overflow ? byteCount : min(byteCount, room.partialValue)
   }
 
-  /// A range from an address to another, exclusive; empty if that is not above the first.
+  /// Makes a range from `start` up to but not including `end`; empty if `end` is not above `start`.
   public init(from start: Address, to end: Address) {
     self.start = start
     byteCount = end.distance(above: start) ?? 0
   }
 
-  /// A range from an address to another, inclusive; nil if that is below the first.
+  /// Makes a range from `start` through `last`; nil if `last` is below `start`.
   public init?(from start: Address, through last: Address) {
     guard let distance = last.distance(above: start) else { return nil }
     self.init(start: start, byteCount: distance == .max ? .max : distance &+ 1)
@@ -101,22 +101,23 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   /// The highest address in the range; nil for an empty range.
   public var last: Address? { isEmpty ? nil : start &+ (byteCount &- 1) }
 
-  /// The address after the range; nil if it includes the last address.
+  /// The address after the range; nil if the range includes the last address.
   public var end: Address? { start.adding(byteCount) }
 
-  /// The address after the range, or the last address if there is none; for output and comparisons.
+  /// The address after the range, or the last address if none follows; for output and comparisons.
   public var clampedEnd: Address { start.clampedAdding(byteCount) }
 
   public func contains(_ address: Address) -> Bool { offset(of: address) != nil }
 
-  /// The distance of an address from the start in bytes; nil for one outside.
+  /// The distance in bytes from the range's start to an address; nil for an address outside the range.
   public func offset(of address: Address) -> UInt64? {
     guard let distance = address.distance(above: start), distance < byteCount else { return nil }
     return distance
   }
 
-  /// True if this range contains all bytes of another; for an empty one, true if it starts in this range or right
-  /// after it.
+  /// True if this range contains all bytes of another.
+  ///
+  /// An empty range is contained if it starts in this range or right after it.
   public func contains(_ other: AddressRange) -> Bool {
     guard let distance = other.start.distance(above: start), distance <= byteCount else {
       return false
@@ -138,9 +139,9 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return last < address
   }
 
-  /// The bytes between this range and another; nil if that is not after this one.
+  /// The number of bytes between this range and another; nil if the other is not after this one.
   ///
-  /// Ranges that touch have 0 between them.
+  /// Ranges that touch have 0 bytes between them.
   public func gap(before other: AddressRange) -> UInt64? {
     end.flatMap { other.start.distance(above: $0) }
   }

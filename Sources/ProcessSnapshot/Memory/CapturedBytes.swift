@@ -1,18 +1,19 @@
 package import IntermediateDump
 
-/// Captured memory as pieces of the dump that contains it; the bytes are copied and sanitized only when they are
-/// read.
+/// Captured memory, as references to pieces of a dump.
+///
+/// The bytes are copied and sanitized only when they are read.
 package struct CapturedBytes: Sendable {
   private struct Piece {
     let source: DumpBytes
-    /// The range in the source.
+    /// The range of bytes in `source`.
     var range: Range<Int>
-    /// The offset from the start of all pieces.
+    /// The offset of this piece from the start of the first one.
     var start: Int
-    /// The filter for the words; nil if the bytes are unchanged since the capture.
+    /// Replaces words of a sanitized report; nil if the bytes are read as captured.
     var words: SanitizedWords?
 
-    /// The part within a range of all bytes; nil if there is none.
+    /// The part of this piece within a range of the `CapturedBytes`; nil if there is none.
     func part(_ wanted: Range<Int>) -> Piece? {
       let low = max(0, wanted.lowerBound - start)
       let high = min(range.count, wanted.upperBound - start)
@@ -46,7 +47,7 @@ package struct CapturedBytes: Sendable {
 
   init(_ bytes: [UInt8]) { self.init(of: DumpBytes(bytes), 0..<bytes.count) }
 
-  /// A range of a dump, which must be within it.
+  /// Refers to a range of bytes of a dump, which must be within the dump.
   package init(of source: DumpBytes, _ range: Range<Int>) {
     pieces = [Piece(source: source, range: range, start: 0)]
     count = range.count
@@ -54,9 +55,9 @@ package struct CapturedBytes: Sendable {
 
   private init() {}
 
-  /// The bytes, in which a filter has replaced words.
+  /// The same memory with words replaced by a filter.
   ///
-  /// - Parameter address: of the first byte. A word that reaches across two pieces is replaced.
+  /// - Parameter address: the address of the first byte. A word that reaches across two pieces is replaced.
   func sanitized(at address: Address, by filter: WordFilter) -> CapturedBytes {
     var result = self
     for index in pieces.indices where pieces[index].words == nil {
@@ -67,7 +68,7 @@ package struct CapturedBytes: Sendable {
     return result
   }
 
-  /// Appends the bytes of another from an offset on.
+  /// Appends the bytes of `other` that start at `offset`.
   mutating func append(_ other: CapturedBytes, from offset: Int) {
     for piece in other.pieces {
       guard var part = piece.part(offset..<other.count) else { continue }
@@ -77,7 +78,7 @@ package struct CapturedBytes: Sendable {
     }
   }
 
-  /// The part in a range, which must be within the bytes.
+  /// The memory in a range, which must be within `0..<count`.
   func part(_ range: Range<Int>) -> CapturedBytes {
     var part = CapturedBytes()
     forEachPiece(of: range) { piece in
@@ -90,7 +91,7 @@ package struct CapturedBytes: Sendable {
     return part
   }
 
-  /// Reads a range; nil outside the bytes, and if the dump's file cannot be read.
+  /// Reads a range; nil if it is not within `0..<count`, or if the dump's file cannot be read.
   package func slice(_ range: Range<Int>) -> ArraySlice<UInt8>? {
     guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
     var slice: ArraySlice<UInt8> = []
@@ -106,16 +107,16 @@ package struct CapturedBytes: Sendable {
     return isWhole ? slice : nil
   }
 
-  /// Passes a range from front to back in slices that are not kept.
+  /// Passes the bytes of a range to a closure, from front to back, in slices that are not kept in memory.
   ///
-  /// - Returns: false if a part of it cannot be read.
+  /// - Returns: false if a part of the range cannot be read.
   package func forEachSlice<Failure: Error>(
     of range: Range<Int>, _ body: (ArraySlice<UInt8>) throws(Failure) -> Void
   ) throws(Failure) -> Bool {
     try forEachPiece(of: range) { (piece) throws(Failure) in try piece.forEachSlice(body) }
   }
 
-  /// Passes the pieces of a range until one gives false.
+  /// Passes the pieces of a range to a closure until it returns false.
   @discardableResult
   private func forEachPiece<Failure: Error>(
     of range: Range<Int>, _ body: (Piece) throws(Failure) -> Bool

@@ -1,18 +1,17 @@
 internal import IntermediateDump
 
-/// The dynamic linker's own list of loaded objects: `struct r_debug` of its main
-/// namespace.
+/// The dynamic linker's list of loaded objects: `struct r_debug` of its main namespace.
 ///
-/// It was read without the linker's lock, so it may be cut off or inconsistent; the snapshot's modules come from the
-/// mappings. Source: glibc `<link.h>`.
+/// The handler read the list without the linker's lock, so it may be cut off or inconsistent. The snapshot's modules
+/// come from the mappings and not from this list. Source: glibc `<link.h>`.
 public struct LinkMap: Sendable, Equatable {
-  /// One `struct link_map`.
+  /// One loaded object, from a `struct link_map`.
   public struct Entry: Sendable, Equatable {
-    /// `l_addr`: the difference between addresses in the file and in memory.
+    /// `l_addr`: the difference between an address in memory and the same address in the file.
     public var address: Address
     /// `l_ld`: the address of the image's dynamic section.
     public var dynamicSection: Address
-    /// `l_name`; empty for the executable.
+    /// `l_name`: the path of the object; empty for the executable.
     public var name: String
 
     public init(address: Address, dynamicSection: Address, name: String) {
@@ -22,7 +21,7 @@ public struct LinkMap: Sendable, Equatable {
     }
   }
 
-  /// `r_version`; 0 if it was not captured.
+  /// `r_version`: the version of the protocol; 0 if it was not captured.
   public var version: UInt32 = 0
   /// `r_state`: 0 consistent, 1 adding, 2 deleting; nil if it was not captured.
   public var state: UInt32?
@@ -30,20 +29,20 @@ public struct LinkMap: Sendable, Equatable {
   public var breakpoint: Address = 0
   /// `r_ldbase`: the address of the linker itself.
   public var loaderBase: Address = 0
-  /// The address of the structure; nil if it was not captured.
+  /// The address of the `struct r_debug`; nil if it was not captured.
   public var debugAddress: Address?
   /// The address of the executable's dynamic section.
   public var dynamicSection: Address = 0
-  /// The bytes of the dynamic section.
+  /// The bytes of the executable's dynamic section.
   public var dynamicData: [UInt8] = []
-  /// The entries in the list's order.
+  /// The loaded objects, in the order of the linker's list.
   public var entries: [Entry] = []
 
   public init() {}
 }
 
 extension LinkMap {
-  /// The maximum number of entries that are read; the handler does not write more.
+  /// The maximum number of entries that are read; the handler writes no more than that.
   package static var maximumEntries: Int { 2048 }
 
   package static let mapFields = MapFields(

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// One line of `/proc/self/maps`.
+/// One mapping of the address space, from a line of `/proc/self/maps`.
 ///
 /// Source: proc_pid_maps(5).
 public struct MemoryMapping: Sendable, Equatable {
@@ -15,7 +15,7 @@ public struct MemoryMapping: Sendable, Equatable {
   public var range: AddressRange
   public var protection: Protection
   public var isPrivate: Bool
-  /// The number of bytes from the start of the file.
+  /// The offset in bytes of the mapping from the start of the file.
   public var fileOffset: UInt64
   public var device: String
   public var inode: UInt64
@@ -35,7 +35,7 @@ public struct MemoryMapping: Sendable, Equatable {
     self.path = path
   }
 
-  /// A mapping up to an address, exclusive; empty if that is not above `start`.
+  /// Makes a mapping from `start` up to but not including `end`; empty if `end` is not above `start`.
   public init(
     start: Address, end: Address, protection: Protection, isPrivate: Bool = true,
     fileOffset: UInt64 = 0, device: String = "00:00", inode: UInt64 = 0, path: String = ""
@@ -47,16 +47,17 @@ public struct MemoryMapping: Sendable, Equatable {
 
   public var start: Address { range.start }
 
-  /// One past the last address of the mapping; for a mapping to the end of the address space, its last address.
+  /// The address after the mapping; for a mapping that reaches the end of the address space, the last address.
   public var end: Address { range.clampedEnd }
 }
 
 extension MemoryMapping {
   /// Parses the text of `/proc/<pid>/maps`.
   ///
-  /// Never traps, whatever the bytes are. A line that the kernel cannot have written is left out. So is a last line
-  /// without a newline, because a truncated dump may end in the middle of a path. The text of a running process can
-  /// mix two moments: if two lines overlap, the one with the lower start is used. Source: proc_pid_maps(5).
+  /// Never traps, whatever the bytes are. A line that the kernel cannot have written is left out. A last line without
+  /// a newline is left out too, because a truncated dump may end in the middle of a path. The kernel produces the
+  /// text in several steps, and a running process can change its mappings between them. If two lines overlap for this
+  /// reason, the one with the lower start is used. Source: proc_pid_maps(5).
   ///
   /// - Parameter text: complete lines, each ended by a newline.
   /// - Returns: mappings sorted by address, without overlaps.
@@ -72,7 +73,7 @@ extension MemoryMapping {
     return inOrder(mappings)
   }
 
-  /// The mappings sorted by address.
+  /// Returns the mappings sorted by address.
   ///
   /// The kernel lists no overlapping mappings; if some overlap, the first one is used.
   package static func inOrder(_ mappings: [MemoryMapping]) -> [MemoryMapping] {
@@ -116,7 +117,7 @@ extension MemoryMapping {
       path: Self.path(unescaping: rest.drop { $0 == UInt8(ascii: " ") }))
   }
 
-  /// Reverts the one escape that the kernel writes in a path: `\012` for a newline.
+  /// Replaces the only escape that the kernel writes in a path, `\012`, with a newline.
   static func path(unescaping bytes: ArraySlice<UInt8>) -> String {
     let hasEscape = bytes.contains(UInt8(ascii: "\\"))
     let path = hasEscape ? bytes.replacing("\\012".utf8, with: "\n".utf8) : bytes

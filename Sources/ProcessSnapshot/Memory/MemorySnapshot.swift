@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// Bytes of the crashed process at the address they had there.
+/// Consecutive bytes of the crashed process's memory, with the address that they had in the process.
 public struct MemoryRegion: Sendable, Equatable {
   public var address: Address
   package fileprivate(set) var contents: CapturedBytes
@@ -19,16 +19,16 @@ public struct MemoryRegion: Sendable, Equatable {
   /// A copy of all bytes; empty if the dump's file cannot be read.
   public var bytes: [UInt8] { Array(contents.slice(0..<count) ?? []) }
 
-  /// The addresses of its bytes.
+  /// The addresses of the region's bytes.
   ///
-  /// A region that is not part of a `MemorySnapshot` may reach past the end of the address space; then there are
-  /// fewer addresses than bytes.
+  /// A region that is not part of a `MemorySnapshot` may reach past the end of the address space. Its range then has
+  /// fewer addresses than the region has bytes.
   public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
 
-  /// One past the last address of the region; for a region to the end of the address space, its last address.
+  /// The address after the region; for a region that reaches the end of the address space, the last address.
   public var end: Address { range.clampedEnd }
 
-  /// The part in a range; nil if there is none.
+  /// The part of the region within a range; nil if there is none.
   func part(within range: AddressRange) -> MemoryRegion? {
     guard let shared = self.range.intersection(range) else { return nil }
     if shared == self.range { return self }
@@ -39,7 +39,7 @@ public struct MemoryRegion: Sendable, Equatable {
       address: shared.start, contents: contents.part(start..<start + count))
   }
 
-  /// The memory, in which a filter has replaced words.
+  /// The same region with words replaced by a filter.
   func sanitized(by filter: WordFilter) -> MemoryRegion {
     MemoryRegion(address: address, contents: contents.sanitized(at: address, by: filter))
   }
@@ -55,10 +55,10 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   public init() {}
 
-  /// Joins regions; if two overlap, the bytes of the one with the lower start are used.
+  /// Joins regions; where two regions overlap, the bytes of the region with the lower start are used.
   ///
-  /// Takes linear time except for the sort. A region that is empty or reaches past the end of the address space is
-  /// left out.
+  /// This takes linear time, except for the sort. A region that is empty or reaches past the end of the address space
+  /// is left out.
   public init(joining regions: [MemoryRegion]) {
     let valid = regions.enumerated().filter { _, region in
       region.count > 0 && region.range.byteCount == UInt64(region.count)
@@ -71,7 +71,7 @@ public struct MemorySnapshot: Sendable, Equatable {
         self.regions.append(region)
         continue
       }
-      // The number of bytes that the previous region contains already; 0 if the two touch.
+      // The number of bytes of `region` that the previous region already contains; 0 if the two touch.
       let shared = known.end.map { $0.wrappedDistance(above: region.address) } ?? .max
       if let count = Int(exactly: shared), count < region.count {
         self.regions[self.regions.count - 1].contents.append(region.contents, from: count)
@@ -79,7 +79,7 @@ public struct MemorySnapshot: Sendable, Equatable {
     }
   }
 
-  /// The region that holds an address.
+  /// The region that contains an address.
   public func region(containing address: Address) -> MemoryRegion? {
     regions.element(containing: address, by: \.range)
   }
@@ -89,7 +89,7 @@ public struct MemorySnapshot: Sendable, Equatable {
     regions[regions.partitioningIndex { $0.address > address }...].first
   }
 
-  /// `count` bytes at an address; nil unless all of them were captured.
+  /// The `count` bytes at an address; nil unless all of them were captured.
   public func bytes(at address: Address, count: Int) -> ArraySlice<UInt8>? {
     guard count >= 0 else { return nil }
     return place(of: address).flatMap { region, start in
@@ -97,7 +97,7 @@ public struct MemorySnapshot: Sendable, Equatable {
     }
   }
 
-  /// NUL-terminated text; nil if it was not captured, or is longer than `limit` bytes.
+  /// The NUL-terminated text at an address; nil if it was not captured, or if no NUL is within `limit` bytes.
   package func text(at address: Address, limit: Int) -> String? {
     guard let (region, start) = place(of: address),
       let rest = region.contents.slice(start..<start + min(limit, region.count - start)),
@@ -113,18 +113,19 @@ public struct MemorySnapshot: Sendable, Equatable {
     return (region, start)
   }
 
-  /// A little-endian 64-bit word; nil unless all of it was captured.
+  /// The little-endian 64-bit word at an address; nil unless all of its bytes were captured.
   public func word(at address: Address) -> UInt64? {
     bytes(at: address, count: 8)?.littleEndian(at: 0, as: UInt64.self)
   }
 }
 
-/// The memory that a dump's maps refer to: bytes in the dump, or in the minidump that contains the dump.
+/// Finds the memory that a dump's maps refer to, either in the dump or in the minidump that contains the dump.
 package struct DumpMemory {
-  /// The memory of the minidump; nil for a dump that contains its memory itself.
+  /// The memory in the minidump; nil for a dump that contains the bytes of memory itself.
   private let memory: MemorySnapshot?
-  /// The number of bytes that may still be read, because maps made by an attacker may refer to the same bytes
-  /// repeatedly.
+  /// The number of bytes that may still be read.
+  ///
+  /// The limit is needed because an attacker's dump may refer to the same bytes repeatedly.
   private var bytesLeft: Int
 
   package init(_ memory: MemorySnapshot?) {
@@ -132,7 +133,7 @@ package struct DumpMemory {
     bytesLeft = memory?.regions.reduce(0) { $0 + $1.count } ?? 0
   }
 
-  /// The bytes of a `memoryRegion` map; nil if there are none.
+  /// The region that a `memoryRegion` map describes; nil if its bytes are missing.
   package mutating func region(_ map: IntermediateDumpMap) -> MemoryRegion? {
     guard let address: Address = map[.regionAddress] else { return nil }
     if let range = map.range(.regionData) {

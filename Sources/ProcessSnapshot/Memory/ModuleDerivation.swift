@@ -2,13 +2,13 @@ internal import IntermediateDump
 
 /// Makes modules from the images that the handler found.
 ///
-/// Sizes and segments come from the program headers. Handlers before version 1.1 recorded every ELF header at the
-/// start of a mapped file, even that of a library file that a program only read through a mapping. Of their images,
-/// only those with executable memory become modules.
+/// Sizes and segments come from the program headers. Handlers before version 1.1 recorded every mapped file that
+/// starts with an ELF header, even a library file that the program mapped only to read it. Of the images in their
+/// dumps, only those with executable memory become modules.
 struct ModuleDerivation {
   /// The mappings sorted by address, without overlaps; empty if they are missing from a truncated dump.
   private let mappings: [MemoryMapping]
-  /// For each mapping, the range from its start to the end of the contiguous mappings with its path.
+  /// For each mapping, the range from its start to the end of the contiguous mappings that have the same path.
   private let runs: [AddressRange]
   private let pageSize: UInt64
 
@@ -23,7 +23,7 @@ struct ModuleDerivation {
         start: runs[index].start, byteCount: runs[index].byteCount &+ runs[index + 1].byteCount)
     }
     self.runs = runs
-    // A page size that is not a power of two comes from a damaged dump.
+    // An implausible page size, for example one that is not a power of two, comes from a damaged dump and is ignored.
     let size = pageSize ?? 4096
     self.pageSize = size >= 4096 && size <= 1 << 20 && size & (size &- 1) == 0 ? size : 4096
   }
@@ -31,11 +31,11 @@ struct ModuleDerivation {
   private struct Candidate {
     let address: Address
     var size: UInt64
-    /// The path in the maps file.
+    /// The path as in `/proc/self/maps`.
     let path: String
     let buildID: [UInt8]
     let source: ModuleSnapshot.Source?
-    /// The segments; empty without program headers.
+    /// The loaded segments; empty if there are no program headers.
     let segments: [ModuleSnapshot.Segment]
   }
 
@@ -48,7 +48,8 @@ struct ModuleDerivation {
     for index in candidates.indices {
       let address = candidates[index].address
       guard index == 0 || candidates[index - 1].address != address else { continue }
-      // Images do not overlap. One that seems to overlap was mapped only as a file, or its headers are wrong.
+      // Images do not overlap. If one seems to overlap the next, it was mapped only as a file, or its headers are
+      // wrong.
       if let next = candidates[index...].first(where: { $0.address > address }),
         let distance = next.address.distance(above: address)
       {
@@ -69,7 +70,7 @@ struct ModuleDerivation {
       ?? mappings.element(containing: address, by: \.range)?.path ?? ""
     let size =
       map.unsigned(.moduleSize) ?? headers?.loadedSize ?? mappedSize(from: address, path: path)
-    // Readers of minidumps require an address after the module.
+    // Readers of minidumps require that at least one address follows the module.
     let room = Address.highest.wrappedDistance(above: address)
     return Candidate(
       address: address, size: min(max(size, 1), room), path: path,
@@ -88,8 +89,9 @@ struct ModuleDerivation {
     return module
   }
 
-  /// True if the process could execute the image, according to the mappings with its path, or to the headers if there
-  /// are none.
+  /// True if the process could execute the image.
+  ///
+  /// The mappings with the image's path decide, otherwise any overlapping mappings, otherwise the program headers.
   private func isExecutable(_ candidate: Candidate) -> Bool {
     if candidate.source != nil { return true }
     let image = AddressRange(start: candidate.address, byteCount: candidate.size)
@@ -102,7 +104,8 @@ struct ModuleDerivation {
     return candidate.segments.isEmpty || candidate.segments.contains(where: \.isExecutable)
   }
 
-  /// The bytes from an address to the end of the mappings with its path; one page if they are not known.
+  /// The number of bytes from an address to the end of the contiguous mappings with the given path; one page if there
+  /// are no such mappings.
   private func mappedSize(from address: Address, path: String) -> UInt64 {
     let index = firstMapping(endingAbove: address)
     guard index < mappings.count, mappings[index].path == path,
@@ -132,32 +135,33 @@ extension ModuleSnapshot {
     writer.end()
   }
 
-  /// The name of the kernel's own image in the maps file, and the name that Breakpad, Crashpad and symbol servers use
-  /// for it.
+  /// The name of the kernel's image in the maps file; `kernelImageName` is the name that Breakpad, Crashpad and
+  /// symbol servers use.
   static var kernelImagePath: String { "[vdso]" }
   static var kernelImageName: String { "linux-gate.so" }
 
-  /// The kernel's suffix for the path of a deleted file.
+  /// The suffix that the kernel adds to the path of a deleted file.
   ///
   /// Source: proc_pid_maps(5).
   static var deletedMark: String { " (deleted)" }
 
-  /// Splits a path of the maps file into path and mark.
+  /// Removes the mark of a deleted file from a path of the maps file; returns the path and whether the mark was
+  /// there.
   static func path(withoutMark path: String) -> (path: String, isDeleted: Bool) {
     guard path.hasSuffix(deletedMark) else { return (path, false) }
     return (String(path.dropLast(deletedMark.count)), true)
   }
 }
 
-/// The facts of an image in an array of `Elf64_Phdr`.
+/// The size and the segments of an image, read from an array of `Elf64_Phdr`.
 ///
 /// Source: System V gABI, "Program Header".
 private struct ProgramHeaders {
-  /// The maximum number of segments that are read; no linker creates as many.
+  /// The maximum number of program headers that are read; no linker creates that many.
   private static let maximumCount = 128
 
-  /// The number of bytes from the page of the lowest loaded address to the end of the highest; nil without a
-  /// loaded segment.
+  /// The number of bytes from the page of the lowest loaded address to the end of the highest loaded segment; nil if
+  /// no segment is loaded.
   var loadedSize: UInt64?
   private(set) var segments: [ModuleSnapshot.Segment] = []
 
@@ -189,7 +193,7 @@ private struct ProgramHeaders {
     }
   }
 
-  /// The header of a segment from which the same segment is read, for an image whose lowest address is 0.
+  /// Makes a program header from which the same segment is read again, for an image whose lowest address is 0.
   static func bytes(
     of segment: ModuleSnapshot.Segment, loadedAt start: Address
   ) -> [UInt8] {

@@ -4,7 +4,7 @@ public import IntermediateDump
 public struct ModuleSnapshot: Sendable, Equatable {
   public typealias Source = ModuleSource
 
-  /// A part of the image that is loaded, in whole pages.
+  /// A loaded part of the image, in whole pages.
   public struct Segment: Sendable, Equatable {
     public var range: AddressRange
     public var isExecutable: Bool
@@ -14,7 +14,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
     }
   }
 
-  /// The page of the lowest loaded address; it contains the ELF header if that is loaded.
+  /// The start of the page with the lowest loaded address; the ELF header is there if it is loaded.
   public var address: Address
   /// The number of bytes from `address` to the end of the last loaded segment.
   public var size: UInt64
@@ -24,11 +24,11 @@ public struct ModuleSnapshot: Sendable, Equatable {
   public var isDeleted: Bool
   /// The GNU build ID; empty if the image has none.
   public var buildID: [UInt8]
-  /// The way in which the module was found; nil if the dump does not contain it.
+  /// How the handler found the module; nil if the dump does not record this.
   public var source: Source?
   /// The loaded segments by ascending address; empty if they are not known.
   public var segments: [Segment] = []
-  /// The module's own annotations.
+  /// The annotations of this module, as opposed to those of the process.
   public var annotations = ModuleAnnotations()
 
   public init(
@@ -43,13 +43,13 @@ public struct ModuleSnapshot: Sendable, Equatable {
 
   public var range: AddressRange { AddressRange(start: address, byteCount: size) }
 
-  /// True for an address in the image; memory between its segments is not the image's.
+  /// True if an address belongs to the image; memory between the segments does not.
   public func contains(_ address: Address) -> Bool {
     range.contains(address)
       && (segments.isEmpty || segments.contains { $0.range.contains(address) })
   }
 
-  /// True for an address in a segment of code; false where segments are not known.
+  /// True for an address in an executable segment; false if the segments are not known.
   package func hasCode(at address: Address) -> Bool {
     range.contains(address)
       && segments.contains { $0.isExecutable && $0.range.contains(address) }
@@ -62,15 +62,16 @@ public struct ModuleSnapshot: Sendable, Equatable {
   }
 }
 
-/// The annotations of one module, which Crashpad's clients record; this package's handler records only those of the
-/// process.
+/// The annotations of one module.
+///
+/// Crashpad's clients record them; the handler of this package records only annotations of the process.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpModuleCrashpadInfo.
 public struct ModuleAnnotations: Sendable, Equatable {
-  /// A value with a name and a type.
+  /// An annotation with a name and a type.
   public struct Object: Sendable, Equatable {
     public var name: String
-    /// 1 for UTF-8 text; types from 0x8000 on are defined by the program.
+    /// The type of the value: 1 for UTF-8 text; the program defines types from 0x8000 on.
     public var type: UInt16
     public var value: [UInt8]
 
@@ -80,13 +81,13 @@ public struct ModuleAnnotations: Sendable, Equatable {
       self.value = value
     }
 
-    /// The value of an object of type 1; nil for another.
+    /// The value as text if the type is 1; nil for another type.
     public var text: String? {
       type == 1 ? String(decoding: value, as: UTF8.self) : nil
     }
   }
 
-  /// Values without names, such as messages of the runtime.
+  /// Annotations without names, such as messages of the runtime.
   public var list: [String] = []
   public var simple: [String: String] = [:]
   /// The annotations in the order of the dump; a name may occur more than once.
@@ -98,8 +99,10 @@ public struct ModuleAnnotations: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// The address of the program's own module among some: the one that the dump names, otherwise the one with the
-  /// entry point in the auxiliary vector, otherwise the one with the executable's path.
+  /// Finds the program's module and returns its address; nil if none of the modules is the program.
+  ///
+  /// The dump may name the module. Otherwise it is the module that contains the entry point in the auxiliary vector,
+  /// or the module with the executable's path.
   package func mainModuleAddress(in modules: [ModuleSnapshot]) -> Address? {
     if let module = modules.first(where: { $0.source == .program }) { return module.address }
     if let vector = process.auxiliaryVector?[...] {
@@ -108,7 +111,7 @@ extension ProcessSnapshot {
         let value = vector.littleEndian(at: offset + 8, width: 8)
       {
         offset += 16
-        // AT_ENTRY; source: getauxval(3).
+        // AT_ENTRY. Source: getauxval(3).
         if type == 9, let module = modules.first(where: { $0.contains(Address(value)) }) {
           return module.address
         }
@@ -117,7 +120,7 @@ extension ProcessSnapshot {
     return modules.first { $0.path == process.executablePath }?.address
   }
 
-  /// Adds the program's annotations to its own module too, because Crashpad's clients record them there.
+  /// Copies the program's annotations to the program's module, where Crashpad's clients record them.
   mutating func spreadClientAnnotations() {
     let objects = client.annotations.compactMap { annotation in
       annotation.name.flatMap { name in

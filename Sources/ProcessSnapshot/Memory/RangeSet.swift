@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Addresses as sorted ranges that neither overlap nor touch.
+/// A set of addresses, stored as sorted ranges that neither overlap nor touch.
 package struct RangeSet: Sendable {
   package private(set) var ranges: [AddressRange] = []
 
@@ -44,7 +44,7 @@ package struct RangeSet: Sendable {
 }
 
 extension ProcessSnapshot {
-  /// The memory of stacks: each captured part that belongs to one, also after a gap.
+  /// All captured parts of stacks, including parts that follow a gap in the captured memory.
   package var stackMemory: RangeSet {
     RangeSet(
       threads.flatMap(\.stack).map(\.range)

@@ -1,14 +1,15 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// Leaves out what may be a secret, before any form of a report is made: see `ReportPrivacy.sanitized`.
+  /// Removes everything that may be a secret, as described at `ReportPrivacy.sanitized`, before a report is made in
+  /// any format.
   ///
-  /// Stack walks find the same frames afterward. A second call changes nothing. Stacks are read once; their words are
-  /// replaced when they are read.
+  /// Stack walks find the same frames afterward. A second call changes nothing. Words of stacks are replaced only
+  /// when the memory is read later.
   ///
-  /// - Parameter words: words that are kept, wherever they point.
+  /// - Parameter words: words that are kept, no matter where they point.
   package mutating func sanitize(keeping words: [Address] = []) {
-    // The throw is determined from the stack's words, most of which are removed below.
+    // `lastThrow` searches the words of the stack, most of which are removed below.
     recordedThrows = lastThrow.map { [$0] } ?? []
     let stacks = stackMemory
     let tasks = taskMemory(outside: stacks)
@@ -31,7 +32,7 @@ extension ProcessSnapshot {
     process.privacy = max(.sanitized, process.privacy ?? .full)
   }
 
-  /// Removes texts of the program.
+  /// Removes texts that come from the program.
   private mutating func leaveOutTexts() {
     client = ClientInformation()
     launchAnnotations = [:]
@@ -58,13 +59,13 @@ extension ProcessSnapshot {
     for index in process.descriptors.indices { process.descriptors[index].leaveOutPath() }
   }
 
-  /// The text of `/proc/<pid>/status` without its first line, the main thread's name.
+  /// Removes the first line, which has the main thread's name, from the text of `/proc/<pid>/status`.
   private static func withoutName(_ text: [UInt8]) -> [UInt8] {
     guard text.starts(with: "Name:".utf8) else { return text }
     return Array(text.drop { $0 != UInt8(ascii: "\n") }.dropFirst())
   }
 
-  /// The instructions around the crash, if they are code of a file.
+  /// The address range of the instructions around the crash, if they were mapped from a file.
   private func crashedCode(outside stacks: RangeSet) -> [AddressRange] {
     guard let place = exception?.context?.instructionPointer,
       let mapping = mapping(containing: place), mapping.path.hasPrefix("/"),
@@ -75,10 +76,10 @@ extension ProcessSnapshot {
     return mapping.range.intersection(window).map(stacks.gaps) ?? []
   }
 
-  /// The unwind tables of modules whose files are lost, as the handler captured them, each with the ELF headers that
-  /// lead to it.
+  /// The captured unwind tables of modules, each with the ELF headers that lead to it.
   ///
-  /// They are read-only contents of the file, which stack walks need to find the same frames.
+  /// The handler captures them for modules whose files are lost. They are read-only contents of a file, and stack
+  /// walks need them to find the same frames.
   private func keptTables(outside stacks: RangeSet) -> [AddressRange] {
     modules.flatMap { module -> [AddressRange] in
       guard let headers = memory.unwindHeaders(of: module.address),
@@ -92,15 +93,15 @@ extension ProcessSnapshot {
 }
 
 extension MemorySnapshot {
-  /// The ELF and program headers of a module, and the address of its `.eh_frame_hdr`; nil if memory does
-  /// not have them.
+  /// The range of a module's ELF and program headers, and the address of its `.eh_frame_hdr`; nil if they were not
+  /// captured.
   ///
   /// Source: elf(5), Elf64_Ehdr and Elf64_Phdr; PT_GNU_EH_FRAME.
   fileprivate func unwindHeaders(of module: Address) -> (range: AddressRange, tables: Address)? {
     guard let magic = word(at: module), magic & 0xFFFF_FFFF == 0x464C_457F,
       let offset = word(at: module &+ 32), let counts = word(at: module &+ 56)
     else { return nil }
-    // At 56 the count of entries, of 56 bytes each; a linker writes a dozen.
+    // Offset 56 has the number of program headers, each of which has 56 bytes. Linkers write about a dozen.
     let count = min(counts & 0xFFFF, 64)
     var lowest: UInt64?
     var tables: UInt64?
@@ -122,7 +123,7 @@ extension MemorySnapshot {
 }
 
 extension MemorySnapshot {
-  /// The captured parts of a range.
+  /// The captured parts of an address range.
   package func regions(in range: AddressRange) -> [MemoryRegion] {
     guard let last = range.last else { return [] }
     let start = regions.partitioningIndex { !$0.range.ends(atOrBelow: range.start) }
@@ -133,14 +134,16 @@ extension MemorySnapshot {
 // MARK: - Memory of tasks
 
 extension ProcessSnapshot {
-  /// The maximum number of words of stacks that are examined for it.
+  /// The maximum number of stack words that are examined to find the memory of tasks.
   private static var wordLimit: Int { 1 << 24 }
 
-  /// The memory of waiting asynchronous functions, in which stacks continue: each captured part outside stacks in
-  /// which a stack, a register or another context points to a context.
+  /// The memory of waiting asynchronous functions: each captured part outside the stacks that contains an async
+  /// context.
   ///
-  /// A context begins with the address of its caller's context and the code address at which the caller continues.
-  /// Source: swift include/swift/ABI/Task.h, class AsyncContext.
+  /// The contexts are found from words of stacks and registers, and from other contexts that point to them.
+  ///
+  /// A context begins with the address of the caller's context, followed by the code address at which the caller will
+  /// continue. Source: swift include/swift/ABI/Task.h, class AsyncContext.
   private func taskMemory(outside stacks: RangeSet) -> [AddressRange] {
     guard !tasks.isEmpty else { return [] }
     let parts = RangeSet(memory.regions.flatMap { stacks.gaps(in: $0.range) })
@@ -178,7 +181,7 @@ extension ProcessSnapshot {
 }
 
 extension MemoryRegion {
-  /// Visits its aligned words until the closure returns false.
+  /// Passes each aligned word of the region to a closure until the closure returns false.
   fileprivate func forEachWord(_ body: (UInt64) -> Bool) {
     var offset = Int(truncatingIfNeeded: (0 &- address.value) & 7)
     while count - offset >= 8 {
@@ -199,7 +202,7 @@ extension ThreadSnapshot {
     name = nil
     stack = stack.map { $0.sanitized(by: filter) }
     context?.sanitize(filter)
-    // The arguments are registers.
+    // The arguments of the system call are values of registers.
     systemCall = systemCall?.split(separator: " ").first.map(String.init)
   }
 }
@@ -212,10 +215,11 @@ extension ThrowSnapshot {
 }
 
 extension CPUContext {
-  /// Replaces registers, except for stack and instruction pointer and flags, and leaves vector registers out.
+  /// Replaces values of registers except the stack pointer, the instruction pointer and the flags; removes vector
+  /// registers.
   ///
-  /// This includes the frame pointer if it does not point to a frame: code without frame pointers may have any value
-  /// there.
+  /// The frame pointer is replaced too unless it points to a known place, because code without frame pointers may
+  /// have any value in this register.
   fileprivate mutating func sanitize(_ filter: WordFilter) {
     switch self {
     case .x86_64(var context):
@@ -243,14 +247,14 @@ extension ExceptionSnapshot {
     fatalMessage = fatalMessage.flatMap(KnownMessage.ofSwift)
     abortMessage = abortMessage.flatMap(KnownMessage.ofLibrary)
     senderName = nil
-    // The value that a sender may add to a signal.
+    // Removes the value that a sender may attach to a signal.
     if code ?? 0 <= 0, let information = signalInfo, information.count >= 32 {
       signalInfo = information[..<24] + Array(repeating: 0, count: 8) + information[32...]
     }
   }
 }
 
-/// Messages of the runtime and the C library that contain no value of the program.
+/// Messages of the Swift runtime and the C library that contain no data of the program.
 ///
 /// Source: swift stdlib/public/core; glibc malloc/malloc.c, debug/.
 private enum KnownMessage {
@@ -277,7 +281,7 @@ private enum KnownMessage {
     "*** buffer overflow detected ***: terminated",
   ]
 
-  /// The message without its file and line, which a program may choose; nil for one that is not known.
+  /// The message without file and line, which a program may choose itself; nil for an unknown message.
   static func ofSwift(_ text: String) -> String? {
     let prefix = "Fatal error: "
     let text = trimmed(text)

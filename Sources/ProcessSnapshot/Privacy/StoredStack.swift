@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// The frames of a thread, which are stored instead of the memory in which they were found.
+/// The frames of a thread's stack, stored in place of the memory in which they were found.
 package struct StoredStack: Sendable, Equatable {
   package struct Frame: Sendable, Equatable {
     package var address: Address
@@ -24,9 +24,9 @@ package struct StoredStack: Sendable, Equatable {
   package var end: UInt8
   /// The frames, the innermost first.
   package var frames: [Frame]
-  /// The addresses at which asynchronous callers continue, innermost first; nil if there are none.
+  /// The addresses at which asynchronous callers will continue, innermost first; nil if there are none.
   package var asyncCallers: [Address]?
-  /// True if their chain ends in memory that was not captured.
+  /// True if the chain of asynchronous callers leads into memory that was not captured.
   package var isAsyncCut: Bool
 
   package init(
@@ -44,7 +44,7 @@ extension StoredStack: FieldValue {
   private static var frameSize: Int { 18 }
   /// The maximum number of frames, and of asynchronous callers, that are stored for one thread.
   ///
-  /// Each list takes at most some 600 KB.
+  /// Each of these two lists takes at most about 600 KB.
   package static var limit: Int { 32_768 }
 
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {

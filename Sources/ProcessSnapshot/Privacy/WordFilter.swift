@@ -1,22 +1,24 @@
 internal import IntermediateDump
 
-/// Decides which words of stacks and registers a sanitized report keeps: addresses of modules, stacks and captured
-/// memory, and numbers below 4,096.
+/// Decides which words of stacks and registers a sanitized report keeps.
+///
+/// It keeps addresses in modules, stacks and other memory that stays in the report, and numbers below 4,096.
 ///
 /// Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 final class WordFilter: Sendable {
-  /// The word that replaces other words: not an address, easy to recognize in a report, and the same value as
-  /// Crashpad's.
+  /// The word that replaces removed words.
+  ///
+  /// It is not an address, is easy to recognize in a report, and is the same value as Crashpad's.
   static let replacement: UInt64 = 0x0DEF_ACED_0DEF_ACED
 
   private let places: RangeSet
-  /// The code whose addresses may be signed; nil on architectures that do not sign return addresses.
+  /// The memory with code, to which signed return addresses may point; nil on architectures that do not sign them.
   private let signedCode: RangeSet?
   private let words: Set<UInt64>
 
   /// - Parameters:
-  ///   - code: executable memory, whose addresses arm64 may sign.
-  ///   - words: kept, wherever they point.
+  ///   - code: executable memory, to which signed return addresses may point on arm64.
+  ///   - words: words that are kept, no matter where they point.
   init(
     _ architecture: ProcessSnapshot.Architecture, places: [AddressRange], code: [AddressRange],
     words: Set<UInt64>
@@ -29,7 +31,7 @@ final class WordFilter: Sendable {
   func sanitized(_ word: UInt64) -> UInt64 { keeps(word) ? word : Self.replacement }
 
   private func keeps(_ word: UInt64) -> Bool {
-    // Bit 60 marks the record of a Swift async function.
+    // In a saved frame pointer, bit 60 marks the frame record of a Swift async function.
     word < 4096 || places.contains(Address(word)) || places.contains(Address(word & ~(1 << 60)))
       || signedCode?.contains(Address(word & 0x0000_FFFF_FFFF_FFFF)) == true
       || words.contains(signedCode == nil ? word : word & 0x0000_FFFF_FFFF_FFFF)
@@ -44,9 +46,9 @@ extension ProcessSnapshot {
 /// Replaces words of memory when they are read, for a sanitized report.
 struct SanitizedWords: Sendable {
   let filter: WordFilter
-  /// The place in the dump of the memory that is sanitized; a word that is only partly inside is replaced.
+  /// The range of the sanitized memory in the dump; a word that is only partly in this range is replaced.
   let whole: Range<Int>
-  /// The address of its first byte.
+  /// The address of the first byte of `whole`.
   let address: Address
 
   /// Reads a part of the memory; nil if the dump's file cannot be read.
@@ -72,7 +74,7 @@ struct SanitizedWords: Sendable {
     return bytes[range.lowerBound - low..<range.upperBound - low]
   }
 
-  /// The number of bytes from the beginning of a word to a place in the dump.
+  /// The number of bytes from the start of the word that contains a place in the dump to this place.
   private func phase(_ place: Int) -> Int {
     Int(truncatingIfNeeded: (address &+ UInt64(place - whole.lowerBound)).value & 7)
   }

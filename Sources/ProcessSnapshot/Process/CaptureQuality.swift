@@ -1,13 +1,13 @@
 package import IntermediateDump
 
-/// Counts of what the handler captured of the process and left out.
+/// How complete a dump is: counts of what the handler captured and left out.
 public struct CaptureQuality: Sendable, Equatable {
   /// True for a complete dump; false for a truncated one.
   public var isComplete = false
-  /// The offset from which a truncated dump could not be read, and the reason.
+  /// Why a truncated dump could not be read to its end, and from which offset.
   public var damage: String?
 
-  /// Records for a truncated dump that the kernel killed the process while the dump was written.
+  /// Records that a dump is truncated because the kernel killed the process while the dump was written.
   package mutating func noteMemoryKill(isCertain: Bool) {
     let kill =
       "the kernel \(isCertain ? "" : "probably ")killed the process for want of memory during the capture"
@@ -15,29 +15,33 @@ public struct CaptureQuality: Sendable, Equatable {
   }
   public var threadsFound: UInt64?
   public var threadsStopped: UInt64?
-  /// The number of threads that did not stop but whose stack and instruction pointers the kernel showed.
+  /// The number of threads that did not stop, but whose stack pointer and instruction pointer the kernel showed.
   public var threadsReadFromKernel: UInt64?
-  /// The number of threads of which only the count is known.
+  /// The number of threads of which nothing else is known.
   public var threadsOmitted: UInt64?
-  /// The sections of the dump that ended early because the handler faulted in them or its time was over; bit n is
+  /// The sections of the dump that ended early because the handler faulted or ran out of time; bit n stands for
   /// section n.
   public var sectionsAbandoned: UInt64?
-  /// Bits for the parts that the handler could not read from `/proc`, for example because a filter of system calls
-  /// forbids it: 0 the mappings, 1 the threads, 2 the open descriptors.
+  /// Bits for the parts that the handler could not read from `/proc`: bit 0 the mappings, 1 the threads, 2 the open
+  /// descriptors.
   ///
-  /// These parts are unknown, not empty. Nil if all was shown.
+  /// A filter of system calls, for example, can forbid reading them.
+  ///
+  /// Such a part is unknown, not empty. Nil if the handler could read all parts.
   public var notShown: UInt64?
-  /// The time from the handler's entry to the end mark, in nanoseconds.
+  /// The time in nanoseconds from the handler's entry to the mark at the end of the dump.
   public var captureTime: UInt64?
   /// The number of bytes that were left out because of a limit.
   public var bytesOmitted: UInt64?
-  /// The number of threads that do not fit into the minidump's thread list: its readers accept 4,096.
+  /// The number of threads that do not fit into the minidump's thread list, of which readers accept 4,096 entries.
   public var threadsUnlisted: UInt64?
-  /// The number of modules that do not fit into the minidump's module list (its readers read 2,048), or that are
-  /// empty or overlap another module.
+  /// The number of modules that are not in the minidump's module list.
+  ///
+  /// These are modules past the 2,048 that readers read, empty modules, and modules that overlap another one.
   public var modulesUnlisted: UInt64?
-  /// The number of memory regions that do not fit into the minidump's memory list: its readers accept 4,096 regions,
-  /// and the list can contain 3 GiB.
+  /// The number of memory regions that do not fit into the minidump's memory list.
+  ///
+  /// Readers accept 4,096 regions, and the regions of the list can have 3 GiB in total.
   public var regionsUnlisted: UInt64?
 
   public init() {}
@@ -56,7 +60,7 @@ extension CaptureQuality {
       .optional(.threadsStopped, \.threadsStopped),
       .optional(.threadsReadFromKernel, \.threadsReadFromKernel),
       .optional(.threadsOmitted, \.threadsOmitted),
-      // The bits are read as single numbers, because JSON readers can lose bit 63 of an integer.
+      // The bits are shown as an address, because JSON readers can lose bit 63 of an integer.
       Field.optional(.sectionsAbandoned, \.sectionsAbandoned).showing { capture in
         capture.sectionsAbandoned.map { .address(Address($0)) }
       },
@@ -66,7 +70,7 @@ extension CaptureQuality {
       .optional(.threadsUnlisted, \.threadsUnlisted),
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),
-      // The handler's own key is read into the next two.
+      // The handler writes this key. It is read into `isComplete` and `damage`, which the next two keys store.
       Field(.writerError, [.signed], size: 4) { map, capture in
         guard let error = map.signed(.writerError), error != 0 else { return false }
         capture.isComplete = false

@@ -2,36 +2,37 @@ public import IntermediateDump
 
 /// The annotations, breadcrumbs and attachments of a running program.
 ///
-/// The client is Crashpad's word for the program that the report is about.
+/// "Client" is Crashpad's word for the program that the report is about.
 public struct ClientInformation: Sendable, Equatable {
   /// The annotations set through `SimpleAnnotations`, without those passed to `startHandler`.
   public var simpleAnnotations: [ClientAnnotation] = []
-  /// The entries in the order of the dump.
+  /// The typed annotations in the order of the dump.
   public var annotations: [ClientAnnotation] = []
   /// The program's breadcrumbs, the oldest first.
   public var breadcrumbs: [Breadcrumb] = []
-  /// The breadcrumbs of the crashing thread's work, oldest first, including those in `breadcrumbs`.
+  /// The breadcrumbs of the work that the crashing thread did, oldest first; some are also in `breadcrumbs`.
   public var workBreadcrumbs: [Breadcrumb] = []
-  /// The contexts of the threads' work: the crashing thread's first, and for each thread the outermost first.
+  /// The values of `withContext` that were in force in each thread, the crashing thread's first.
+  ///
+  /// For each thread, the outermost value comes first.
   public var contexts: [Context] = []
-  /// The memory that the program added to the dump; its bytes are in the snapshot's memory.
+  /// The ranges of memory that the program added to the dump; the bytes are in the snapshot's `memory`.
   public var extraMemory: [ExtraMemoryRange] = []
   public var attachments: [Attachment] = []
-  /// The reasons why streams of the converter's own are not in the minidump.
+  /// The reasons why streams that the converter should have added are not in the minidump.
   public var userStreamFailures: [String] = []
 
-  /// The numbers of entries that were left out because there was no room; nil if none was left out.
+  /// The number of annotations that were left out because there was no room; nil if none were.
   public var annotationsOmitted: UInt64?
   public var simpleAnnotationsOmitted: UInt64?
   public var memoryRangesOmitted: UInt64?
   public var attachmentsOmitted: UInt64?
   public var contextsOmitted: UInt64?
-  /// The number of bytes of extra memory past the limit.
+  /// The number of bytes of extra memory that were left out because of the limit.
   public var memoryBytesOmitted: UInt64?
-  /// The number of all breadcrumbs that were ever left, including those that newer ones have replaced.
+  /// The number of breadcrumbs that the program ever left, including those that newer ones have replaced.
   public var breadcrumbsLeft: UInt64?
-  /// Breadcrumbs missing from the last 128, because they were being written when the process
-  /// crashed.
+  /// The number of the last 128 breadcrumbs that are missing because the program was writing them when it crashed.
   public var breadcrumbsOmitted: UInt64?
 
   public init() {}
@@ -42,7 +43,7 @@ public struct ClientInformation: Sendable, Equatable {
   public struct Breadcrumb: Sendable, Equatable {
     /// The time in nanoseconds since 1970.
     public var time: Int64?
-    /// CLOCK_BOOTTIME in nanoseconds.
+    /// The time of CLOCK_BOOTTIME in nanoseconds.
     public var uptime: UInt64?
     public var threadID: UInt32?
     public var text: String
@@ -55,7 +56,7 @@ public struct ClientInformation: Sendable, Equatable {
     }
   }
 
-  /// A value of `withContext` that was set around a thread's work.
+  /// A value that the program set with `withContext` for the work of a thread.
   public struct Context: Sendable, Equatable {
     public var threadID: UInt32
     public var name: String
@@ -70,7 +71,7 @@ public struct ClientInformation: Sendable, Equatable {
     }
   }
 
-  /// The contexts of each thread's work, outermost first; if a name occurs twice, the innermost one.
+  /// The contexts by thread ID, outermost first; if a name occurs twice, only the innermost value is used.
   public var contextsByThread: [UInt32: [Context]] {
     var found: [UInt32: [Context]] = [:]
     var places: [UInt32: [String: Int]] = [:]
@@ -86,7 +87,7 @@ public struct ClientInformation: Sendable, Equatable {
     return found
   }
 
-  /// A range of addresses.
+  /// A range of memory that the program added to the dump.
   public struct ExtraMemoryRange: Sendable, Equatable {
     public var address: Address
     public var size: UInt64
@@ -99,16 +100,16 @@ public struct ClientInformation: Sendable, Equatable {
     public var range: AddressRange { AddressRange(start: address, byteCount: size) }
   }
 
-  /// An attachment that the program requested, and the result of copying it.
+  /// A file that the program wanted to be attached to the report, and the result of copying the file.
   public struct Attachment: Sendable, Equatable {
     /// The path that the program gave, made absolute.
     public var path: String
     /// The name of the copy; nil if it was not copied.
     public var name: String?
-    /// The number of bytes that were copied, and the number of bytes before them that were not.
+    /// The number of bytes that were copied; `bytesOmitted` is the number of bytes before them that were not.
     public var size: UInt64?
     public var bytesOmitted: UInt64?
-    /// The reason why it was not copied.
+    /// The reason why the attachment was not copied.
     public var failure: String?
 
     public init(path: String) {
@@ -119,12 +120,12 @@ public struct ClientInformation: Sendable, Equatable {
 
 /// A name and a value set by the program.
 public struct ClientAnnotation: Sendable, Equatable {
-  /// A value of the type it was set with.
+  /// A value, with the type with which the program set it.
   public enum Value: Sendable, Equatable {
     case text(String)
     case signed(Int64)
     case unsigned(UInt64)
-    /// The bits of a 64-bit IEEE 754 number, stored as bits so that every value equals itself.
+    /// A 64-bit IEEE 754 number, stored as its bits so that every value equals itself, even NaN.
     case double(UInt64)
     case bool(Bool)
 
@@ -145,7 +146,7 @@ public struct ClientAnnotation: Sendable, Equatable {
   public var name: String?
   /// The value; nil if it could not be read, or is of a type that this reader does not know.
   public var value: Value?
-  /// The state of the value; nil if it is simply the last value that was set.
+  /// What is special about the value; nil if it is simply the last value that the program set.
   public var state: State?
 
   public init(name: String?, value: Value?, state: State? = nil) {
@@ -154,7 +155,7 @@ public struct ClientAnnotation: Sendable, Equatable {
     self.state = state
   }
 
-  /// The value as text, which is how readers of minidumps get it.
+  /// The value as text, in the form that minidumps store.
   public var text: String? {
     switch value {
     case .text(let text): text
@@ -168,7 +169,7 @@ public struct ClientAnnotation: Sendable, Equatable {
 }
 
 extension ClientAnnotation {
-  /// An annotation set through `SimpleAnnotations`.
+  /// The fields of an annotation that was set through `SimpleAnnotations`.
   static let simpleFields = MapFields(
     ClientAnnotation(name: nil, value: nil),
     [
@@ -182,7 +183,7 @@ extension ClientAnnotation {
       .optional(.annotationState, \.state),
     ])
 
-  /// An annotation with a type.
+  /// The fields of an annotation with a type.
   package static let mapFields = MapFields(
     ClientAnnotation(name: nil, value: nil),
     [
@@ -198,7 +199,7 @@ extension ClientAnnotation {
 }
 
 extension ClientAnnotation.Value {
-  /// Returns nil if there are no bytes or too few, and for an unknown type.
+  /// Reads a value; nil if its bytes are missing or too few, or its type is unknown.
   fileprivate init?(reading map: IntermediateDumpMap) {
     guard let type: AnnotationType = map[.annotationType] else { return nil }
     if type == .text {
@@ -250,7 +251,7 @@ extension ClientInformation {
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
       .array(.workBreadcrumbs, of: .breadcrumb, \.workBreadcrumbs, Breadcrumb.mapFields),
       .array(.contexts, of: .context, \.contexts, Context.mapFields),
-      // The range is written in chunks, and chunks that touch are read as one range again.
+      // The handler writes a range in chunks. Chunks that touch are read as one range again.
       Field(.extraMemory, [.array], nested: ExtraMemoryRange.mapFields.keys) { map, client in
         for range in map.elements(.extraMemory).compactMap(ExtraMemoryRange.mapFields.value(of:))
         where range.size > 0 && range.range.byteCount == range.size {

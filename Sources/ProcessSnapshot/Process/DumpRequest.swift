@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// The reason of a dump without a crash.
+/// Why a dump was taken without a crash: the program's request, or a hang.
 ///
 /// Nil in the snapshot of a crash.
 public struct DumpRequest: Sendable, Equatable {
@@ -8,36 +8,41 @@ public struct DumpRequest: Sendable, Equatable {
   public typealias Target = HangTarget
   public typealias ThreadEvidence = HangThreadEvidence
 
-  /// The kind; nil for one that this version does not know.
+  /// The kind of request; nil for a kind that this version does not know.
   public var kind: Kind?
-  /// The program's reason, and the error that it passed: its type, and the error as text.
+  /// The reason that the program gave.
+  ///
+  /// `errorType` and `errorText` are the type and the text of the error that it passed.
   public var reason: String?
   public var errorType: String?
   public var errorText: String?
   public var target: Target?
-  /// The program's name for the watched part.
+  /// The program's name for the thread or queue that it has watched for hangs.
   public var name: String?
-  /// The time in nanoseconds after which it counts as hung.
+  /// The time in nanoseconds without an answer after which the watched target counts as hung.
   public var threshold: UInt64?
-  /// The length of the hang in nanoseconds when it was last checked; the process ended within a second after that.
+  /// The length of the hang in nanoseconds when the monitor last checked it.
   ///
-  /// Times in which the whole process was stopped are not included.
+  /// The hang, or the process, ended within a second after that.
+  ///
+  /// Time in which the whole process was stopped is not included.
   public var hangTime: UInt64?
-  /// The CPU time in nanoseconds that the thread has used since then; nil if the thread is not known.
+  /// The CPU time in nanoseconds that the hung thread used during the hang; nil if the thread is not known.
   public var processorTime: UInt64?
   public var threadEvidence: ThreadEvidence?
 
   public init() {}
 
-  /// The reason, otherwise the error; nil if the program gave neither.
+  /// The reason, otherwise the error's text or type; nil if the program gave neither.
   public var headline: String? { reason ?? errorText ?? errorType }
 
-  /// True for a thread that ran, false for one that waited.
+  /// True if the hung thread ran during the hang; false if it waited.
   ///
-  /// Nil if that is not known: a thread that only answered last may wait for other work while another thread hangs.
+  /// Nil if this is not known. A thread that was only the last to answer may wait for other work while another thread
+  /// hangs.
   ///
-  /// The limit is a tenth of the time, because the kernel counts in hundredths of a second and a thread that polls is
-  /// idle.
+  /// A thread counts as running if it used more than a tenth of the time. The margin is needed because the kernel
+  /// counts in hundredths of a second, and because a thread that only polls is idle.
   public var isBusy: Bool? {
     guard let hangTime, let processorTime else { return nil }
     if processorTime > hangTime / 10 { return true }

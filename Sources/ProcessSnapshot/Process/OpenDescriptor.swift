@@ -5,13 +5,13 @@ public struct OpenDescriptor: Sendable, Equatable {
   public typealias Kind = DescriptorKind
 
   public var number: UInt32 = 0
-  /// The kind of file; nil if the link could not be read, or for a kind that this version does not know.
+  /// The kind of file; nil if the link in `/proc` could not be read, or for a kind that this version does not know.
   public var kind: Kind?
   /// The path, or the kernel's text for a descriptor without a path, such as `socket:[4711]`; nil if it was left out.
   public var path: String?
-  /// True if the path was cut.
+  /// True if the path was too long and its end is missing.
   public var isCut = false
-  /// True if the file no longer has a name.
+  /// True if the file was deleted while it was open.
   public var isDeleted = false
 
   public init() {}
@@ -36,7 +36,7 @@ extension OpenDescriptor {
       .flag(.descriptorIsDeleted, \.isDeleted),
     ])
 
-  /// Removes the path; a descriptor without a path keeps the kernel's text.
+  /// Removes the path, for privacy; a descriptor without a path keeps the kernel's text.
   mutating func leaveOutPath() {
     if let kind, kind.hasKernelsName { return }
     path = nil

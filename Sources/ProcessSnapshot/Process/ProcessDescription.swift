@@ -1,16 +1,16 @@
 public import IntermediateDump
 
-/// The process that crashed, and the time.
+/// The process that crashed, its resources, and the times of its launch and crash.
 public struct ProcessDescription: Sendable, Equatable {
   public var processID: UInt32?
   public var parentProcessID: UInt32?
   /// The path of the executable as the kernel named it at launch.
   public var executablePath: String?
-  /// The identifier that the program's dumps are named with.
+  /// The program's identifier, which is part of the names of its dumps.
   public var identifier: String?
   public var product: String?
   public var version: String?
-  /// Free text such as "production".
+  /// The environment that the program runs in, as free text such as "production".
   public var environment: String?
   /// The time at which the handler was started, in nanoseconds since 1970.
   public var launchTime: Int64?
@@ -20,7 +20,8 @@ public struct ProcessDescription: Sendable, Equatable {
   public var launchUptime: UInt64?
   /// The time from boot to the crash in nanoseconds, including time in sleep.
   public var crashUptime: UInt64?
-  /// The process's start in hundredths of a second after boot: its fork, not its exec.
+  /// The time from boot to the fork that created the process, in hundredths of a second; a later exec does not change
+  /// it.
   public var startTicks: UInt64?
   /// The CPU time of all threads in user mode, in nanoseconds.
   public var userTime: UInt64?
@@ -32,31 +33,31 @@ public struct ProcessDescription: Sendable, Equatable {
   public var mapsText: [UInt8]?
   /// The kernel's auxiliary vector, as in `/proc/self/auxv`.
   public var auxiliaryVector: [UInt8]?
-  /// `/proc/self/cmdline` at launch, each argument ended by NUL; nil if the program turned this off.
+  /// The bytes of `/proc/self/cmdline` at launch, with a NUL after each argument; nil if the program turned this off.
   public var commandLine: [UInt8]?
   /// The text of `/proc/self/limits` at the crash.
   public var limitsText: [UInt8]?
   /// The number of file descriptors that were open at the crash, including the handler's.
   public var descriptorCount: UInt32?
-  /// The lowest 256 descriptors, in order.
+  /// The 256 open descriptors with the lowest numbers, in ascending order.
   public var descriptors: [OpenDescriptor] = []
   /// The working directory at the crash.
   public var workingDirectory: String?
   /// The number of lines of `/proc/self/maps` at the crash.
   public var mappingCount: UInt32?
-  /// `/proc/sys/vm/max_map_count` at the crash.
+  /// The value of `/proc/sys/vm/max_map_count` at the crash.
   public var mappingLimit: UInt64?
-  /// `/proc/self/oom_score_adj` at the crash.
+  /// The value of `/proc/self/oom_score_adj` at the crash.
   public var oomScoreAdjustment: Int32?
   public var cgroup = CgroupUsage()
   /// The time in nanoseconds after which the service manager treats the process as hung; nil without a watchdog.
   public var watchdogInterval: UInt64?
-  /// The secrets that were left out; nil if none were.
+  /// Which secrets were left out of the report; nil if none were.
   public var privacy: ReportPrivacy?
 
   public init() {}
 
-  /// The arguments, the program's name first; nil if they are not known.
+  /// The command-line arguments, starting with the program's name; nil if they are not known.
   ///
   /// The last argument may be cut, because the handler keeps at most 4 KiB.
   public var arguments: [String]? {
@@ -67,32 +68,32 @@ public struct ProcessDescription: Sendable, Equatable {
     }
   }
 
-  /// The limits in `limitsText`; nil without it.
+  /// The resource limits in `limitsText`; nil if there is no such text.
   public var limits: ResourceLimits? {
     limitsText.map { ResourceLimits(parsing: $0[...]) }
   }
 
-  /// The size of the address space in use in bytes, from `statusText`; nil without it.
+  /// The size in bytes of the address space in use, from `statusText`; nil if it is not there.
   ///
   /// Source: proc_pid_status(5), VmSize.
   public var addressSpaceSize: UInt64? { statusSize("VmSize:") }
 
-  /// The memory in use in bytes, from `statusText`; nil without it.
+  /// The resident memory in bytes, from `statusText`; nil if it is not there.
   ///
   /// Source: proc_pid_status(5), VmRSS.
   package var residentMemory: UInt64? { statusSize("VmRSS:") }
 
-  /// The peak memory in bytes, from `statusText`; nil without it.
+  /// The peak of the resident memory in bytes, from `statusText`; nil if it is not there.
   ///
   /// Source: proc_pid_status(5), VmHWM.
   package var peakResidentMemory: UInt64? { statusSize("VmHWM:") }
 
-  /// The numbers of its user in `statusText`; nil if that does not have them.
+  /// The process's user IDs, from `statusText`; nil if they are not there.
   ///
   /// Source: proc_pid_status(5), Uid.
   public var userIDs: UserIDs? { identifiers("Uid:") }
 
-  /// The numbers of its group in `statusText`; nil if that does not have them.
+  /// The process's group IDs, from `statusText`; nil if they are not there.
   public var groupIDs: UserIDs? { identifiers("Gid:") }
 
   private func identifiers(_ label: String) -> UserIDs? {
@@ -100,7 +101,7 @@ public struct ProcessDescription: Sendable, Equatable {
     return numbers.count == 2 ? UserIDs(real: numbers[0], effective: numbers[1]) : nil
   }
 
-  /// A line of `statusText` in KiB, as bytes.
+  /// The size in a line of `statusText`, converted from KiB to bytes.
   private func statusSize(_ label: String) -> UInt64? {
     guard let size = statusWords(label).first.flatMap({ UInt64($0) }), size <= UInt64.max >> 10
     else { return nil }
@@ -115,8 +116,9 @@ public struct ProcessDescription: Sendable, Equatable {
     return words?.map { String(decoding: $0, as: UTF8.self) } ?? []
   }
 
-  /// The time in nanoseconds from the process's start, which is its fork and not its exec, to the crash, in steps of
-  /// 10 milliseconds.
+  /// The time in nanoseconds from the process's start to the crash, in steps of 10 milliseconds.
+  ///
+  /// The start is the fork that created the process and not a later exec.
   ///
   /// Source: proc_pid_stat(5), field 22; sysconf(3), _SC_CLK_TCK, which is 100 on both architectures.
   public var age: UInt64? {
@@ -129,25 +131,25 @@ public struct ProcessDescription: Sendable, Equatable {
   /// The length of a clock tick in nanoseconds.
   private static var tick: UInt64 { 10_000_000 }
 
-  /// The time of the process's start, in nanoseconds since 1970; nil if its age is not known.
+  /// The time of the process's start, in nanoseconds since 1970; nil if the process's age is not known.
   public var startTime: Int64? {
     guard let crashTime, let age, let nanoseconds = Int64(exactly: age) else { return nil }
     let (start, overflow) = crashTime.subtractingReportingOverflow(nanoseconds)
     return overflow ? nil : start
   }
 
-  /// The time from the handler's start to the crash in nanoseconds, by CLOCK_BOOTTIME.
+  /// The time in nanoseconds of CLOCK_BOOTTIME from the start of the handler to the crash.
   public var uptime: UInt64? {
     guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
     return crashUptime &- launchUptime
   }
 }
 
-/// The numbers of a process's user or group.
+/// The real and effective user IDs, or group IDs, of a process.
 public struct UserIDs: Sendable, Equatable {
-  /// The IDs of the user who started the process.
+  /// The ID of the user or group that started the process.
   public var real: UInt32
-  /// The IDs that permissions are checked against.
+  /// The ID that the kernel checks permissions against.
   public var effective: UInt32
 
   public init(real: UInt32, effective: UInt32) {
@@ -156,29 +158,29 @@ public struct UserIDs: Sendable, Equatable {
   }
 }
 
-/// The use and the limits of a process's cgroup.
+/// The resource usage and the limits of the cgroup that the process was in.
 ///
-/// Source: Linux Documentation/admin-guide/cgroup-v2.rst; version 1 has the same under other names.
+/// Source: Linux Documentation/admin-guide/cgroup-v2.rst; cgroup version 1 has the same values under other names.
 public struct CgroupUsage: Sendable, Equatable {
-  /// The path as in `/proc/self/cgroup`.
+  /// The path of the cgroup, as in `/proc/self/cgroup`.
   public var path: String?
-  /// The memory in bytes of all processes of the cgroup.
+  /// The memory in bytes that all processes of the cgroup use.
   public var memoryUsed: UInt64?
-  /// The limit in bytes; nil if there is no limit or it is not known.
+  /// The memory limit in bytes; nil if there is no limit or it is not known.
   public var memoryLimit: UInt64?
-  /// The number of threads of all processes of the group.
+  /// The number of threads of all processes of the cgroup.
   public var tasksUsed: UInt64?
-  /// The limit of this number; nil if there is no limit or it is not known.
+  /// The limit for `tasksUsed`; nil if there is no limit or it is not known.
   public var tasksLimit: UInt64?
 
   public init() {}
 }
 
-/// A limit that setrlimit(2) knows.
+/// A resource limit as in setrlimit(2).
 public struct ResourceLimit: Sendable, Equatable {
-  /// The soft limit; nil for none.
+  /// The soft limit, which the kernel enforces; nil for none.
   public var soft: UInt64?
-  /// The hard limit, up to which the process may raise the soft one; nil for none.
+  /// The hard limit, up to which the process may raise the soft limit; nil for none.
   public var hard: UInt64?
 
   public init(soft: UInt64?, hard: UInt64?) {
@@ -187,15 +189,15 @@ public struct ResourceLimit: Sendable, Equatable {
   }
 }
 
-/// The limits of a process that explain crashes; nil if the text lacks them.
+/// Those resource limits of a process that can explain crashes; each is nil if the text lacks it.
 public struct ResourceLimits: Sendable, Equatable {
-  /// RLIMIT_NOFILE: one more than the highest descriptor.
+  /// RLIMIT_NOFILE: one more than the highest number that a descriptor may have.
   public var openFiles: ResourceLimit?
-  /// RLIMIT_STACK, in bytes.
+  /// RLIMIT_STACK: the maximum size of the main thread's stack in bytes.
   public var stackSize: ResourceLimit?
-  /// RLIMIT_AS, in bytes.
+  /// RLIMIT_AS: the maximum size of the address space in bytes.
   public var addressSpace: ResourceLimit?
-  /// RLIMIT_NPROC: processes and threads of the real user, of all programs together.
+  /// RLIMIT_NPROC: the number of threads that all processes of the real user may have together.
   public var tasks: ResourceLimit?
 
   /// Parses the text of `/proc/<pid>/limits`.

@@ -1,10 +1,10 @@
-/// Finds the name of a processor by its numbers in `/proc/cpuinfo`, which contains no name on arm64.
+/// Finds the name of a processor from the numbers in `/proc/cpuinfo`, which has no names on arm64.
 ///
 /// Source: Arm ARM, MIDR_EL1; Linux arch/arm64/include/asm/cputype.h.
 package enum ProcessorName {
-  /// The name of the first processor in the text; nil if the text does not have these numbers.
+  /// The name of the first processor in the text; nil if the text lacks the implementer or the part number.
   ///
-  /// Several machines have the same processor, so the report names examples with the words "as in".
+  /// Several kinds of machines have the same processor, so the name gives an example, such as "(as in AWS Graviton)".
   package static func of(_ text: [UInt8]) -> String? {
     let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
     func number(_ label: String) -> UInt32? {
@@ -29,7 +29,7 @@ package enum ProcessorName {
     0x6D: "Microsoft", 0x70: "Phytium", 0xC0: "Ampere",
   ]
 
-  /// The names by implementer and, in the lower 12 bits, part number.
+  /// Names of processors; a key has the part number in its lower 12 bits and the implementer above.
   private static let known: [UInt32: String] = [
     0x41D03: "Arm Cortex-A53", 0x41D04: "Arm Cortex-A35", 0x41D05: "Arm Cortex-A55",
     0x41D07: "Arm Cortex-A57", 0x41D08: "Arm Cortex-A72 (as in AWS Graviton)",

@@ -1,20 +1,20 @@
 public import IntermediateDump
 
-/// The end of a run that left no dump.
+/// How a run of the program ended that left no dump.
 ///
-/// Nil in the snapshot of a process that was captured.
+/// Nil in a snapshot that was made from a dump of the process.
 public struct RunEnd: Sendable, Equatable {
   public typealias Kind = RunEndKind
   public typealias Certainty = RunEndCertainty
 
-  /// The kind of end; nil for a kind that this version does not know.
+  /// The way in which the run ended; nil for a way that this version does not know.
   public var kind: Kind?
   public var certainty: Certainty?
-  /// The signal that ended it, or asked it to end.
+  /// The signal that ended the process, or that asked it to end.
   public var signal: Int32?
-  /// The evidence for the verdict, in one sentence for each fact.
+  /// The evidence for `kind` and `certainty`, one sentence for each fact.
   public var evidence: [String] = []
-  /// The report of the hang that was still going on at the end.
+  /// The report of a hang that was still going on when the run ended.
   public var hangReport: ReportID?
 
   public init() {}

@@ -1,22 +1,22 @@
 internal import IntermediateDump
 
-/// Names and lines of the crashing thread's addresses, found when the dump was converted.
+/// Function names and source lines for addresses of the crashing thread, found when the dump was converted.
 ///
-/// The files of the crashed build usually still exist at that time, and a later deployment replaces them.
+/// The files of the crashed build usually still exist at that time. A later deployment replaces them.
 public struct StoredSymbols: Sendable, Equatable {
-  /// One function at an address.
+  /// A function whose code, or whose inlined code, is at an address.
   public struct Function: Sendable, Equatable {
     /// The name in the symbol table or the debug information; empty if it is not known.
     public var linkageName: String
-    /// The number of bytes from the function's start to the frame's address; nil for an inlined one.
+    /// The number of bytes from the function's start to the frame's address; nil for an inlined function.
     public var offset: UInt64?
-    /// True if it was inlined into the next one.
+    /// True if this function was inlined into the next function of the list.
     public var isInlined: Bool
     /// The source file's path.
     public var file: String?
     public var line: UInt32?
     public var column: UInt32?
-    /// True if debug information has no line for the code itself; `line` is then the last line before it.
+    /// True if the debug information has no line for the code itself; `line` is then the last line before the code.
     public var isLineApproximate: Bool
 
     public init(
@@ -33,7 +33,9 @@ public struct StoredSymbols: Sendable, Equatable {
     }
   }
 
-  /// The calls, innermost first, by the lookup address of a frame: inside the call for a return address.
+  /// The functions at the lookup address of each frame, innermost first.
+  ///
+  /// For a return address, the lookup address is inside the call instruction.
   public var functions: [Address: [Function]]
 
   public init(functions: [Address: [Function]] = [:]) {
@@ -42,7 +44,7 @@ public struct StoredSymbols: Sendable, Equatable {
 }
 
 extension StoredSymbols {
-  /// The functions at one address.
+  /// The functions at one lookup address.
   struct Entry: Sendable {
     var address: Address
     var functions: [Function]
@@ -58,7 +60,7 @@ extension StoredSymbols {
 }
 
 extension ProcessSnapshot {
-  /// The stored symbols sorted by address; if two have the same address, the first one is used.
+  /// The entries of `storedSymbols` sorted by address; if two entries have the same address, the first one is used.
   var symbolEntries: [StoredSymbols.Entry] {
     get {
       (storedSymbols?.functions ?? [:]).sorted { $0.key < $1.key }

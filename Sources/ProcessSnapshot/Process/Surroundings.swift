@@ -1,12 +1,14 @@
 // The machine on which the process ran, as described by the dump.
 
 extension ProcessSnapshot {
-  /// The ID of the container that the process ran in, 64 hexadecimal digits; nil outside of one, and where
-  /// neither its cgroup nor its mounts have the ID.
+  /// The ID of the container that the process ran in, 64 hexadecimal digits.
+  ///
+  /// Nil outside of a container, and if neither the cgroup's path nor the mounts contain the ID.
   ///
   /// Docker, containerd, CRI-O and Podman use the ID in the name of the cgroup, with and without systemd or
-  /// Kubernetes. Inside a cgroup namespace the path is `/`; there the ID is in the mounts of Docker and Podman. Other
-  /// mounts contain the ID of the pod's sandbox, which is not the program's container.
+  /// Kubernetes. Inside a cgroup namespace, the cgroup's path is `/`, but Docker and Podman mount files whose paths
+  /// contain the ID. The mounts of other runtimes contain the ID of the pod's sandbox, which is not the program's
+  /// container.
   public var containerID: String? {
     process.cgroup.path.flatMap(ContainerName.inGroup)
       ?? system.containerMount.flatMap(ContainerName.inMount)
@@ -27,11 +29,12 @@ extension SystemDescription {
 
 /// Finds the names of containers in paths.
 enum ContainerName {
-  /// The last component that ends in an ID: `/docker/ID`, `docker-ID.scope`, `cri-containerd-ID.scope`,
-  /// `…slice:cri-containerd:ID`, `crio-ID.scope`, `libpod-ID.scope/container`, `/kubepods/…/ID`.
+  /// Finds the ID at the end of the last path component that has one: `/docker/ID`, `docker-ID.scope`,
+  /// `cri-containerd-ID.scope`, `…slice:cri-containerd:ID`, `crio-ID.scope`, `libpod-ID.scope/container`,
+  /// `/kubepods/…/ID`.
   static func inGroup(_ path: String) -> String? {
     for component in path.split(separator: "/").reversed() {
-      // The program that watches over a container is not in it.
+      // `conmon` monitors a container but does not run in it.
       if component.contains("conmon") { return nil }
       let name = component.hasSuffix(".scope") ? component.dropLast(6) : component
       let last = name.split { $0 == "-" || $0 == ":" }.last
@@ -40,7 +43,8 @@ enum ContainerName {
     return nil
   }
 
-  /// `…/containers/ID/hostname` is Docker's, `…/overlay-containers/ID/userdata/.containerenv` Podman's and CRI-O's.
+  /// Finds the ID in `…/containers/ID/hostname` (Docker) or `…/overlay-containers/ID/userdata/.containerenv` (Podman,
+  /// CRI-O).
   static func inMount(_ path: String) -> String? {
     let components = path.split(separator: "/")
     for (name, id) in zip(components, components.dropFirst()) where isID(id) {

@@ -2,22 +2,24 @@ public import IntermediateDump
 
 /// What happened to the process after the dump, and the crashes that it survived before.
 ///
-/// Nil in a snapshot whose crash ended the process and was its first.
+/// Nil in a snapshot of a process that ended with this crash and had not crashed before.
 public struct Survival: Sendable, Equatable {
   public typealias Outcome = SurvivalOutcome
 
-  /// What followed the dump; nil if the process ended by the signal's default action.
+  /// What followed the dump; nil if the signal's default action ended the process.
   ///
-  /// It is also nil if this happened after Swift's backtracer (then there is a `previousHandler`), or by abort(3) as
-  /// the first process of a PID namespace.
+  /// It is also nil if the default action ended the process after Swift's backtracer had run; then `previousHandler`
+  /// is not nil. The same holds if abort(3) ended the first process of a PID namespace.
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
   public var previousHandler: Address?
-  /// True if that is Swift's backtracer; also false in dumps of versions that did not recognize it.
+  /// True if `previousHandler` is Swift's backtracer.
+  ///
+  /// It is always false in dumps of versions before 1.1.0, which did not recognize the backtracer.
   public var previousHandlerIsBacktracer = false
-  /// Earlier crashes of the same process that have dumps of their own.
+  /// The number of earlier crashes that the same process survived; each has a separate dump.
   public var survivedCrashes: UInt32?
-  /// The report of the last earlier crash.
+  /// The report of the most recent earlier crash.
   public var precedingReport: ReportID?
 
   public init() {}

@@ -2,49 +2,51 @@ internal import IntermediateDump
 
 /// The system that the process ran on.
 public struct SystemDescription: Sendable, Equatable {
-  /// `uname -s`.
+  /// The output of `uname -s`.
   public var kernelName: String?
-  /// `uname -r`.
+  /// The output of `uname -r`.
   public var kernelRelease: String?
-  /// `uname -v`.
+  /// The output of `uname -v`.
   public var kernelVersion: String?
-  /// `uname -m`.
+  /// The output of `uname -m`.
   public var machine: String?
   /// PRETTY_NAME of os-release(5).
   public var distribution: String?
-  /// The C library and its version, as it names itself.
+  /// The name and version of the C library, as the library reports them.
   public var libraryVersion: String?
   /// The number of online processors.
   public var processorCount: UInt32?
   /// The size of a page in bytes.
   public var pageSize: UInt64?
-  /// `/proc/sys/kernel/random/boot_id`.
+  /// The text of `/proc/sys/kernel/random/boot_id`, which is different after each boot.
   public var bootID: String?
-  /// `/proc/loadavg` at the crash: three averages, tasks that run of all tasks, the last process
-  /// ID.
+  /// The text of `/proc/loadavg` at the crash.
+  ///
+  /// It has three load averages, the numbers of running and of all threads, and the last process ID.
   public var loadAverage: String?
-  /// `model name` of `/proc/cpuinfo`, or a name by the numbers there.
+  /// The processor's `model name` in `/proc/cpuinfo`, or a name that was found from the numbers there.
   public var processorModel: String?
-  /// The text of `/proc/cpuinfo`, at least the part of the first processor.
+  /// The part of `/proc/cpuinfo` about the first processor.
   public var processorText: [UInt8]?
   /// The text of os-release(5).
   public var releaseText: [UInt8]?
-  /// The C compiler of the toolchain that built the handler, as it names itself.
+  /// The name and version of the C compiler in the toolchain that built the handler.
   public var compiler: String?
   /// The version of the Swift compiler that built the handler; SwiftPM uses the same compiler for the program.
   public var swiftVersion: String?
-  /// `uname -n` at launch.
+  /// The output of `uname -n` at launch.
   public var hostName: String?
-  /// TZ at launch, otherwise the target of `/etc/localtime`.
+  /// The environment variable TZ at launch, otherwise the target of `/etc/localtime`.
   public var timeZone: String?
-  /// The path of a file that the container runtime has mounted, if `cgroup` does not contain the ID of the container.
+  /// The path of a file that the container runtime has mounted, if the path of the cgroup does not contain the
+  /// container's ID.
   public var containerMount: String?
 
   public init() {}
 }
 
 extension SystemDescription {
-  /// The lines of the first processor; the others differ in their numbers only.
+  /// The lines of the first processor; the lines of the others differ only in numbers.
   private static func firstProcessor(in text: [UInt8]) -> [UInt8] {
     let lineFeed = UInt8(ascii: "\n")
     let end = text.indices.first { $0 > 0 && text[$0] == lineFeed && text[$0 - 1] == lineFeed }

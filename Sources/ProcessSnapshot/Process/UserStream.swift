@@ -1,9 +1,9 @@
-/// A stream that the converter's own code adds to a minidump.
+/// A stream that the program with the converter adds to a minidump.
 public struct UserStream: Sendable, Equatable {
   /// The stream's number in the minidump's directory.
   ///
-  /// Numbers below 0x10000 belong to Microsoft; numbers with 0x4767, 0x4350 or 0x504D in the upper half belong to
-  /// Breakpad, Crashpad or this package.
+  /// Numbers below 0x10000 belong to Microsoft. Numbers with 0x4767, 0x4350 or 0x504D in the upper half belong to
+  /// Breakpad, Crashpad and this package, respectively.
   public let type: UInt32
   public let bytes: [UInt8]
 

@@ -91,12 +91,12 @@ public struct X86_64Context: Sendable, Equatable {
 ///
 /// Source: AAPCS64, 6.1; Linux `struct sigcontext` and `struct fpsimd_context` of arch/arm64.
 public struct ARM64Context: Sendable, Equatable {
-  /// x0 to x30; always 31 values.
+  /// The registers x0 to x30; always 31 values.
   public var x: [UInt64] = Array(repeating: 0, count: 31)
   public var sp: UInt64 = 0
   public var pc: UInt64 = 0
   public var pstate: UInt64 = 0
-  /// v0 to v31, each as 16 little-endian bytes, 512 bytes in total; empty if they were not captured.
+  /// The registers v0 to v31, each as 16 little-endian bytes, 512 bytes in total; empty if they were not captured.
   public var vectorRegisters: [UInt8] = []
   public var fpsr: UInt32 = 0
   public var fpcr: UInt32 = 0
@@ -130,7 +130,7 @@ extension CPUContext {
     }
   }
 
-  /// The general registers in the layout in which they are read.
+  /// The general registers in the layout that `init(architecture:generalRegisters:floatingPointState:)` reads.
   var generalRegisterBytes: [UInt8] {
     let words =
       switch self {
@@ -154,11 +154,11 @@ extension X86_64Context {
   /// The number of bytes of the FXSAVE area.
   static var legacyAreaSize: Int { 512 }
 
-  /// The places of trap number and error code in `gregset_t`, in words.
+  /// The index of the error code's word in `gregset_t`; the trap number follows.
   static var errorCodeIndex: Int { 19 }
   static var trapNumberIndex: Int { 20 }
 
-  /// Reads the first 19 words of `gregset_t`, all that are registers.
+  /// Reads the first 19 words of `gregset_t`, which are the registers.
   ///
   /// Source: glibc sysdeps/unix/sysv/linux/x86/sys/ucontext.h.
   init?(generalRegisters bytes: ArraySlice<UInt8>) {
@@ -184,7 +184,7 @@ extension X86_64Context {
 }
 
 extension ARM64Context {
-  /// Reads x0 to x30, sp, pc and pstate: 34 words of `struct sigcontext`.
+  /// Reads x0 to x30, sp, pc and pstate, which are 34 words of `struct sigcontext`.
   init?(generalRegisters bytes: ArraySlice<UInt8>) {
     guard bytes.count >= 34 * 8 else { return nil }
     let words = (0..<34).map { bytes.littleEndian(at: $0 * 8, width: 8) ?? 0 }

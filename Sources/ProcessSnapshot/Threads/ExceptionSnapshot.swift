@@ -1,39 +1,41 @@
 internal import IntermediateDump
 
-/// The signal that ended the process, with the data of the kernel and the runtime about it.
+/// The signal that ended the process, and what the kernel and the runtime recorded about it.
 public struct ExceptionSnapshot: Sendable, Equatable {
-  /// The kernel's ID of the thread that took the signal.
+  /// The kernel's ID of the thread that received the signal.
   public var threadID: UInt32
   /// The signal's number; nil if it is missing from a truncated dump.
   public var signal: Int32?
-  /// `si_code`; nil if the writer of a minidump did not record it.
+  /// The signal's `si_code`; nil if the writer of a minidump did not record it.
   public var code: Int32?
-  /// `si_addr`, if the signal sets it; nil for a signal that was sent.
+  /// The address in `si_addr` if the kernel sets it for this signal; nil for a signal that was sent.
   ///
-  /// For another system, the address of the exception.
+  /// In a minidump of another system, the address that the exception refers to.
   public var address: Address?
-  /// The kernel's siginfo_t, 128 bytes.
+  /// The 128 bytes of the kernel's siginfo_t.
   public var signalInfo: [UInt8]?
   /// The registers at the moment of the signal.
   public var context: CPUContext?
-  /// The kernel's page-map entry for `address`, for a SIGSEGV in unmapped memory.
+  /// The entry for `address` in the kernel's page map, if a SIGSEGV hit unmapped memory.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   public var faultPage: UInt64?
   /// The x86 trap number; nil on other processors.
   public var trapNumber: UInt64?
-  /// The processor's data about the fault: on x86 the page-fault error code, in which bit 1 is a write and bit 4 an
-  /// instruction fetch; on arm64 the exception syndrome (ESR).
-  public var trapErrorCode: UInt64?
-  /// The Swift runtime's message before it trapped.
-  public var fatalMessage: String?
-  /// libc's message before it aborted.
-  public var abortMessage: String?
-  /// The exception of another system; nil for one of Linux.
+  /// The processor's code for the fault.
   ///
-  /// It is not kept when the snapshot is written.
+  /// On x86, it is the page-fault error code, in which bit 1 means a write and bit 4 an instruction fetch. On arm64,
+  /// it is the exception syndrome (ESR).
+  public var trapErrorCode: UInt64?
+  /// The message that the Swift runtime set before it trapped.
+  public var fatalMessage: String?
+  /// The message that libc set before it aborted.
+  public var abortMessage: String?
+  /// The exception in a minidump of another system; nil on Linux.
+  ///
+  /// `ProcessSnapshot.encoded()` does not write it.
   public var foreign: ForeignException?
-  /// The name of the process that sent the signal, when it was handled.
+  /// The name that the sender of the signal had when the signal was handled.
   public var senderName: String?
 
   public init(threadID: UInt32) {
@@ -42,41 +44,43 @@ public struct ExceptionSnapshot: Sendable, Equatable {
 }
 
 extension ExceptionSnapshot {
-  /// True for a signal that an instruction of the thread raised, so that the trap number in its frame belongs to this
-  /// signal.
+  /// True for a signal that an instruction of the thread raised; then the trap number in the signal frame belongs to
+  /// it.
   ///
-  /// For a signal that was sent, the frame still contains the numbers of an earlier trap of the thread.
+  /// For a signal that was sent, the signal frame still contains the numbers of an earlier trap of the thread.
   static func isFault(signal: Int32?, code: Int32?) -> Bool {
     guard let signal, let code else { return false }
-    // SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV.
+    // The signals are SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV.
     return [4, 5, 7, 8, 11].contains(signal) && code > 0
   }
 
-  /// True if the kernel sets `si_addr`: for faults, except those with SI_KERNEL (a non-canonical address, `int3`).
+  /// True if the kernel sets `si_addr`, which it does for faults without SI_KERNEL.
   ///
-  /// If it is false, the bytes of `si_addr` contain the sender's process and user ID, or nothing. Source:
+  /// Faults with SI_KERNEL are, for example, an access to a non-canonical address and `int3`.
+  ///
+  /// If the result is false, the bytes of `si_addr` contain the sender's process ID and user ID, or nothing. Source:
   /// sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
   ///
   /// - Parameters:
   ///   - signal: the signal's number.
-  ///   - code: its `si_code`.
+  ///   - code: the signal's `si_code`.
   public static func hasAddress(signal: Int32?, code: Int32?) -> Bool {
     isFault(signal: signal, code: code) && code != 0x80
   }
 }
 
-// The fields of the kernel's siginfo_t. Source: sigaction(2); Linux
-// include/uapi/asm-generic/siginfo.h, the same on x86_64 and arm64: signal 0, code 8, then by kind
-// of signal from byte 16 on.
+// The fields of the kernel's siginfo_t. Source: sigaction(2); Linux include/uapi/asm-generic/siginfo.h, the same on
+// x86_64 and arm64: the signal is at byte 0 and the code at byte 8; the contents from byte 16 on depend on the kind
+// of signal.
 
 extension ExceptionSnapshot {
   /// The process that sent a signal.
   public struct Sender: Sendable, Equatable {
-    /// `si_pid`, in the receiver's PID namespace; 0 for a process that is not visible there.
+    /// The sender's process ID in the receiver's PID namespace (`si_pid`); 0 for a process that is not visible there.
     public var processID: Int32
-    /// `si_uid`, the sender's real user ID.
+    /// The sender's real user ID (`si_uid`).
     public var userID: UInt32
-    /// `si_value` of sigqueue(3) and mq_notify(3); meaningless for other signals.
+    /// The value that sigqueue(3) or mq_notify(3) passed (`si_value`); meaningless for other signals.
     public var value: UInt64
 
     public init(processID: Int32, userID: UInt32, value: UInt64 = 0) {
@@ -86,13 +90,13 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// A system call that was trapped.
+  /// A system call for which the kernel raised SIGSYS.
   public struct TrappedSystemCall: Sendable, Equatable {
-    /// `si_call_addr`: the instruction after the call.
+    /// The address of the instruction after the system call (`si_call_addr`).
     public var address: Address
-    /// `si_syscall`.
+    /// The number of the system call (`si_syscall`).
     public var number: Int32
-    /// `si_arch`, an AUDIT_ARCH_ constant: 0xC000003E x86_64, 0xC00000B7 arm64.
+    /// The architecture as an AUDIT_ARCH_ constant (`si_arch`): 0xC000003E for x86_64, 0xC00000B7 for arm64.
     public var architecture: UInt32
 
     public init(address: Address, number: Int32, architecture: UInt32) {
@@ -102,13 +106,12 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// True for a signal that a process sent: its code is zero or negative.
+  /// True for a signal that a process sent, whose code is zero or negative.
   public var wasSent: Bool { code.map { $0 <= 0 } ?? false }
 
-  /// The sender of the signal; nil for a fault, and for codes whose siginfo names none, such as a
-  /// timer's.
+  /// The sender of the signal; nil for a fault, and for signals whose siginfo names no sender, such as a timer's.
   ///
-  /// SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL name one.
+  /// The codes SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL come with a sender.
   public var sender: Sender? {
     guard let code, [0, -1, -3, -6].contains(code), let info = signalInfo?[...],
       let processID = info.littleEndian(at: 16, width: 4),
@@ -120,7 +123,7 @@ extension ExceptionSnapshot {
       value: value)
   }
 
-  /// The system call of a SIGSYS; nil for any other signal.
+  /// The system call that raised SIGSYS; nil for any other signal.
   public var systemCall: TrappedSystemCall? {
     guard signal == 31, let code, code > 0, let info = signalInfo?[...],
       let address = info.littleEndian(at: 16, width: 8),
@@ -133,13 +136,14 @@ extension ExceptionSnapshot {
   }
 }
 
-/// The C++ exception that the crashing thread caught last before the process aborted.
+/// The last C++ exception that the crashing thread caught before the process aborted.
 ///
-/// An uncaught one counts as caught by std::terminate().
+/// An uncaught exception counts as caught by std::terminate().
 public struct CxxException: Sendable, Equatable {
-  /// The linkage name of its type, such as "St13runtime_error"; nil if it is missing from a truncated dump.
+  /// The linkage name of the exception's type, such as "St13runtime_error"; nil if it is missing from a truncated
+  /// dump.
   public var typeName: String?
-  /// Its text, if the type stores it as libstdc++'s exceptions do.
+  /// The exception's message, if its type stores one in the way that libstdc++'s exceptions do.
   public var message: String?
 
   public init(typeName: String?, message: String? = nil) {
@@ -149,7 +153,7 @@ public struct CxxException: Sendable, Equatable {
 }
 
 extension ExceptionSnapshot {
-  /// All but the registers, which are the crashing thread's.
+  /// All fields except the registers, which are stored with the crashing thread.
   package static let mapFields = MapFields(
     ExceptionSnapshot(threadID: 0),
     [

@@ -1,14 +1,14 @@
 /// An exception in a minidump of a system other than Linux.
 public struct ForeignException: Sendable, Equatable {
-  /// The system whose codes these are.
+  /// The system that defines the codes of the exception.
   public enum System: Sendable, Equatable {
     case windows
     /// macOS, iOS and related systems, which use Mach exceptions.
     case apple
-    /// Another system, by its number in the minidump; its codes are not known.
+    /// Another system, with its number in the minidump; the meaning of its codes is not known.
     case other(UInt32)
 
-    /// For example "Windows".
+    /// The system's name, for example "Windows".
     public var name: String {
       switch self {
       case .windows: "Windows"
@@ -18,17 +18,17 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The access that faulted, if the system records it.
+  /// The kind of memory access that faulted.
   public enum Access: String, Sendable {
     case read, write, execute
   }
 
   public var system: System
-  /// Windows' exception code, or the Mach exception's number.
+  /// The exception code on Windows, or the number of the Mach exception.
   public var code: UInt32
-  /// The flags of the exception; on macOS, the first of its own codes.
+  /// The flags of the exception; on macOS, the first code of the Mach exception.
   public var flags: UInt32
-  /// The exception's parameters, 15 at most.
+  /// The exception's parameters, at most 15.
   public var parameters: [UInt64]
 
   public init(system: System, code: UInt32, flags: UInt32, parameters: [UInt64]) {
@@ -50,7 +50,7 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The system's name for the value after the code, which is the kernel's return code or a signal; nil for others.
+  /// The system's name for the kernel's return code or the signal that comes with a Mach exception; nil for others.
   ///
   /// Source: Apple mach/kern_return.h and mach/i386/exception.h.
   public var detail: String? {
@@ -65,7 +65,9 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The signal of an EXC_CRASH, whose number and codes Crashpad stores only in the parameters.
+  /// The signal of an EXC_CRASH; nil for another exception.
+  ///
+  /// Crashpad stores the number and the codes of an EXC_CRASH only in the parameters.
   ///
   /// Source: Crashpad `snapshot/mac/exception_snapshot_mac.cc`; `util/mach/exception_types.cc`,
   /// ExcCrashRecoverOriginalException.
@@ -74,7 +76,7 @@ public struct ForeignException: Sendable, Equatable {
     return parameters[1] >> 24 & 0xFF
   }
 
-  /// The access that faulted; nil if the system does not record it.
+  /// The kind of memory access that faulted; nil if the system does not record it.
   ///
   /// Source: Microsoft, EXCEPTION_RECORD, the first parameter of an access violation.
   public var access: Access? {
@@ -89,9 +91,10 @@ public struct ForeignException: Sendable, Equatable {
 
   /// The address that the exception refers to.
   ///
-  /// For an access on Windows it is the second parameter and not the address of the record.
+  /// For an access violation on Windows, this is the second parameter and not the address in the record.
   ///
-  /// - Parameter address: the address in the record: that of the instruction on Windows, that of the access on macOS.
+  /// - Parameter address: the address in the record, which is the instruction's on Windows and the accessed one on
+  ///   macOS.
   public func address(recorded address: UInt64) -> Address {
     guard system == .windows, isAccessViolation, parameters.count > 1 else {
       return Address(address)
@@ -99,7 +102,7 @@ public struct ForeignException: Sendable, Equatable {
     return Address(parameters[1])
   }
 
-  /// EXCEPTION_ACCESS_VIOLATION and EXCEPTION_IN_PAGE_ERROR.
+  /// True for EXCEPTION_ACCESS_VIOLATION and EXCEPTION_IN_PAGE_ERROR.
   private var isAccessViolation: Bool { code == 0xC000_0005 || code == 0xC000_0006 }
 
   private static let windowsNames: [UInt32: String] = [

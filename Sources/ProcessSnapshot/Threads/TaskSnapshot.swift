@@ -1,12 +1,12 @@
 internal import IntermediateDump
 
-/// The task of Swift concurrency that a thread ran.
+/// A task of Swift concurrency that a thread was running at the crash.
 public struct TaskSnapshot: Sendable, Equatable {
-  /// The kernel's ID of the thread.
+  /// The kernel's ID of the thread that ran the task.
   public var threadID: UInt32
   /// The address of the task's object.
   public var address: Address
-  /// The runtime's version of its objects' layout; the fields below are those of 1.
+  /// The version of the memory layout that the Swift runtime uses for tasks; this package can read version 1.
   public var layoutVersion: UInt32
 
   public init(threadID: UInt32, address: Address, layoutVersion: UInt32) {
@@ -25,27 +25,27 @@ extension TaskSnapshot {
   private static let knownLayout: UInt32 = 1
   private static let recordLimit = 64
   private static let nameLimit = 256
-  /// `TaskStatusRecordKind::TaskName`.
+  /// The kind of a status record with a name, `TaskStatusRecordKind::TaskName`.
   private static let nameRecord: UInt64 = 6
 
-  /// The fields of the task; nil if the dump has no memory of it.
+  /// What the memory of the task's object contains.
   public struct Fields: Sendable, Equatable {
-    /// The number that the runtime gave the task; `Task` has no way to ask for it.
+    /// The number that the runtime gave to the task; `Task` has no API that returns it.
     public var id: UInt64
-    /// The name given to `Task(name:)`.
+    /// The name that the program passed to `Task(name:)`.
     public var name: String?
-    /// `TaskPriority.rawValue` when it was made, and the highest since.
+    /// The `TaskPriority.rawValue` with which the task was created; `priority` is the highest value since then.
     public var basePriority: UInt8?
     public var priority: UInt8
     public var isCancelled: Bool
-    /// True for a child task, of `async let` or a task group.
+    /// True for a child task, which `async let` or a task group created.
     public var isChild: Bool
   }
 
   /// Reads the fields from captured memory; never traps, whatever the memory contains.
   ///
   /// - Parameter memory: the memory of the snapshot.
-  /// - Returns: nil if they were not captured, or the runtime has another layout.
+  /// - Returns: the fields; nil if their memory was not captured, or the runtime has another layout.
   public func fields(in memory: MemorySnapshot) -> Fields? {
     guard layoutVersion == Self.knownLayout, let flags = memory.word(at: address &+ 0x20),
       // A job of kind 0 is a task.
@@ -58,11 +58,12 @@ extension TaskSnapshot {
       basePriority: memory.word(at: address &+ 0x98).map { UInt8(truncatingIfNeeded: $0) },
       priority: UInt8(truncatingIfNeeded: status ?? flags >> 8),
       isCancelled: status.map { $0 & 0x100 != 0 } ?? false,
-      // Bits 24 and 26 to 28: child task, child of a group, async let.
+      // The mask covers bits 24, 26 and 28, which mean a child task, a child of a group, and async let.
       isChild: flags & 0x1500_0000 != 0)
   }
 
-  /// The name is in a status record: its kind, the next record, the text's address.
+  /// Finds the task's name in a status record, which has a kind, the address of the next record, and the address of
+  /// the text.
   private func name(in memory: MemorySnapshot) -> String? {
     var record = Address(memory.word(at: address &+ 0x68) ?? 0)
     var count = 0

@@ -8,54 +8,55 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// The kernel's thread ID.
   public var id: UInt32
   public var name: String?
-  /// The state letter of proc(5), before the thread was stopped: R running, S sleeping, D in the
-  /// kernel, T stopped.
+  /// The thread's state before the handler stopped it, as in proc(5): R running, S sleeping, D in the kernel, T
+  /// stopped.
   public var state: Character?
   public var captureMethod: CaptureMethod?
-  /// The registers; nil unless the thread was stopped.
+  /// The registers; nil unless the handler stopped the thread.
   ///
-  /// A thread that was read through the kernel has only `stackPointer` and `instructionPointer`.
+  /// For a thread that did not stop, the kernel shows only `stackPointer` and `instructionPointer`.
   public var context: CPUContext?
   /// The address of the thread control block: the `fs` base on x86_64, `tpidr_el0` on arm64.
   public var threadPointer: Address?
   public var stackPointer: Address?
   public var instructionPointer: Address?
-  /// Bit n - 1 is signal n.
+  /// The signals that the thread blocked; bit n - 1 stands for signal n.
   public var blockedSignals: UInt64?
   /// The policy in the numbering of sched_getscheduler(2); see `SchedulingPolicy`.
   public var schedulingPolicy: UInt8?
   /// The nice value of getpriority(2), from -20 to 19.
   public var niceValue: Int32?
-  /// The CPU time in nanoseconds that the thread had used, in user mode and in the kernel together.
+  /// The CPU time in nanoseconds that the thread had used in user mode and in the kernel.
   ///
-  /// Only the crashing thread has it.
+  /// It is known only for the crashing thread.
   public var processorTime: UInt64?
-  /// The system call that the thread was blocked in, in the format of proc_pid_syscall(5); only the number if the
-  /// arguments are not known.
+  /// The system call in which the thread was blocked, in the format of proc_pid_syscall(5).
+  ///
+  /// If the arguments are not known, it is only the number.
   public var systemCall: String?
-  /// The evidence for the system call; nil if the kernel showed it.
+  /// How the system call was inferred; nil if the kernel showed it.
   public var systemCallSource: SystemCallSource?
-  /// The mapping that the stack pointer was in, or the next readable one above it.
+  /// The mapping that contains the stack pointer, or the next readable mapping above the stack pointer.
   public var stackRange: AddressRange?
-  /// The captured parts of the stack; their bytes are in the snapshot's `memory` too.
+  /// The captured parts of the stack; the snapshot's `memory` contains their bytes too.
   public var stack: [MemoryRegion] = []
-  /// The number of bytes between the stack pointer and the end of the stack that were left out because of a limit or
-  /// a fault.
+  /// The number of bytes that were left out because of a limit or a fault, between the stack pointer and the end of
+  /// the stack.
   public var stackBytesOmitted: UInt64 = 0
-  /// The frames that were found before the memory was left out; nil if the snapshot has the memory.
+  /// The frames that were found before the stack's memory was removed; nil if the snapshot has this memory.
   package var storedStack: StoredStack?
 
   public init(id: UInt32) {
     self.id = id
   }
 
-  /// The word of the scheduling policy; nil if it is not known.
+  /// The name of the scheduling policy in reports; nil if the policy is not known.
   package var policyWord: String? {
     schedulingPolicy.flatMap(SchedulingPolicy.init(rawValue:))?.word
   }
 
-  /// The number of the system call that the thread was blocked in; nil if it was in none or the kernel did not show
-  /// it.
+  /// The number of the system call that the thread was blocked in; nil if it was in none or the system call is not
+  /// known.
   ///
   /// Source: proc_pid_syscall(5): `-1` for a thread that is blocked but not in a system call,
   /// `running` for one that is not blocked.
@@ -69,7 +70,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
 extension ThreadSnapshot {
   /// Reads a `thread` or `crashingThread` map.
   ///
-  /// - Parameter id: the thread's, which the map may lack.
+  /// - Parameter id: the thread's ID, which the map may lack.
   init(
     reading map: IntermediateDumpMap, id: UInt32, architecture: ProcessSnapshot.Architecture,
     memory: inout DumpMemory
@@ -81,8 +82,8 @@ extension ThreadSnapshot {
       floatingPointState: map.data(.floatingPointState))
     stackPointer = stackPointer ?? context?.stackPointer
     instructionPointer = instructionPointer ?? context?.instructionPointer
-    // The stack is written in chunks, and chunks that touch are read as one piece again. The top of the crashing
-    // thread's stack was written before the bounds of the stack were known.
+    // The handler writes a stack in chunks. Chunks that touch are read as one piece again. The handler writes the top
+    // of the crashing thread's stack before it knows the bounds of the stack.
     let pieces = map.elements(.stack).compactMap { memory.region($0) }
     stack =
       MemorySnapshot(
@@ -92,10 +93,11 @@ extension ThreadSnapshot {
       ).regions
   }
 
-  /// Writes the same map, with places and sizes of the stack's pieces in place of their bytes.
+  /// Writes a map from which the same thread is read, with addresses and sizes of the stack's pieces instead of their
+  /// bytes.
   ///
-  /// - Parameter extendedStateLeft: the bytes of XSAVE areas that may still be written; if an area does not fit, its
-  ///   first 512 bytes are written.
+  /// - Parameter extendedStateLeft: the number of bytes of XSAVE areas that may still be written. If an area does not
+  ///   fit, only its first 512 bytes are written.
   func write(
     as key: IntermediateDumpKey, extendedStateLeft: inout Int,
     to writer: inout IntermediateDumpWriter
@@ -119,11 +121,10 @@ extension ThreadSnapshot {
     writer.end()
   }
 
-  /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty one, which
-  /// means unnamed.
+  /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty name, which means unnamed.
   ///
-  /// The kernel writes a newline as `\n` and a backslash as `\\` there. Source: proc_pid_status(5),
-  /// Linux fs/proc/array.c.
+  /// In such a line, the kernel writes a newline as `\n` and a backslash as `\\`. Source: proc_pid_status(5), Linux
+  /// fs/proc/array.c.
   static func name(unescaping text: ArraySlice<UInt8>) -> String? {
     var bytes: [UInt8] = []
     var iterator = text.makeIterator()
@@ -142,14 +143,14 @@ extension ThreadSnapshot {
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The text of a name in such a line.
+  /// The text that the kernel writes for a name in a `Name:` line.
   static func escaped(name: String) -> String {
     name.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
   }
 }
 
 extension ThreadSnapshot {
-  /// All but registers and stack.
+  /// All fields except the registers and the stack.
   package static let mapFields = MapFields(
     ThreadSnapshot(id: 0),
     [

@@ -1,14 +1,14 @@
 internal import IntermediateDump
 
-/// A place at which a Swift error was thrown, with its callers at that time.
+/// A place at which a Swift error was thrown, with the callers of the throwing function.
 public struct ThrowSnapshot: Sendable, Equatable {
-  /// The kernel's ID of the thread.
+  /// The kernel's ID of the thread that threw.
   public var threadID: UInt32
-  /// CLOCK_BOOTTIME in nanoseconds.
+  /// The time of CLOCK_BOOTTIME in nanoseconds.
   public var uptime: UInt64
-  /// The address of the error's box; nil for an error of a typed throw, and where secrets are left out.
+  /// The address of the box that holds the error; nil for a typed throw, and if secrets were left out.
   public var error: Address?
-  /// Return addresses, innermost first.
+  /// Return addresses on the throwing thread's stack, innermost first.
   public var addresses: [Address]
 
   public init(threadID: UInt32, uptime: UInt64, error: Address? = nil, addresses: [Address]) {
@@ -20,14 +20,14 @@ public struct ThrowSnapshot: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// The maximum number of words of the crashing thread's stack that are searched for the error.
+  /// The maximum number of words of the crashing thread's stack that are searched for the box of an error.
   private static var wordLimit: Int { 8192 }
 
-  /// The throw of the error that ended the process, if an error did.
+  /// The throw of the error that ended the process; nil if there is none.
   ///
-  /// The first throw of the error whose box is in a register or on the stack of the crashing thread. If there are
-  /// several such errors, the one that was thrown last is used; another thread may have thrown it. If there is none,
-  /// it is the thread's own last throw.
+  /// The error is one whose box is in a register or on the stack of the crashing thread, even if another thread threw
+  /// it. If there are several such errors, the one that was thrown last is used. The result is the first throw of
+  /// this error. If there is no such error, the result is the last throw of the crashing thread.
   package var lastThrow: ThrowSnapshot? {
     guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
     let newest = recordedThrows.sorted { $0.uptime > $1.uptime }

@@ -1,11 +1,11 @@
-/// Turns DWARF's rules for registers into Breakpad's postfix expressions.
+/// Turns DWARF's rules for restoring registers into Breakpad's postfix expressions.
 ///
-/// Breakpad supports +, -, *, /, %, @ (align) and ^ (dereference); a rule that needs another operation has no
-/// expression.
+/// Breakpad supports the operations +, -, *, /, %, @ (align) and ^ (dereference). A rule that needs another operation
+/// cannot be expressed.
 ///
 /// Source: Breakpad's docs/symbol_files.md ("STACK CFI records"), processor/postfix_evaluator.h; DWARF 5, 2.5.1.
 struct BreakpadExpression {
-  /// Compilers do not write longer expressions.
+  /// The maximum number of bytes of an expression; compilers do not write longer ones.
   private static let maximumLength = 512
   private static let maximumDepth = 16
 
@@ -27,9 +27,9 @@ struct BreakpadExpression {
     }
   }
 
-  /// Returns the expression of a register's value in the caller; nil if there is none.
+  /// Returns the expression of a register's value in the caller; nil if the rule cannot be expressed.
   ///
-  /// - Parameter number: the register, for a value that did not change.
+  /// - Parameter number: the register's DWARF number, which is needed for a register whose value did not change.
   func text(_ rule: RegisterRule, of number: UInt64) -> String? {
     switch rule {
     case .unspecified, .undefined: nil
@@ -46,7 +46,7 @@ struct BreakpadExpression {
     offset == 0 ? term : "\(term) \(offset.magnitude) \(offset < 0 ? "-" : "+")"
   }
 
-  /// A number; the format has only unsigned ones.
+  /// The text for a number; the format has only unsigned numbers, so a negative one is a difference.
   private static func constant(_ value: Int64) -> String {
     value < 0 ? "0 \(value.magnitude) -" : "\(value)"
   }

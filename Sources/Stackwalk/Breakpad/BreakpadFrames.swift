@@ -1,11 +1,11 @@
 internal import ProcessSnapshot
 
-/// The records STACK CFI INIT and STACK CFI of a module.
+/// Writes the STACK CFI INIT and STACK CFI records of a module, which contain the unwind rules.
 ///
-/// A rule without an expression ends the preceding records, so that the code after it is not walked by the rule of
-/// the previous instruction but by other methods.
+/// A rule that cannot be expressed ends the current group of records. Breakpad then walks the code after it with
+/// other methods, and not with the rule of an earlier instruction.
 struct BreakpadFrames {
-  /// The maximum number of records of one INIT; they are kept until its size is known.
+  /// The maximum number of records after one INIT record; they are kept in memory until the size for INIT is known.
   private static let maximumRecords = 4096
 
   let map: RegisterMap
@@ -13,7 +13,7 @@ struct BreakpadFrames {
   let base: Address
   let limit: WorkLimit
 
-  /// Returns nil for an architecture that the format has no registers for.
+  /// Returns nil for an architecture without register names in the format.
   init?(of machine: BreakpadMachine, base: Address, _ limit: WorkLimit) {
     guard let architecture = machine.architecture else { return nil }
     map = RegisterMap(architecture)
@@ -34,11 +34,11 @@ struct BreakpadFrames {
     }
   }
 
-  /// One INIT record and the records that follow it.
+  /// One INIT record and the STACK CFI records that follow it.
   private struct Group {
     var range: AddressRange?
     var records: [String] = []
-    /// The rules by column: the CFA, the return address, then the registers.
+    /// The expressions of the latest row: for the CFA, for the return address, then for each register.
     var rules: [String?] = []
   }
 
@@ -46,14 +46,14 @@ struct BreakpadFrames {
     column == 0 ? ".cfa" : column == 1 ? ".ra" : expressions.registers[column - 2]
   }
 
-  /// Expresses all rules of a row; nil without a CFA or a return address.
+  /// Returns the expressions of all rules of a row; nil if one that is needed cannot be expressed.
   private func rules(_ row: CFIRow) -> [String?]? {
     guard let cfa = expressions.text(row.cfa) else { return nil }
     let column = row.returnAddressRegister
     let number = UInt64(column)
     let address =
       switch row.rules[column] {
-      // The outermost function: a return address of 0 ends the walk.
+      // The function is the outermost one; a return address of 0 ends the walk.
       case .undefined: "0"
       case .unspecified: column == map.linkRegister ? expressions.name(number) : nil
       case let rule: expressions.text(rule, of: number)
@@ -67,7 +67,7 @@ struct BreakpadFrames {
         continue
       }
       let text = expressions.text(rule, of: UInt64(register))
-      // A saved register whose place cannot be expressed must not be taken for an unchanged one.
+      // If the place of a saved register cannot be expressed, readers must not take the register for unchanged.
       if text == nil, rule != .unspecified, map.isPreserved(register) { return nil }
       rules.append(rule == .sameValue ? nil : text)
     }

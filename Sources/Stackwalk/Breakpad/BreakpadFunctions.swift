@@ -1,8 +1,8 @@
 internal import ProcessSnapshot
 
-/// The records FUNC, with lines and inlined calls, and PUBLIC of a module.
+/// Writes the FUNC records of a module, with lines and inlined calls, and its PUBLIC records.
 ///
-/// A function has the same name as in a report: the name in the symbol table, otherwise the name in the debug
+/// A function has the same name as in reports, which is the name in the symbol table, otherwise the name in the debug
 /// information.
 struct BreakpadFunctions {
   private let elf: ELFImage
@@ -22,7 +22,7 @@ struct BreakpadFunctions {
     names = BreakpadNames(limit)
   }
 
-  /// Says which part cannot be read; nil if all parts can be read.
+  /// A note about the part of the debug information that cannot be read; nil if all parts can be read.
   var note: String? { information?.note }
 
   /// Writes the records of all functions.
@@ -36,7 +36,7 @@ struct BreakpadFunctions {
   private mutating func writeUnit(_ unit: Int, to output: inout BreakpadOutput) {
     guard let information else { return }
     var batch: [AddressRange] = []
-    /// The numbers of files, by their numbers in the unit.
+    /// The numbers of files in the records, by the numbers of the same files in the unit.
     var files: [UInt16: Int] = [:]
     for part in information.functions(ofUnit: unit) {
       guard part.range.start >= batch.last?.clampedEnd ?? 0, !claimed.overlaps(part.range),
@@ -71,8 +71,9 @@ struct BreakpadFunctions {
 
   // MARK: - Symbol table
 
-  /// Writes symbols without debug information: a function of known size becomes a FUNC record without lines, and a
-  /// symbol without a size becomes a PUBLIC record.
+  /// Writes symbols for which there is no debug information.
+  ///
+  /// A function of known size becomes a FUNC record without lines. Any other symbol becomes a PUBLIC record.
   private mutating func writeSymbols(to output: inout BreakpadOutput) {
     var end: Address = 0
     for entry in table.entries {
@@ -93,12 +94,12 @@ struct BreakpadFunctions {
 }
 
 extension Address {
-  /// The address in the form of a record: relative to the module's base, in hexadecimal.
+  /// The address as records contain it, relative to the module's base and in hexadecimal.
   func record(_ base: Address) -> String { String(wrappedDistance(above: base), radix: 16) }
 }
 
 extension AddressRange {
-  /// The start and the size in the form of a record.
+  /// The start and the size as records contain them.
   func record(_ base: Address) -> String {
     "\(start.record(base)) \(String(byteCount, radix: 16))"
   }

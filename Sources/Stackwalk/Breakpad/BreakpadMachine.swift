@@ -1,12 +1,12 @@
 internal import ProcessSnapshot
 
-/// A processor as Breakpad's records name it.
+/// The names that Breakpad's records use for a processor architecture and its registers.
 ///
 /// Source: Breakpad's docs/symbol_files.md ("MODULE records"), common/dwarf_cfi_to_module.cc (registers by
 /// DWARF number); System V ABI, chapter 4 (`e_machine`).
 struct BreakpadMachine {
   let name: String
-  /// The architecture; nil for a machine whose frames are not described.
+  /// The architecture; nil for a machine for which no STACK CFI records are written.
   let architecture: ProcessSnapshot.Architecture?
   /// Register names by DWARF number; empty for a register without a name.
   let registers: [String]

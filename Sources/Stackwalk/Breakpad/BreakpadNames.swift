@@ -1,19 +1,19 @@
-/// The files and the inlined functions that records refer to by number, in the order of their first use.
+/// The names of the files and the inlined functions that records refer to by number, in the order of their first use.
 struct BreakpadNames {
-  /// The text that replaces a missing name; a record without a name cannot be read.
+  /// The text that replaces a missing name, because readers reject a record without a name.
   static let unknown = "<name omitted>"
-  /// A longer name is cut, because more text makes it no clearer.
+  /// The maximum number of bytes of a name; more text would not make the name clearer.
   private static let maximumLength = 1 << 14
 
-  /// Names by number, and their numbers.
+  /// A list of names, with the number of each name.
   private struct List {
     var names: [String] = []
     private var numbers: [String: Int] = [:]
 
     mutating func number(of name: String, _ limit: WorkLimit) -> Int {
       if let number = numbers[name] { return number }
-      // If there is no memory for another name, the unknown name is used; the note of the limit says that names are
-      // missing.
+      // If the memory limit does not allow another name, `unknown` is used. The note of `WorkLimit` reports that
+      // names are missing.
       let isKept = name == BreakpadNames.unknown || limit.take(2 * name.utf8.count + 96)
       guard isKept else { return number(of: BreakpadNames.unknown, limit) }
       numbers[name] = names.count
@@ -24,22 +24,22 @@ struct BreakpadNames {
 
   private let limit: WorkLimit
   private var files = List()
-  /// The inlined functions, by linkage name.
+  /// The linkage names of the inlined functions.
   private var origins = List()
 
   init(_ limit: WorkLimit) { self.limit = limit }
 
-  /// Returns a file's number; the number of the unknown file if there is no memory for another.
+  /// Returns the number of a file; the number of the unknown file if the memory limit does not allow another one.
   mutating func number(ofFile path: String?) -> Int {
     files.number(of: path ?? Self.unknown, limit)
   }
 
-  /// Returns an inlined function's number by its linkage name.
+  /// Returns the number of the inlined function with a linkage name.
   mutating func number(ofFunction name: String?) -> Int {
     origins.number(of: name ?? Self.unknown, limit)
   }
 
-  /// The records of all numbered names.
+  /// The FILE and INLINE_ORIGIN records for all numbered names.
   var records: String {
     var text = ""
     for (number, name) in files.names.enumerated() { text += "FILE \(number) \(Self.line(name))\n" }
@@ -49,13 +49,13 @@ struct BreakpadNames {
     return text
   }
 
-  /// Turns a linkage name into the source's.
+  /// Turns a linkage name into the name in the source.
   static func demangled(_ name: String?) -> String {
     guard let name else { return unknown }
     return line(Demangler.demangle(name) ?? name)
   }
 
-  /// Makes a name fit into a line: without control characters, and not empty.
+  /// Makes a name fit into a line of text, without control characters; an empty name becomes `unknown`.
   static func line(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     if isPlain, name.utf8.count <= maximumLength { return name.isEmpty ? unknown : name }

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Text on its way to a file, in pieces of 256 KiB.
+/// Writes text to a file in pieces of 256 KiB.
 ///
-/// Keeps the first failure; later writes are dropped.
+/// After the first failure, which it keeps, it writes nothing more.
 struct BreakpadOutput {
   private static let pieceSize = 1 << 18
 
@@ -11,25 +11,25 @@ struct BreakpadOutput {
   /// The maximum size in bytes; a longer text is cut after a line.
   private let maximumSize: Int
   private var buffer: [UInt8] = []
-  /// The number of bytes in the file.
+  /// The number of bytes that were written to the file.
   private var written = 0
   private var failure: StackwalkError?
-  /// True once a line did not fit.
+  /// True if a line did not fit; it and all later lines are missing.
   private(set) var isCut = false
 
-  /// Begins an empty text.
+  /// Makes an output without text.
   ///
   /// - Parameters:
   ///   - descriptor: a regular file, open for reading and writing.
-  ///   - target: its path, for errors.
-  ///   - maximumSize: in bytes.
+  ///   - target: the path of the file, for error messages.
+  ///   - maximumSize: the maximum size of the text in bytes.
   init(to descriptor: Int32, named target: String, maximumSize: Int) {
     self.descriptor = descriptor
     self.target = target
     self.maximumSize = maximumSize
   }
 
-  /// Adds a line, and the line feed.
+  /// Adds a line and a line feed.
   mutating func addLine(_ line: String) {
     guard !isCut, written + buffer.count + line.utf8.count < maximumSize else {
       isCut = true
@@ -46,12 +46,14 @@ struct BreakpadOutput {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the rest, and puts a header before the text, whose lines are known only now.
+  /// Writes the rest of the text, and then inserts a header before it.
+  ///
+  /// The contents of the header are known only after all text has been written.
   ///
   /// - Throws: `StackwalkError` with the errno of the first failure.
   mutating func finish(after header: [UInt8]) throws(StackwalkError) {
     flush()
-    // The text is moved from its end, so that bytes that must still be moved are not overwritten.
+    // The text is moved piece by piece from its end, so that no bytes are overwritten before they have been moved.
     var end = written
     while failure == nil, end > 0 {
       let start = max(0, end - Self.pieceSize)

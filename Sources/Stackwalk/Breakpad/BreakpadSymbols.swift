@@ -2,16 +2,16 @@ internal import Glibc
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Breakpad's text form of a binary's symbols: functions, lines, inlined calls and call frame information.
+/// A Breakpad symbol file for a binary: functions, lines, inlined calls and call frame information as text.
 ///
-/// The text is written in pieces. `WorkLimit` bounds the memory, and the size of the binary bounds the work. The same
-/// binary always gives the same bytes.
+/// The text is written in pieces. `WorkLimit` limits the memory and the work; the limit of the work depends on the
+/// size of the binary. The same binary always gives the same bytes.
 ///
 /// Source: Breakpad's docs/symbol_files.md.
 package struct BreakpadSymbols {
   /// The number of bytes of memory that the readers may keep.
   private static let maximumBytes = 384 << 20
-  /// The bytes by which the text may grow for each byte of the binary.
+  /// The maximum number of bytes of text for each byte of the binary.
   private static let growth = 16
 
   private let image: ELFImage
@@ -19,10 +19,10 @@ package struct BreakpadSymbols {
   private let machine: BreakpadMachine
   private let moduleName: String
 
-  /// The binary's build ID, never empty.
+  /// The binary's build ID; never empty.
   package let buildID: [UInt8]
 
-  /// Plans the text.
+  /// Opens the binary and checks that a symbol file can be made from it.
   ///
   /// - Throws: `StackwalkError` if the binary cannot be read, has no build ID, or neither symbols nor
   ///   debug information.
@@ -41,7 +41,7 @@ package struct BreakpadSymbols {
     moduleName = BreakpadNames.line(Self.moduleName(path))
   }
 
-  /// The name of the module in a dump, which is the name of the file after following links.
+  /// The name that the module has in dumps, which is the file's name after symbolic links have been followed.
   private static func moduleName(_ path: String) -> String {
     guard let resolved = unsafe realpath(path, nil) else {
       return path.split(separator: "/").last.map { String($0) } ?? path
@@ -50,20 +50,21 @@ package struct BreakpadSymbols {
     return unsafe String(cString: resolved).split(separator: "/").last.map { String($0) } ?? path
   }
 
-  /// The build ID in the form that Breakpad's processors use: the first 16 bytes as a GUID of little-endian fields,
-  /// and an age of 0.
+  /// The build ID in the form that Breakpad's tools use.
+  ///
+  /// It consists of the first 16 bytes as a GUID with little-endian fields, and an age of 0.
   package var debugID: String {
     let bytes = Array((buildID + [UInt8](repeating: 0, count: 16)).prefix(16))
     let order = [3, 2, 1, 0, 5, 4, 7, 6] + Array(8..<16)
     return order.map { bytes[$0] }.hexadecimal.uppercased() + "0"
   }
 
-  /// The path relative to a directory of symbols.
+  /// The path of the symbol file below a directory of Breakpad symbols.
   package var name: String { "\(moduleName)/\(debugID)/\(moduleName).sym" }
 
   /// Writes the text to an empty regular file that is open for reading and writing.
   ///
-  /// - Returns: the reason why records are missing; nil if none is missing.
+  /// - Returns: the reason why some records are missing; nil if none are.
   /// - Throws: `StackwalkError` with the errno.
   package func write(to descriptor: Int32, named target: String) throws(StackwalkError) -> String? {
     let size = Int(clamping: min(image.elf.file.size, 1 << 40))

@@ -1,13 +1,13 @@
 internal import ProcessSnapshot
 
-/// Addresses that functions were written for, 16 to 32 bytes a function.
+/// The address ranges of the functions that have been written, with 16 to 32 bytes of memory for each function.
 ///
-/// Ranges are added in sorted batches; lists of similar size are merged to keep their number small.
+/// Ranges are added in sorted batches. Lists of similar size are merged, so that there are only a few lists.
 struct ClaimedRanges {
-  /// Each sorted and without overlaps; no two overlap.
+  /// Lists of ranges; each list is sorted, and no two ranges overlap, whether in the same list or not.
   private var runs: [[AddressRange]] = []
 
-  /// True if a range overlaps one of them.
+  /// True if a range overlaps any of these ranges.
   func overlaps(_ range: AddressRange) -> Bool {
     runs.contains { run in
       let index = run.partitioningIndex { $0.clampedEnd > range.start }
@@ -23,7 +23,7 @@ struct ClaimedRanges {
   mutating func add(_ batch: [AddressRange]) {
     var batch = batch
     while let last = runs.last, last.count <= 2 * batch.count {
-      // Linear in both, which are sorted.
+      // This takes linear time, because both lists are sorted.
       batch = (runs.removeLast() + batch).sorted { $0.start < $1.start }
     }
     if !batch.isEmpty { runs.append(batch) }

@@ -2,16 +2,17 @@ internal import IntermediateDump
 
 /// Reads a piece of a DWARF section from front to back.
 ///
-/// A read that does not fit gives nil, and leaves the position undefined. Copies share the bytes.
+/// A read past the end returns nil and leaves the position undefined. Copies of a cursor share the bytes.
 ///
-/// Source: DWARF 5, 7.4 (initial length), 7.6 (LEB128); little-endian, as both architectures are.
+/// Source: DWARF 5, 7.4 (initial length), 7.6 (LEB128). Numbers are little-endian, as on both architectures.
 struct DWARFCursor {
   private let bytes: [UInt8]
-  /// An index into the bytes of the first cursor.
+  /// The index of the next byte; in a piece of a section, it still counts from the start of the original bytes.
   private(set) var position: Int
   let end: Int
 
-  /// Reads a range of the bytes: all if it is nil, nothing if it does not fit.
+  /// Makes a cursor over a range of the bytes; nil means all bytes, and a range that does not fit makes an empty
+  /// cursor.
   init(_ bytes: [UInt8], in range: Range<Int>? = nil) {
     self.bytes = bytes
     let range = range ?? 0..<bytes.count
@@ -23,7 +24,8 @@ struct DWARFCursor {
   var remaining: Int { end - position }
   var isAtEnd: Bool { position >= end }
 
-  /// Moves forward to an absolute position; false, without moving, if it is not ahead.
+  /// Moves forward to an absolute position; returns false, without moving, if it is behind the current one or past
+  /// the end.
   mutating func advance(to position: Int) -> Bool {
     guard position >= self.position, position <= end else { return false }
     self.position = position
@@ -43,7 +45,7 @@ struct DWARFCursor {
     return bytes.littleEndian(at: position, as: type)
   }
 
-  /// Reads an unsigned integer of 1 to 8 bytes; DW_FORM_addrx3 has 3.
+  /// Reads an unsigned integer of 1 to 8 bytes, for example of 3 bytes for DW_FORM_addrx3.
   mutating func readUnsigned(width: Int) -> UInt64? {
     guard (1...8).contains(width), width <= remaining else { return nil }
     defer { position += width }
@@ -52,7 +54,7 @@ struct DWARFCursor {
 
   /// Reads the operand of DW_OP_const1u to DW_OP_consts, sign-extended to 64 bits.
   ///
-  /// - Parameter operation: the operation; an odd number has a signed operand.
+  /// - Parameter operation: the operation, whose operand is signed if its number is odd.
   mutating func readConstant(_ operation: UInt8) -> UInt64? {
     switch operation {
     case 0x08: readUnsigned(width: 1)
@@ -67,7 +69,7 @@ struct DWARFCursor {
     }
   }
 
-  /// Reads an unsigned LEB128 with any padding; nil for a value of more than 64 bits.
+  /// Reads an unsigned LEB128 number with any padding; nil for a value of more than 64 bits.
   mutating func readULEB() -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
@@ -87,7 +89,7 @@ struct DWARFCursor {
     return nil
   }
 
-  /// Reads a signed LEB128, dropping bits beyond the 64th.
+  /// Reads a signed LEB128 number, and drops bits beyond the 64th.
   mutating func readSLEB() -> Int64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
@@ -106,7 +108,7 @@ struct DWARFCursor {
     return nil
   }
 
-  /// Reads an initial length and the width of offsets, 4 or 8 bytes; nil for a reserved value.
+  /// Reads an initial length; returns it with the size of offsets, 4 or 8 bytes; nil for a reserved value.
   mutating func readInitialLength() -> (length: UInt64, offsetSize: Int)? {
     guard let short = read(UInt32.self) else { return nil }
     if short < 0xFFFF_FFF0 { return (UInt64(short), 4) }
@@ -114,7 +116,7 @@ struct DWARFCursor {
     return (length, 8)
   }
 
-  /// Reads the bytes up to a NUL, and the NUL; nil if there is none.
+  /// Reads the bytes up to a NUL, and skips the NUL; nil if there is none.
   mutating func readCString() -> ArraySlice<UInt8>? {
     guard let terminator = bytes[position..<end].firstIndex(of: 0) else { return nil }
     defer { position = terminator + 1 }
@@ -127,7 +129,7 @@ struct DWARFCursor {
     return bytes[position..<position + count]
   }
 
-  /// Reads the next `count` bytes as a separate cursor.
+  /// Returns a cursor over the next `count` bytes, and skips them.
   mutating func readPiece(count: UInt64) -> DWARFCursor? {
     guard let count = Int(exactly: count), count <= remaining else { return nil }
     defer { position += count }
@@ -135,22 +137,22 @@ struct DWARFCursor {
   }
 }
 
-/// Reads records through a cursor, and remembers a read that did not fit.
+/// Reads records through a cursor, and remembers whether a read went past the end.
 ///
-/// After a failed read every read returns zero, so that a record with many fields needs only one check at its end.
+/// After a failed read, every read returns zero, so a record with many fields needs only one check at its end.
 struct DWARFReader {
   private var cursor: DWARFCursor
-  /// True once a read did not fit.
+  /// True after a read past the end or another failure.
   private(set) var hasFailed: Bool
 
-  /// Reads a part of the bytes; fails at once if it is not within them.
+  /// Makes a reader for a part of the bytes; it has failed from the start if the part is not within the bytes.
   init(_ bytes: [UInt8], from offset: Int = 0, to end: Int? = nil) {
     let end = end ?? bytes.count
     hasFailed = offset < 0 || offset > end || end > bytes.count
     cursor = DWARFCursor(bytes, in: hasFailed ? 0..<0 : offset..<end)
   }
 
-  /// An index into the bytes.
+  /// The index of the next byte.
   var offset: Int { cursor.position }
   var end: Int { cursor.end }
   var isAtEnd: Bool { hasFailed || cursor.isAtEnd }
@@ -185,7 +187,7 @@ struct DWARFReader {
   mutating func uleb() -> UInt64 { checked(cursor.readULEB()) }
   mutating func sleb() -> Int64 { checked(cursor.readSLEB()) }
 
-  /// Reads text and its NUL; returns the place of the text.
+  /// Reads text and its NUL; returns the range of the text in the bytes.
   mutating func textRange() -> Range<Int> {
     guard !hasFailed, let text = cursor.readCString() else {
       hasFailed = true
@@ -194,7 +196,7 @@ struct DWARFReader {
     return text.indices
   }
 
-  /// Reads a unit's initial length and the width of its offsets; nil for a reserved value.
+  /// Reads the initial length of a unit; returns it with the size of offsets in bytes; nil for a reserved value.
   mutating func initialLength() -> (length: UInt64, offsetSize: Int)? {
     cursor.readInitialLength()
   }

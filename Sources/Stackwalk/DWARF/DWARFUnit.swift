@@ -1,12 +1,12 @@
 internal import ProcessSnapshot
 
-/// One unit of `.debug_info`: its header, and the attributes of its first entry.
+/// The header of one unit of `.debug_info`, and the attributes of the unit's first entry.
 ///
 /// Source: DWARF 5, 7.5.1 and 3.1; DWARF 4, 7.5.1.
 final class DWARFUnit {
   /// The header's offset from the start of `.debug_info`.
   let offset: UInt64
-  /// The offset after the unit.
+  /// The offset in `.debug_info` after the end of the unit.
   let end: UInt64
   let headerSize: Int
   let format: DWARFValue.Format
@@ -21,10 +21,10 @@ final class DWARFUnit {
   var high: DWARFValue?
   var ranges: DWARFValue?
   var compilationDirectory: DWARFValue?
-  /// The base of relative ranges.
+  /// The base address for address ranges that are stored as offsets.
   var baseAddress: Address = 0
 
-  /// Reads a header; nil for anything but a unit of DWARF 2 to 5 that may have code.
+  /// Reads the header of a unit; nil unless it is a unit of DWARF 2 to 5 that may have code.
   init?(at offset: UInt64, end: UInt64, header cursor: inout DWARFReader, offsetSize: Int) {
     let start = cursor.offset
     let version = cursor.u16()
@@ -35,7 +35,7 @@ final class DWARFUnit {
       type = cursor.u8()
       addressSize = Int(cursor.u8())
       abbreviationOffset = cursor.unsigned(offsetSize)
-      // The ID that a skeleton and its split unit share.
+      // Skip the ID that a skeleton unit shares with its split unit.
       if type == 4 || type == 5 { cursor.skip(8) }
     } else {
       abbreviationOffset = cursor.unsigned(offsetSize)
@@ -48,14 +48,14 @@ final class DWARFUnit {
     self.end = end
     headerSize = (offsetSize == 8 ? 12 : 4) + cursor.offset - start
     format = DWARFValue.Format(version: version, offsetSize: offsetSize, addressSize: addressSize)
-    // The default is the first table of a section, after its header.
+    // Without these attributes, the unit uses the first table of each section, which follows the table's header.
     (stringOffsetsBase, addressBase, rangeListsBase) =
       version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 8, 20) : (8, 8, 12)
   }
 
-  /// Reads the first entry.
+  /// Reads the attributes of the unit's first entry.
   ///
-  /// - Parameter bytes: from the start of the unit.
+  /// - Parameter bytes: the bytes of the unit from its start.
   /// - Returns: false if the bytes end before the entry does.
   func readRoot(_ bytes: [UInt8], _ abbreviations: DWARFAbbreviations) -> Bool {
     var cursor = DWARFReader(bytes, from: min(headerSize, bytes.count))
@@ -80,14 +80,14 @@ final class DWARFUnit {
   }
 }
 
-/// All units of a file and the places of their code, some 200 bytes a unit.
+/// All units of a file, and the address ranges of their code.
 struct DWARFUnitIndex {
   private(set) var units: [DWARFUnit] = []
   private(set) var code = AddressMap<Int>([])
 
-  /// If a file has more units, the rest is ignored.
+  /// The maximum number of units; if a file has more, the rest is ignored.
   private static let maximumCount = 1 << 18
-  /// The number of bytes of one unit in memory, roughly.
+  /// The approximate number of bytes that one unit takes in memory.
   private static let unitCost = 320
 
   init(_ ranges: DWARFRanges, abbreviations: DWARFAbbreviationCache, limit: WorkLimit) {
@@ -126,19 +126,19 @@ struct DWARFUnitIndex {
     guard let table = abbreviations.table(of: unit) else { return }
     let size = unit.end &- unit.offset
     if unit.readRoot(Array(start.prefix(Int(clamping: size))), table) { return }
-    // The entry itself has long paths.
+    // The first entry contains long paths, so more bytes are needed.
     if let more = info.bytes(at: unit.offset, count: Int(clamping: min(size, 1 << 18))) {
       _ = unit.readRoot(more, table)
     }
   }
 
-  /// Finds the unit around an offset of `.debug_info`.
+  /// Finds the unit that contains an offset of `.debug_info`.
   func unit(holding offset: UInt64) -> DWARFUnit? {
     let index = units.partitioningIndex { $0.offset > offset } - 1
     return index >= 0 && offset < units[index].end ? units[index] : nil
   }
 
-  /// Adds ranges from `.debug_aranges` for units that have none themselves.
+  /// Adds address ranges from `.debug_aranges` for units without ranges in their first entries.
   ///
   /// Source: DWARF 5, 6.1.2.
   private static func addRanges(
@@ -154,7 +154,7 @@ struct DWARFUnitIndex {
       else { return }
       offset &+= UInt64(bytes.count)
       var set = DWARFReader(bytes, from: offsetSize == 8 ? 12 : 4)
-      // Version.
+      // Skip the version.
       _ = set.u16()
       let unit = units[set.unsigned(offsetSize)]
       let width = Int(set.u8())
@@ -179,11 +179,11 @@ struct DWARFUnitIndex {
 /// Source: DWARF 5, 2.17, 7.25 and 7.27; DWARF 4, 2.17.3.
 struct DWARFRanges {
   let sections: DWARFSections
-  /// The segments with code; a range whose code the linker has removed starts outside of them.
+  /// The segments with code; a range outside of them belongs to code that the linker has removed.
   let code: AddressSet
   let limit: WorkLimit
 
-  /// A longer list is cut.
+  /// The maximum number of ranges in one list; a longer list is cut.
   private static let maximumCount = 1 << 18
 
   func address(_ value: DWARFValue?, in unit: DWARFUnit) -> Address? {
@@ -202,7 +202,7 @@ struct DWARFRanges {
       .map { Address($0) }
   }
 
-  /// Reads the ranges of an entry, from DW_AT_low_pc and DW_AT_high_pc or a list.
+  /// Reads the address ranges of an entry, from DW_AT_low_pc and DW_AT_high_pc or from a list.
   func ranges(
     low: DWARFValue?, high: DWARFValue?, list: DWARFValue?, in unit: DWARFUnit
   ) -> [AddressRange] {
@@ -229,11 +229,11 @@ struct DWARFRanges {
     return found
   }
 
-  /// Checks whether an entry covers an address; nil for an entry without ranges.
+  /// Checks whether the ranges of an entry contain an address; nil for an entry without ranges.
   func covers(
     _ address: Address, low: DWARFValue?, high: DWARFValue?, list: DWARFValue?, in unit: DWARFUnit
   ) -> Bool? {
-    // The most frequent form is checked without making a list.
+    // The most frequent case, a single range, is checked without making a list.
     if list == nil, let start = self.address(low, in: unit), case .number(let size)? = high {
       return AddressRange(start: start, byteCount: size).contains(address)
     }
@@ -263,7 +263,7 @@ struct DWARFRanges {
 
   private func readList(at start: UInt64, in unit: DWARFUnit, into found: inout [AddressRange]) {
     guard let section = sections.rangeLists else { return }
-    // A list rarely takes more than a few hundred bytes.
+    // Start with 1 KiB, because a list rarely takes more than a few hundred bytes.
     var count = 1 << 10
     while count <= 1 << 22 {
       guard let bytes = section.prefix(at: start, count: count), limit.spend(bytes.count / 16)
@@ -276,7 +276,7 @@ struct DWARFRanges {
     }
   }
 
-  /// Reads a list; false if the bytes end before it does.
+  /// Reads a list of ranges; returns false if the bytes end before the list does.
   private func readEntries(
     _ cursor: inout DWARFReader, in unit: DWARFUnit, into found: inout [AddressRange]
   ) -> Bool {

@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 
-/// The entries of one unit, and the places of its functions.
+/// The entries of one unit, and the address ranges of its functions.
 final class DWARFUnitContent {
   let unit: DWARFUnit
-  /// The whole unit, with its header.
+  /// The bytes of the whole unit, including its header.
   let bytes: [UInt8]
   let abbreviations: DWARFAbbreviations
   private(set) var functions = AddressMap<Int>([])
@@ -14,18 +14,18 @@ final class DWARFUnitContent {
     self.abbreviations = abbreviations
   }
 
-  /// The number of bytes that the places of functions take of the limit.
+  /// The number of bytes of the memory limit that the ranges of functions take.
   private(set) var functionCost = 0
-  /// The maximum depth of inlined calls that are shown; compilers produce a few dozen at most.
+  /// The maximum depth of inlined calls that are shown; compilers produce a few dozen levels at most.
   static let maximumCalls = 256
 
-  /// The attributes of an entry that name and place code.
+  /// The attributes of an entry that give the name and the addresses of code.
   struct DIE {
     var tag: UInt64 = 0
     var hasChildren = false
     var name: DWARFValue?
     var linkageName: DWARFValue?
-    /// DW_AT_abstract_origin, otherwise DW_AT_specification: the entry with the other attributes.
+    /// A reference to the entry with the other attributes: DW_AT_abstract_origin, otherwise DW_AT_specification.
     var origin: DWARFValue?
     var low: DWARFValue?
     var high: DWARFValue?
@@ -36,7 +36,7 @@ final class DWARFUnitContent {
     var callColumn: UInt64?
   }
 
-  /// Reads the attributes after an abbreviation code.
+  /// Reads the attributes of an entry after its abbreviation code.
   func die(_ entry: DWARFAbbreviations.Entry, _ cursor: inout DWARFReader) -> DIE {
     var die = DIE(tag: entry.tag, hasChildren: entry.hasChildren)
     for index in entry.attributes {
@@ -62,7 +62,7 @@ final class DWARFUnitContent {
     return die
   }
 
-  /// Skips the attributes after an abbreviation code.
+  /// Skips the attributes of an entry after its abbreviation code.
   func skip(_ entry: DWARFAbbreviations.Entry, _ cursor: inout DWARFReader) {
     if let size = entry.size { return cursor.skip(size) }
     for index in entry.attributes {
@@ -71,7 +71,7 @@ final class DWARFUnitContent {
     }
   }
 
-  /// Reads the entry at an offset from the unit's start; nil for a null entry or damage.
+  /// Reads the entry at an offset from the unit's start; nil for a null entry or a damaged one.
   func die(at offset: Int) -> DIE? {
     var cursor = DWARFReader(bytes, from: offset)
     guard offset >= unit.headerSize, let entry = abbreviations.entry(cursor.uleb()) else {
@@ -81,7 +81,7 @@ final class DWARFUnitContent {
     return cursor.hasFailed ? nil : die
   }
 
-  /// Notes the functions with code, up to damage or the limit.
+  /// Finds the functions that have code, up to the first damaged entry or until a limit is reached.
   func findFunctions(_ ranges: DWARFRanges, _ limit: WorkLimit) {
     var found: [AddressMap<Int>.Entry] = []
     var cursor = DWARFReader(bytes, from: unit.headerSize)
@@ -96,7 +96,7 @@ final class DWARFUnitContent {
       }
       let die = die(entry, &cursor)
       guard !cursor.hasFailed, die.low != nil || die.ranges != nil else { continue }
-      // The clock is checked for each function.
+      // `spend` also checks the clock, once for each function.
       guard limit.spend(entry.attributes.count) else { break }
       let own = ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit)
       let cost = own.count * AddressMap<Int>.entryCost
@@ -107,7 +107,7 @@ final class DWARFUnitContent {
     functions = AddressMap(found)
   }
 
-  /// Finds the calls inlined around an address, the function first, the innermost last.
+  /// Finds the function and the inlined calls that contain an address, from the function to the innermost call.
   ///
   /// - Parameter function: the function's offset from the unit's start.
   func calls(
@@ -117,7 +117,8 @@ final class DWARFUnitContent {
     guard let entry = abbreviations.entry(cursor.uleb()) else { return [] }
     var chain = [die(entry, &cursor)]
     guard entry.hasChildren else { return chain }
-    // Depths below the function: `depth` of the next entry, `floor` of those in the chain's last.
+    // Both are levels below the function: `depth` of the next entry, `floor` of the entries inside the last call of
+    // the chain.
     var depth = 1
     var floor = 1
     while depth >= floor, !cursor.isAtEnd, chain.count < Self.maximumCalls {
@@ -132,7 +133,7 @@ final class DWARFUnitContent {
       case DWARFTag.inlinedSubroutine, DWARFTag.lexicalBlock:
         let die = die(entry, &cursor)
         let isInlined = entry.tag == DWARFTag.inlinedSubroutine
-        // A block without ranges, which old compilers write, only groups entries.
+        // Old compilers write blocks without ranges, which only group entries.
         let isAround =
           ranges.covers(address, low: die.low, high: die.high, list: die.ranges, in: unit)
           ?? !isInlined
@@ -158,7 +159,7 @@ final class DWARFUnitContent {
     return chain
   }
 
-  /// Skips everything below an entry.
+  /// Skips all entries below an entry.
   func skipChildren(
     of die: DIE, _ cursor: inout DWARFReader, _ limit: WorkLimit
   ) {
@@ -181,38 +182,40 @@ final class DWARFUnitContent {
   }
 }
 
-/// One table of abbreviations: the attributes and forms of entries, by abbreviation code.
+/// One table of abbreviations, which has the attributes and forms of entries by abbreviation code.
 ///
 /// Source: DWARF 5, 7.5.3.
 final class DWARFAbbreviations {
   struct Attribute {
     var name: UInt64
     var form: UInt64
-    /// The value of DW_FORM_implicit_const.
+    /// The value of the attribute if its form is DW_FORM_implicit_const.
     var constant: Int64
   }
 
   struct Entry {
     var tag: UInt64
     var hasChildren: Bool
-    /// A range of `attributes`.
+    /// The range of the entry's attributes in the table's `attributes`.
     var attributes: Range<Int>
-    /// The bytes of all attributes, to skip an entry in one step; nil if an attribute has a variable size.
+    /// The number of bytes of all attributes, with which an entry is skipped in one step; nil if an attribute has a
+    /// variable size.
     var size: Int?
   }
 
   private(set) var attributes: [Attribute] = []
-  /// Entries by code, which writers number from 1.
+  /// Entries by their code minus 1, because writers number the codes from 1.
   private var dense: [Entry] = []
   private var sparse: [UInt64: Entry] = [:]
 
-  /// A larger table is not read to its end.
+  /// The maximum size of a table in bytes; a larger table is not read to its end.
   private static let maximumSize = 1 << 20
-  /// An entry with more attributes is treated as damage: attributes without bytes cost work, but add nothing to the
-  /// size of the file.
+  /// The maximum number of attributes of an entry; an entry with more is treated as damaged.
+  ///
+  /// Without this limit, attributes that take no bytes in the unit could cause much work in a small file.
   private static let maximumAttributes = 128
 
-  /// Reads the table at an offset, up to the first damage; nil if there is none.
+  /// Reads the table at an offset, up to the first damaged entry; nil if there is no table.
   init?(
     of section: DebugSection, at offset: UInt64, _ format: DWARFValue.Format, _ limit: WorkLimit
   ) {
@@ -229,7 +232,7 @@ final class DWARFAbbreviations {
     }
   }
 
-  /// An estimate of its memory in bytes.
+  /// The estimated memory of the table in bytes.
   var cost: Int { attributes.count * 24 + (dense.count + sparse.count) * 48 }
 
   func entry(_ code: UInt64) -> Entry? {
@@ -237,7 +240,7 @@ final class DWARFAbbreviations {
     return sparse[code]
   }
 
-  /// Parses a table; false if the bytes end before it does.
+  /// Parses a table; returns false if the bytes end before the table does.
   private func parse(_ cursor: inout DWARFReader, _ format: DWARFValue.Format) -> Bool {
     while true {
       let code = cursor.uleb()
@@ -265,7 +268,7 @@ final class DWARFAbbreviations {
   }
 }
 
-/// Tables of abbreviations, which units share; bounded in memory.
+/// Keeps tables of abbreviations, which units share, within a memory limit.
 final class DWARFAbbreviationCache {
   private struct Key: Hashable {
     let offset: UInt64

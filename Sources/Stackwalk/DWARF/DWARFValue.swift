@@ -1,15 +1,15 @@
-/// The value of an attribute, before it is looked up in other sections.
+/// The value of an attribute, before a reference to another section is followed.
 ///
 /// Source: DWARF 5, 7.5.5 and 7.5.6.
 enum DWARFValue {
   case address(UInt64)
   /// An index into the unit's part of `.debug_addr`.
   case addressIndex(UInt64)
-  /// A constant, sign-extended if signed; a flag; an offset into another section.
+  /// A constant (sign-extended if it is signed), a flag, or an offset into another section.
   case number(UInt64)
   /// An index into the unit's part of `.debug_rnglists`.
   case rangeListIndex(UInt64)
-  /// Indexes into the unit's own bytes.
+  /// Text in the unit itself, as a range of the unit's bytes.
   case text(Range<Int>)
   case stringOffset(UInt64)
   case lineStringOffset(UInt64)
@@ -21,14 +21,14 @@ enum DWARFValue {
   /// A block, a location list, a type signature, or a reference to a supplementary file.
   case other
 
-  /// The parts of a unit's header that values depend on.
+  /// The fields of a unit's header on which the encoding of values depends.
   struct Format {
     var version: UInt16
     var offsetSize: Int
     var addressSize: Int
   }
 
-  /// Returns the size of a form; nil for a form of variable size.
+  /// Returns the number of bytes of a value of a form; nil for a form of variable size.
   static func width(of form: UInt64, _ format: Format) -> Int? {
     switch form {
     case DWARFForm.flagPresent, DWARFForm.implicitConst: 0
@@ -46,7 +46,7 @@ enum DWARFValue {
     }
   }
 
-  /// Skips a value; fails at an unknown form, whose end cannot be found.
+  /// Skips a value; fails for an unknown form, because the end of the value cannot be found.
   static func skip(_ form: UInt64, _ cursor: inout DWARFReader, _ format: Format) {
     if let width = width(of: form, format) { return cursor.skip(width) }
     switch form {
@@ -65,7 +65,7 @@ enum DWARFValue {
 
   /// Reads a value.
   ///
-  /// - Parameter constant: the abbreviation's, for DW_FORM_implicit_const.
+  /// - Parameter constant: the value in the abbreviation, which is used for DW_FORM_implicit_const.
   static func read(
     _ form: UInt64, _ constant: Int64, _ cursor: inout DWARFReader, _ format: Format
   ) -> DWARFValue {
@@ -96,7 +96,7 @@ enum DWARFValue {
     case DWARFForm.ref8: return .unitReference(cursor.unsigned(8))
     case DWARFForm.refUdata: return .unitReference(cursor.uleb())
     case DWARFForm.refAddr:
-      // In DWARF 2 the value is as wide as an address.
+      // In DWARF 2, the value has the size of an address.
       return .reference(
         cursor.unsigned(format.version < 3 ? format.addressSize : format.offsetSize))
     case DWARFForm.indirect:
@@ -113,9 +113,9 @@ enum DWARFValue {
   }
 }
 
-/// Tags of entries with code.
+/// The tags of entries that can contain code.
 ///
-/// Source: DWARF 5, 7.5.3 to 7.5.6, 7.22 and 7.25; the GNU ones from binutils' `include/dwarf2.def`.
+/// Source: DWARF 5, 7.5.3 to 7.5.6, 7.22 and 7.25; the GNU extensions are from binutils' `include/dwarf2.def`.
 enum DWARFTag {
   static let lexicalBlock: UInt64 = 0x0B
   static let inlinedSubroutine: UInt64 = 0x1D
@@ -140,7 +140,7 @@ enum DWARFAttribute {
   static let stringOffsetsBase: UInt64 = 0x72
   static let addressBase: UInt64 = 0x73
   static let rangeListsBase: UInt64 = 0x74
-  /// GCC's before DWARF 4.
+  /// GCC's attribute for a linkage name before DWARF 4.
   static let mipsLinkageName: UInt64 = 0x2007
 }
 

@@ -1,10 +1,10 @@
 internal import ProcessSnapshot
 
-/// All functions of a file, for code that writes all of them instead of looking up one.
+/// Reads all functions of a file, for code that writes symbol files instead of looking up one address.
 ///
-/// Works unit by unit, and frees a unit's data if it is large.
+/// It works unit by unit, and frees the data of earlier units if they take much memory.
 extension DebugInformation {
-  /// The number of bytes that are kept from one unit to the next.
+  /// The maximum number of bytes that are kept from one unit to the next.
   private static let maximumKept = 32 << 20
 
   /// A contiguous part of a function's code.
@@ -14,11 +14,11 @@ extension DebugInformation {
     fileprivate let content: DWARFUnitContent
   }
 
-  /// An inlined call; its file has a number of the unit.
+  /// An inlined call; `file` is a number in the unit's table of files.
   struct InlinedCall {
-    /// The linkage name, otherwise the plain one.
+    /// The linkage name, otherwise the plain name.
     let name: String?
-    /// The number of calls around it; 0 for a call in the function itself.
+    /// The number of inlined calls around this call; 0 for a call in the function itself.
     let depth: Int
     let file: UInt16?
     let line: UInt64
@@ -27,7 +27,7 @@ extension DebugInformation {
 
   var unitCount: Int { index.units.count }
 
-  /// Returns the functions of a unit by address.
+  /// Returns the contiguous parts of a unit's functions, sorted by address.
   func functions(ofUnit number: Int) -> [FunctionPart] {
     if cost > Self.maximumKept { forget() }
     guard !limit.isReached, let content = content(of: index.units[number]) else { return [] }
@@ -36,22 +36,22 @@ extension DebugInformation {
     }
   }
 
-  /// Reads a function's linkage name, otherwise the plain one.
+  /// Returns a function's linkage name, otherwise its plain name.
   func name(of part: FunctionPart) -> String? {
     part.content.die(at: part.entry).flatMap { name(of: $0, in: part.content) }
   }
 
-  /// Visits the lines of a function's code in order.
+  /// Visits the source lines of a part of a function, in the order of the addresses.
   func visitLines(of part: FunctionPart, _ body: (AddressRange, LineTable.Row) -> Void) {
     lineTable(of: part.content.unit)?.visitLines(in: part.range, limit, body)
   }
 
-  /// Finds the path of a file by its number in the unit of a function.
+  /// Finds the path of a file by its number in the unit that contains a function.
   func path(of file: UInt16, for part: FunctionPart) -> String? {
     path(of: file, in: part.content.unit)
   }
 
-  /// Visits the calls that are inlined into a function, each before those inlined into it.
+  /// Visits the calls that were inlined into a part of a function, outer calls before inner ones.
   func visitInlinedCalls(of part: FunctionPart, _ body: (InlinedCall) -> Void) {
     part.content.visitInlinedCalls(
       in: part.entry, within: part.range, ranges, limit
@@ -66,9 +66,9 @@ extension DebugInformation {
 }
 
 extension DWARFUnitContent {
-  /// The code of an entry that contains others.
+  /// The code ranges of an entry that contains other entries.
   private struct Scope {
-    /// Inlined calls around them.
+    /// The number of inlined calls around the entries in this scope.
     let calls: Int
     let ranges: [AddressRange]
   }
@@ -77,8 +77,9 @@ extension DWARFUnitContent {
   ///
   /// - Parameters:
   ///   - function: the function's offset from the unit's start.
-  ///   - part: the code that counts.
-  ///   - body: gets the entry, the number of calls around it, and its code within theirs.
+  ///   - part: the part of the code to which the visited ranges are restricted.
+  ///   - body: gets the entry of the call, the number of calls around it, and the call's code within the code of
+  ///     those calls.
   fileprivate func visitInlinedCalls(
     in function: Int, within part: AddressRange, _ ranges: DWARFRanges, _ limit: WorkLimit,
     _ body: (DIE, Int, [AddressRange]) -> Void
@@ -111,7 +112,7 @@ extension DWARFUnitContent {
       }
       let die = die(entry, &cursor)
       var own = ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit)
-      // A block without ranges, which old compilers write, only groups entries.
+      // Old compilers write blocks without ranges, which only group entries.
       own = own.isEmpty && !isInlined ? scope.ranges : Self.common(own, scope.ranges)
       guard limit.spend(own.count + scope.ranges.count) else { return }
       let isKept = !own.isEmpty && scope.calls < Self.maximumCalls
@@ -132,7 +133,7 @@ extension DWARFUnitContent {
     scope.ranges.count * MemoryLayout<AddressRange>.stride + 64
   }
 
-  /// Returns the addresses that are in both, in order and without overlaps.
+  /// Returns the addresses that are in both lists, sorted and without overlaps.
   private static func common(
     _ unsorted: [AddressRange], _ outer: [AddressRange]
   ) -> [AddressRange] {

@@ -1,15 +1,15 @@
 internal import ProcessSnapshot
 
-/// Functions, lines and inlined calls of one file, from its DWARF.
+/// Finds functions, lines and inlined calls in the DWARF debug information of one file.
 ///
-/// Reads the unit and the line program that an address needs, and keeps them up to a bound on
-/// memory. Never traps, whatever the bytes.
+/// For each address, it reads only the unit and the line program that it needs, and keeps them within a memory limit.
+/// It never traps, whatever bytes the file contains.
 package final class DebugInformation: MemoryHolder {
-  /// One call at an address.
+  /// A function, or a call that was inlined into it, at an address.
   package struct Frame: Equatable {
-    /// The linkage name, otherwise the plain one.
+    /// The linkage name, otherwise the plain name.
     package var name: String?
-    /// The start of the function's code; nil for an inlined one.
+    /// The start of the function's code; nil for an inlined call.
     var start: Address?
     package var location: SourceLocation?
     /// True if the call was inlined into the next frame.
@@ -23,9 +23,9 @@ package final class DebugInformation: MemoryHolder {
   private(set) lazy var index = DWARFUnitIndex(ranges, abbreviations: abbreviations, limit: limit)
   private var contents: [UInt64: DWARFUnitContent] = [:]
   private var lines: [UInt64: LineTable] = [:]
-  /// Names of functions by the offset of their abstract entry.
+  /// The names of functions, by the offset of the abstract entry that describes them.
   private var names: [UInt64: String] = [:]
-  /// The number of bytes of `limit` that the three take.
+  /// The number of bytes of `limit` that the three caches take.
   private(set) var cost = 0
 
   /// Returns nil for a file without debug information.
@@ -39,15 +39,15 @@ package final class DebugInformation: MemoryHolder {
     limit.add(self)
   }
 
-  /// Says which part cannot be read; nil if all parts can be read.
+  /// A note about the part that cannot be read; nil if all parts can be read.
   var note: String? { sections.note }
 
-  /// Finds the calls at an address of the file's own numbering, innermost first.
+  /// Finds the function and the inlined calls at an address, innermost first.
   ///
   /// - Parameters:
-  ///   - address: to look up.
-  ///   - approximating: whether code without a line gets the line before it.
-  /// - Returns: one frame if nothing was inlined; none for an unknown address.
+  ///   - address: an address as the file numbers it, without the load bias.
+  ///   - approximating: true to give code without a line the last line before it.
+  /// - Returns: one frame if nothing was inlined at the address; none for an unknown address.
   func frames(at address: Address, approximating: Bool = true) -> [Frame] {
     guard !limit.isReached, let place = index.code.innermost(containing: address)?.payload else {
       return []
@@ -78,13 +78,13 @@ package final class DebugInformation: MemoryHolder {
 
   private func start(of function: DWARFUnitContent.DIE, in unit: DWARFUnit) -> Address? {
     if let low = ranges.address(function.low, in: unit), function.ranges == nil { return low }
-    // A function that consists of several pieces is entered at the first piece in the list.
+    // If a function consists of several pieces, the first piece in the list contains its entry point.
     return ranges.ranges(
       low: function.low, high: function.high, list: function.ranges, in: unit
     ).first?.start
   }
 
-  /// Finds the line of an instruction.
+  /// Finds the source line of an instruction.
   private func sourceLocation(
     at address: Address, in unit: DWARFUnit, functionStart: Address?
   ) -> SourceLocation? {
@@ -117,9 +117,9 @@ package final class DebugInformation: MemoryHolder {
       of: Int(file), directory: compilationDirectory(of: unit), sections: sections)
   }
 
-  /// Finds the name of an entry along its references, possibly in another unit.
+  /// Finds the name of an entry, following its references to other entries, which may be in another unit.
   ///
-  /// A linkage name anywhere on the way wins over a plain one.
+  /// A linkage name in any of these entries takes precedence over a plain name.
   func name(of die: DWARFUnitContent.DIE, in content: DWARFUnitContent) -> String? {
     let key: UInt64? =
       switch die.origin {
@@ -142,7 +142,7 @@ package final class DebugInformation: MemoryHolder {
     var die = die
     var content = content
     var plain: String?
-    // There are three entries, the concrete function, the abstract function and the declaration; the limit is higher.
+    // Usually there are at most three entries: the concrete function, the abstract function and the declaration.
     for _ in 0..<8 {
       if let name = die.linkageName.flatMap({ text($0, in: content.unit, content.bytes) }) {
         return name
@@ -246,13 +246,15 @@ struct AddressMap<Payload> {
 
   /// The entries, sorted by start.
   let entries: [Entry]
-  /// The highest end of each entry and all entries before it, which shows when a backward search can stop.
+  /// For each entry, the highest end of this entry and all entries before it.
+  ///
+  /// It shows when a backward search can stop.
   private let furthest: [Address]
 
   init(_ unsorted: consuming [Entry]) {
     var entries = unsorted
     entries.removeAll { $0.range.isEmpty }
-    // If two have the same start, the shorter one is sorted last and found first.
+    // If two entries have the same start, the shorter one is sorted last and found first.
     entries.sort { ($0.range.start, $1.range.byteCount) < ($1.range.start, $0.range.byteCount) }
     var highest: Address = 0
     furthest = entries.map { entry in
@@ -262,10 +264,10 @@ struct AddressMap<Payload> {
     self.entries = entries
   }
 
-  /// The memory of an entry in bytes, including the spare capacity of a growing list.
+  /// The memory in bytes that is counted for an entry, including the spare capacity of a growing list.
   static var entryCost: Int { 2 * MemoryLayout<Entry>.stride + 8 }
 
-  /// Finds the entry around an address that starts last.
+  /// Among the entries that contain an address, finds the one that starts last.
   func innermost(containing address: Address) -> Entry? {
     var index = entries.partitioningIndex { $0.range.start > address } - 1
     while index >= 0, furthest[index] >= address {

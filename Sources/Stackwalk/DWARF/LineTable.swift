@@ -1,13 +1,13 @@
 internal import ProcessSnapshot
 
-/// The rows of one line program, 16 bytes each: the line and file of each instruction.
+/// The source lines and files of instructions, as rows of 16 bytes from one line program.
 final class LineTable {
   struct Row {
     var address: Address
     /// The line; 0 for code without a line.
     var line: UInt32
     var column: UInt16
-    /// `unknownFile` for a number above 65,534.
+    /// The file's number; `unknownFile` for a number above 65,534.
     var file: UInt16
 
     static let unknownFile: UInt16 = .max
@@ -27,16 +27,15 @@ final class LineTable {
     self.sequences = AddressMap(sequences)
   }
 
-  /// The number of bytes of the limit that this table uses.
+  /// The number of bytes of the memory limit that this table takes.
   let cost: Int
 
   /// Finds the last row at or below an address; nil outside all sequences.
   func row(at address: Address) -> Row? { index(at: address).map { rows[$0.index] } }
 
-  /// Finds the last row with a line at or below an address, but none below `start`.
+  /// Finds the last row with a line at or below an address, but not below `start`.
   ///
-  /// Source: gdb/dwarf2/line-program.c, `lnp_state_machine::record_line`, which passes over code
-  /// without a line too.
+  /// Source: gdb/dwarf2/line-program.c, `lnp_state_machine::record_line`, which also skips rows without a line.
   func lineRow(at address: Address, from start: Address) -> Row? {
     guard let place = self.index(at: address) else { return nil }
     var index = place.index
@@ -53,10 +52,11 @@ final class LineTable {
     return index >= sequence.lowerBound ? (index, sequence.lowerBound) : nil
   }
 
-  /// Visits the lines of a function's code in order: those that `lineRow(at:from:)` finds, with equal neighbors
-  /// joined.
+  /// Visits the lines that `lineRow(at:from:)` finds for a function's code, in the order of the addresses.
   ///
-  /// - Parameter range: of the function; code without any line is left out.
+  /// Neighboring ranges with the same line and file are joined.
+  ///
+  /// - Parameter range: the function's code; code without any line is left out.
   func visitLines(in range: AddressRange, _ limit: WorkLimit, _ body: (AddressRange, Row) -> Void) {
     let end = range.clampedEnd
     var address = range.start
@@ -70,7 +70,8 @@ final class LineTable {
     while address < end, let sequence = sequences.innermost(containing: address),
       var index = index(at: address)?.index, limit.spend(1)
     {
-      // Of several rows at one address the last one is used; if it has no line, the rows before it are searched too.
+      // If several rows have the same address, the last one is used. If it has no line, the rows before it are
+      // searched too.
       while last == nil, index > sequence.payload.lowerBound,
         rows[index - 1].address >= range.start
       {
@@ -96,7 +97,7 @@ final class LineTable {
     endRun(at: address)
   }
 
-  /// Finds the path of a file by its number.
+  /// Finds the path of a file by its number in the line program's header.
   func path(of file: Int, directory: String?, sections: DWARFSections) -> String? {
     if let known = paths[file] { return known }
     guard let path = header.path(of: file, directory: directory, sections: sections) else {
@@ -117,16 +118,16 @@ struct LineProgram {
   private var sequences: [AddressMap<Range<Int>>.Entry] = []
   private var sequenceStart = 0
   private var isSorted = true
-  /// The number of bytes taken of the limit for rows and sequences.
+  /// The number of bytes of the memory limit that rows and sequences take.
   private var cost = 0
 
-  // The state machine's registers.
+  // The registers of the line program's state machine.
   private var address: Address = 0
   private var file: UInt64 = 1
   private var line: UInt32 = 1
   private var column: UInt64 = 0
 
-  /// Runs the line program at an offset of `.debug_line`, up to the first damage; nil if there is none.
+  /// Runs the line program at an offset of `.debug_line`, up to the first damaged part; nil if there is no program.
   static func table(
     at offset: UInt64, in ranges: DWARFRanges, addressSize: Int, limit: WorkLimit
   ) -> LineTable? {
@@ -161,7 +162,8 @@ struct LineProgram {
     var steps = 0
     while !cursor.isAtEnd, limit.step() {
       if steps & 0xFFF == 0 {
-        // Each of the next steps makes at most one row; a growing list reserves the same amount again.
+        // Each of the next 4,096 steps makes at most one row. The factor 2 is for the spare capacity of a growing
+        // list.
         let wanted =
           (rows.count + 0x1000) * 2 * MemoryLayout<LineTable.Row>.stride
           + sequences.count * AddressMap<Range<Int>>.entryCost
@@ -207,7 +209,7 @@ struct LineProgram {
     case 9: address = address &+ UInt64(cursor.u16())  // DW_LNS_fixed_advance_pc
     case 12: _ = cursor.uleb()  // DW_LNS_set_isa
     default:
-      // An opcode of a later version, whose operands the header counts.
+      // An opcode of a later DWARF version; the header has the number of its operands.
       for _ in 0..<header.operandCounts[Int(opcode) - 1] { _ = cursor.uleb() }
     }
   }
@@ -240,13 +242,13 @@ struct LineProgram {
           ? UInt16(truncatingIfNeeded: file) : LineTable.Row.unknownFile))
   }
 
-  /// Keeps the rows of a sequence, unless the linker has removed its code.
+  /// Keeps the rows of a sequence, unless the linker has removed the sequence's code.
   private mutating func endSequence() {
     defer {
       sequenceStart = rows.count
       isSorted = true
     }
-    // The sort is stable: rows at one address stay in order.
+    // The sort is stable, so rows at the same address stay in order.
     if !isSorted { rows[sequenceStart...].sort { $0.address < $1.address } }
     guard sequenceStart < rows.count, rows[sequenceStart].address < address,
       ranges.code.contains(rows[sequenceStart].address)
@@ -282,14 +284,14 @@ struct LineHeader {
   private var directories: [DWARFValue] = []
   private var files: [File] = []
 
-  /// Longer tables are cut.
+  /// The maximum number of directories or files; longer tables are cut.
   private static let maximumCount = 1 << 20
 
-  /// Reads the header; nil for one that makes no sense.
+  /// Reads the header; nil if it is invalid.
   ///
   /// - Parameters:
-  ///   - bytes: the whole program, with its initial length.
-  ///   - addressSize: the unit's in bytes, for versions before 5.
+  ///   - bytes: the whole line program, starting with its initial length.
+  ///   - addressSize: the size in bytes of the unit's addresses, which headers before version 5 lack.
   init?(_ bytes: [UInt8], addressSize: Int) {
     var cursor = DWARFReader(bytes)
     guard let (_, offsetSize) = cursor.initialLength() else { return nil }
@@ -298,15 +300,15 @@ struct LineHeader {
     var width = addressSize
     if version >= 5 {
       width = Int(cursor.u8())
-      // Segment selectors.
+      // Segment selectors are not supported.
       guard cursor.u8() == 0, [4, 8].contains(width) else { return nil }
     }
     let headerLength = cursor.unsigned(offsetSize)
     let headerStart = cursor.offset
     minimumInstructionLength = UInt64(cursor.u8())
-    // maximum_operations_per_instruction, above 1 on VLIW machines only.
+    // Skip maximum_operations_per_instruction, which is above 1 only on VLIW machines.
     if version >= 4 { _ = cursor.u8() }
-    // default_is_stmt.
+    // Skip default_is_stmt.
     _ = cursor.u8()
     lineBase = Int64(Int8(bitPattern: cursor.u8()))
     lineRange = UInt64(cursor.u8())
@@ -329,7 +331,7 @@ struct LineHeader {
     }
   }
 
-  /// An estimate of its memory in bytes.
+  /// The estimated memory of the header in bytes.
   var cost: Int { bytes.count + (directories.count + files.count) * 32 }
 
   private mutating func readOldTables(_ cursor: inout DWARFReader) {
@@ -342,7 +344,7 @@ struct LineHeader {
       let name = cursor.textRange()
       if cursor.hasFailed || name.isEmpty { break }
       let directory = cursor.uleb()
-      // Time and size.
+      // Skip the time and the size of the file.
       _ = cursor.uleb()
       _ = cursor.uleb()
       files.append(File(name: .text(name), directory: Int(clamping: directory)))
@@ -360,13 +362,13 @@ struct LineHeader {
       var entry = File(name: .other, directory: 0)
       for (content, form) in formats {
         let value = DWARFValue.read(form, 0, &cursor, format)
-        // DW_LNCT_path and DW_LNCT_directory_index.
+        // Content type 1 is DW_LNCT_path, and 2 is DW_LNCT_directory_index.
         if content == 1 { entry.name = value }
         if content == 2, case .number(let number) = value {
           entry.directory = Int(clamping: number)
         }
       }
-      // Entries without bytes would add nothing to the size of the file.
+      // Entries that take no bytes end the table, because a small file could announce any number of them.
       if cursor.hasFailed || cursor.offset == start { break }
       entries.append(entry)
     }
@@ -382,9 +384,10 @@ struct LineHeader {
     }
   }
 
-  /// Composes a file's path, absolute if the compiler's directory is known.
+  /// Composes the path of a file, which is absolute if the compiler's working directory is known.
   func path(of number: Int, directory: String?, sections: DWARFSections) -> String? {
-    // Before version 5, files and directories are counted from 1, and directory 0 is the compiler's.
+    // Before version 5, files and directories are counted from 1, and directory 0 is the working directory of the
+    // compiler.
     let isOld = format.version < 5
     let index = isOld ? number - 1 : number
     guard files.indices.contains(index), let name = text(files[index].name, sections) else {

@@ -1,51 +1,51 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// A split debug file: symbols and debug information of a binary, without its code and data.
+/// Makes a split debug file, which has the symbols and the debug information of a binary without its code and data.
 ///
-/// The file has the binary's headers, so that addresses and the build ID are the same. Loaded sections other than
-/// notes have no contents (SHT_NOBITS); all other sections are copied.
+/// The file has the binary's headers and notes, so addresses and the build ID are the same. Loaded sections other
+/// than notes have no contents (SHT_NOBITS); all other sections are copied.
 ///
 /// Source: GDB manual, "Separate Debug Files"; System V ABI, chapter 4.
 package struct DebugFile {
   private static let headerSize = 64
   private static let programHeaderSize = 56
   private static let sectionHeaderSize = 64
-  /// SHT_NOTE.
+  /// The section type SHT_NOTE.
   private static let noteSection: UInt32 = 7
-  /// PT_PHDR.
+  /// The segment type PT_PHDR.
   private static let headerSegment: UInt32 = 6
-  /// SHF_ALLOC.
+  /// The section flag SHF_ALLOC.
   private static let allocated: UInt64 = 2
-  /// Notes of a binary are some hundred bytes.
+  /// The maximum size in bytes of the notes that are copied; the notes of a binary take a few hundred bytes.
   private static let maximumNoteSize: UInt64 = 1 << 20
 
   private let path: String
   private let image: ELFImage
-  /// The headers as they are written.
+  /// The ELF header as it is written to the debug file.
   private var header: [UInt8]
   private var programHeaders: [UInt8]
   private var sectionHeaders: [UInt8]
-  /// The parts copied between them, by ascending position.
+  /// The copied parts, which are between the program headers and the section headers, by ascending position.
   private var parts: [Part] = []
   private var end: UInt64 = 0
 
-  /// A range of the binary's bytes and its new place.
+  /// A range of the binary's bytes and the position of its copy.
   private struct Part {
     let source: UInt64
     let size: UInt64
     let position: UInt64
   }
 
-  /// The binary's build ID, never empty.
+  /// The binary's build ID; never empty.
   package let buildID: [UInt8]
 
-  /// The name that debuggers look for below a directory of debug files.
+  /// The path at which debuggers look for the file below a directory of debug files.
   package var name: String {
     ".build-id/\(buildID.hexadecimal.prefix(2))/\(buildID.hexadecimal.dropFirst(2)).debug"
   }
 
-  /// Plans the debug file of a binary.
+  /// Opens a binary and computes the layout of its debug file.
   ///
   /// - Throws: `StackwalkError` if the binary cannot be read, has no build ID, or neither symbols nor
   ///   debug information.
@@ -78,9 +78,10 @@ package struct DebugFile {
     self.header.replaceLittleEndian(at: 40, with: end)
   }
 
-  /// Writes it to a descriptor.
+  /// Writes the debug file to a descriptor.
   ///
-  /// - Throws: `StackwalkError` with the errno; also if the binary was truncated in the meantime.
+  /// - Throws: `StackwalkError` with the errno if writing fails; also if the binary has been truncated in the
+  ///   meantime.
   package func write(to descriptor: Int32, named target: String) throws(StackwalkError) {
     try Self.write(header + programHeaders, at: 0, to: descriptor, named: target)
     for part in parts {
@@ -119,7 +120,7 @@ package struct DebugFile {
     end = (end &+ mask) & ~mask
   }
 
-  /// Appends bytes after the copied sections, and returns their offset.
+  /// Plans a copy of bytes of the binary after the other copied parts; returns the position of the copy.
   private mutating func place(_ source: UInt64, _ size: UInt64, alignment: UInt64) -> UInt64 {
     align(to: alignment.nonzeroBitCount == 1 ? alignment : 8)
     let position = end
@@ -132,7 +133,7 @@ package struct DebugFile {
     UInt64(Self.headerSize) &+ UInt64(programHeaders.count)
   }
 
-  /// Keeps the notes, and leaves the other segments without contents.
+  /// Plans copies of the segments with notes; the other segments get no contents.
   private mutating func placeSegments() {
     for start in stride(from: 0, to: programHeaders.count, by: Self.programHeaderSize) {
       guard let type = programHeaders.littleEndian(at: start, as: UInt32.self),
@@ -147,8 +148,8 @@ package struct DebugFile {
         let position = place(offset, size, alignment: max(8, alignment))
         programHeaders.replaceLittleEndian(at: start + 8, with: position)
       } else {
-        // The first loaded segment begins with the headers, which are here too. The offsets of the others are
-        // congruent to their addresses, as elf(5) requires.
+        // The first loaded segment begins with the headers, which the debug file has too. The other segments get
+        // offsets that are congruent to their addresses, as elf(5) requires.
         let kept = type == ELFFile.load && offset == 0 ? min(size, headersSize) : 0
         let page = max(4096, alignment.nonzeroBitCount == 1 ? alignment : 0)
         programHeaders.replaceLittleEndian(
@@ -158,7 +159,7 @@ package struct DebugFile {
     }
   }
 
-  /// Copies sections that are not loaded, and leaves the others without contents.
+  /// Plans copies of the sections that are not loaded; loaded sections other than notes get no contents.
   private mutating func placeSections() {
     for start in stride(from: 0, to: sectionHeaders.count, by: Self.sectionHeaderSize) {
       guard let type = sectionHeaders.littleEndian(at: start + 4, as: UInt32.self),
@@ -167,7 +168,7 @@ package struct DebugFile {
         let size = sectionHeaders.littleEndian(at: start + 32, as: UInt64.self),
         let alignment = sectionHeaders.littleEndian(at: start + 48, as: UInt64.self)
       else { continue }
-      // SHT_NULL.
+      // Skip a section of type SHT_NULL.
       if type == 0 { continue }
       if flags & Self.allocated != 0 {
         let note = type == Self.noteSection ? keptPosition(of: offset, size) : nil
@@ -190,7 +191,7 @@ package struct DebugFile {
     return !overflow && end <= image.elf.file.size
   }
 
-  /// The new place of bytes that are copied with a segment of notes; nil for others.
+  /// The new position of bytes that are copied as part of a segment of notes; nil for other bytes.
   private func keptPosition(of offset: UInt64, _ size: UInt64) -> UInt64? {
     for part in parts where offset >= part.source {
       let distance = offset &- part.source
@@ -202,7 +203,7 @@ package struct DebugFile {
 }
 
 extension [UInt8] {
-  /// Overwrites bytes with a number; nothing outside the array.
+  /// Overwrites bytes with a number; does nothing if it does not fit into the array.
   fileprivate mutating func replaceLittleEndian<Value: FixedWidthInteger>(
     at offset: Int, with value: Value
   ) {

@@ -1,12 +1,13 @@
 internal import IntermediateDump
 
-/// One section of debug information, read in pieces or, if it is compressed, expanded into memory on
-/// first use.
+/// One section of a file with debug information.
+///
+/// It is read in pieces. A compressed section is expanded into memory when it is first used.
 ///
 /// Source: gABI, chapter 4 (`SHF_COMPRESSED`, `Elf64_Chdr`); binutils' bfd/compress.c for the older
 /// `.zdebug_` sections.
 final class DebugSection {
-  /// The reason why a section cannot be read.
+  /// Why a compressed section cannot be read.
   enum Obstacle: Error {
     case zstandard
     case unknownCompression
@@ -14,31 +15,31 @@ final class DebugSection {
     case tooLarge
   }
 
-  /// A compressed section of more bytes is not expanded.
+  /// The maximum size in bytes of a compressed section's contents; a larger section is not expanded.
   static let maximumExpandedSize = 512 << 20
-  /// The number of steps that expanding sixteen bytes costs.
+  /// The number of `WorkLimit` steps that are counted for each sixteen expanded bytes.
   private static let expansionSteps = 4
   private static let compressedFlag: UInt64 = 0x800
 
   private let image: ELFImage
   private let limit: WorkLimit
   private let offset: UInt64
-  /// The number of bytes in the file.
+  /// The number of bytes that the section takes in the file.
   private let storedSize: UInt64
   private enum Compression { case none, header, zdebug }
   private let compression: Compression
-  /// The bytes of a compressed section that was read.
+  /// The expanded bytes of a compressed section, or why it cannot be expanded; nil before its first use.
   private var result: Result<[UInt8], Obstacle>?
-  /// The piece that was last read for a small value; the next value is usually in it too.
+  /// The piece of the section that was read for the last small value; the next value is usually in the same piece.
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
   private static let windowSize = 1 << 14
 
-  /// Finds a section or its compressed sister, `.zdebug_`; nil if the file has neither.
+  /// Finds a section or its compressed form with a name that begins with `.zdebug_`; nil if the file has neither.
   ///
   /// - Parameters:
-  ///   - name: such as ".debug_info".
-  ///   - limit: bounds the reads, and the memory for a compressed section.
+  ///   - name: the section's name, such as ".debug_info".
+  ///   - limit: limits the work of reading, and the memory for a compressed section.
   init?(_ name: String, of image: ELFImage, _ limit: WorkLimit = WorkLimit()) {
     self.image = image
     self.limit = limit
@@ -58,7 +59,7 @@ final class DebugSection {
     return obstacle
   }
 
-  /// The number of bytes of the contents; 0 if they cannot be read.
+  /// The number of bytes of the expanded contents; 0 if they cannot be read.
   var size: UInt64 {
     if compression == .none { return storedSize }
     guard case .success(let bytes) = expanded else { return 0 }
@@ -84,7 +85,7 @@ final class DebugSection {
     {
       return value
     }
-    // Reading another piece takes about as long as this number of steps.
+    // Reading another piece takes about as long as 64 steps.
     guard limit.spend(64), let bytes = prefix(at: start, count: Self.windowSize) else {
       return nil
     }
@@ -93,13 +94,13 @@ final class DebugSection {
     return window.littleEndian(at: 0, width: width)
   }
 
-  /// Reads at most `count` bytes from an offset on; nil outside the section.
+  /// Reads at most `count` bytes that start at an offset; nil outside the section.
   func prefix(at start: UInt64, count: Int) -> [UInt8]? {
     guard start < size else { return nil }
     return bytes(at: start, count: Int(clamping: min(UInt64(count), size &- start)))
   }
 
-  /// Reads the text at an offset; nil if it has no end within 64 KiB.
+  /// Reads the NUL-terminated text at an offset; nil if it does not end within 64 KiB.
   func text(at start: UInt64) -> String? {
     var count = 256
     while count <= 1 << 16, limit.spend(count / 16),
@@ -144,7 +145,7 @@ final class DebugSection {
     }
     guard let size else { return .failure(.damaged) }
     guard size <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
-    // Deflate expands one byte to at most 1,032 bytes.
+    // A larger size is not plausible, because deflate expands one byte to at most 1,032 bytes.
     guard size / 1032 <= storedSize else { return .failure(.damaged) }
     guard limit.spend(Int(clamping: size / 16) * Self.expansionSteps),
       limit.take(Int(clamping: size))
@@ -157,7 +158,7 @@ final class DebugSection {
   }
 }
 
-/// The sections of one file with functions and lines; nil for those that it lacks.
+/// The sections of one file that describe functions and lines; nil for sections that the file lacks.
 struct DWARFSections {
   let info: DebugSection?
   let abbreviations: DebugSection?
@@ -183,7 +184,7 @@ struct DWARFSections {
     addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// Says which section could not be read; nil if all needed sections could.
+  /// A note about the first section that could not be read; nil if all needed sections could be read.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

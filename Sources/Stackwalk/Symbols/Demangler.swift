@@ -1,9 +1,9 @@
 internal import CSwiftDemangle
 internal import Glibc
 
-/// Turns linkage names into the names in the source.
+/// Turns linkage names into readable names.
 package enum Demangler {
-  /// Demangles a Swift or C++ name; nil for any other.
+  /// Demangles a Swift or C++ name; nil for any other name.
   package static func demangle(_ name: String) -> String? {
     if name.hasPrefix("$s") || name.hasPrefix("$S") || name.hasPrefix("_T0") {
       return unsafe taken(swift_demangle(name, name.utf8.count, nil, nil, 0))
@@ -11,12 +11,13 @@ package enum Demangler {
     return name.hasPrefix("_Z") ? unsafe taken(pm_demangle_cxx(name)) : nil
   }
 
-  /// Demangles the name of a C++ type as `std::type_info::name()` gives it: "std::runtime_error" for
-  /// "St13runtime_error".
+  /// Demangles the name of a C++ type that `std::type_info::name()` returns.
   ///
-  /// - Returns: the name itself if it is not one of the Itanium ABI.
+  /// For example, "St13runtime_error" becomes "std::runtime_error".
+  ///
+  /// - Returns: the demangled name, or `name` if it does not follow the Itanium ABI.
   package static func cxxTypeName(_ name: String) -> String {
-    // The name of a type that is local to one file begins with a star.
+    // A star precedes the name of a type that is local to one file.
     let plain = name.hasPrefix("*") ? String(name.dropFirst()) : name
     let prefix = "typeinfo name for "
     guard let demangled = demangle("_ZTS" + plain), demangled.hasPrefix(prefix) else {
@@ -32,9 +33,11 @@ package enum Demangler {
   }
 }
 
-/// The linkage names of asynchronous functions, which the compiler splits at suspensions.
+/// Reads the linkage names of asynchronous functions.
 ///
-/// Source: swift docs/ABI/Mangling.rst: `TY` or `TQ` with a number ends the name of a part; `Ya` means `async`.
+/// The compiler splits such a function into parts at its suspension points.
+///
+/// Source: swift docs/ABI/Mangling.rst: the name of a part ends with `TY` or `TQ` and a number; `Ya` means `async`.
 enum AsyncFunctionName {
   /// Returns the name of the whole function for any of its parts; nil for a synchronous function.
   static func whole(of name: String) -> String? {
@@ -45,7 +48,7 @@ enum AsyncFunctionName {
     return Demangler.demangle(name)?.contains(" async ") == true ? name : nil
   }
 
-  /// Returns "f" for "fTY0_"; nil for a name without such an end.
+  /// Removes the end that marks a part, such as `TY0_` in "fTY0_"; nil for a name without such an end.
   private static func withoutPart(_ name: String) -> String? {
     guard name.hasSuffix("_") else { return nil }
     let digits = name.dropLast().reversed().prefix { $0.isNumber }.count

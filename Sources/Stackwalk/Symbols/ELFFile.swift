@@ -2,9 +2,9 @@ internal import Glibc
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// A 64-bit little-endian ELF file: program headers, sections, build ID.
+/// The program headers, the sections and the build ID of a 64-bit little-endian ELF file.
 ///
-/// Checks every offset against the file.
+/// Every offset is checked against the size of the file.
 ///
 /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`); elf(5).
 package struct ELFFile: ~Copyable {
@@ -32,15 +32,15 @@ package struct ELFFile: ~Copyable {
 
   static let load: UInt32 = 1
   static let note: UInt32 = 4
-  /// SHT_NOBITS: a split debug file has only headers of the sections with code.
+  /// The type SHT_NOBITS, which a split debug file uses for sections with code because it has only their headers.
   static let noBits: UInt32 = 8
   static let exceptionFrameHeader: UInt32 = 0x6474_E550
 
   let file: ModuleFile
   let segments: [Segment]
-  /// The first 512 loaded segments; no linker creates that many.
+  /// The loaded segments, at most 512; no linker creates that many.
   private let loads: [Segment]
-  /// The addresses of code.
+  /// The addresses of the segments with code.
   let code: AddressSet
   let sections: [Section]
   /// True for a file of arm64 (EM_AARCH64).
@@ -49,7 +49,7 @@ package struct ELFFile: ~Copyable {
   package init(path: String) throws(StackwalkError) {
     let file = try ModuleFile(path: path)
     guard let header = file.bytes(at: 0, count: 64),
-      // Magic, 64-bit, little-endian, version 1.
+      // The magic number, then the codes for 64-bit, little-endian and version 1.
       header.starts(with: [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1]),
       let segments = Self.segments(file, header)
     else { throw StackwalkError(.notELF, path: path) }
@@ -63,17 +63,17 @@ package struct ELFFile: ~Copyable {
     self.file = file
   }
 
-  /// Finds the first section of a name that has contents in this file.
+  /// Finds the first section with a name that has contents in this file; nil if there is none.
   func section(named name: String) -> Section? {
     sections.first { $0.name == name && $0.type != Self.noBits && $0.size > 0 }
   }
 
-  /// The first loaded page; a module's address minus this is its load bias.
+  /// The address of the first loaded page; a module's load bias is the module's address minus this address.
   package var firstAddress: Address? {
     segments.first { $0.type == Self.load }.map { $0.address.alignedDown(to: 0x1000) }
   }
 
-  /// Reads the bytes that are loaded at an address; nil outside the file's contents.
+  /// Reads the bytes of the file that are loaded at an address; nil if the file does not have all of them.
   func loadedBytes(at address: Address, count: Int) -> [UInt8]? {
     guard count >= 0 else { return nil }
     for segment in loads {
@@ -86,7 +86,7 @@ package struct ELFFile: ~Copyable {
     return nil
   }
 
-  /// The descriptor of the note NT_GNU_BUILD_ID; empty without one.
+  /// The build ID, which is the descriptor of the note NT_GNU_BUILD_ID; empty if there is no such note.
   package var buildID: [UInt8] {
     for segment in segments where segment.type == Self.note && segment.fileSize <= 1 << 16 {
       if let notes = file.bytes(at: segment.fileOffset, count: Int(clamping: segment.fileSize)),
@@ -159,7 +159,7 @@ package struct ELFFile: ~Copyable {
     }
   }
 
-  /// Reads the string table of section names; empty if there is none or its size is absurd.
+  /// Reads the string table of section names; empty if there is none or it is implausibly large.
   private static func sectionNames(
     _ file: borrowing ModuleFile, _ header: [UInt8], _ table: [UInt8]
   ) -> [UInt8] {
@@ -170,14 +170,16 @@ package struct ELFFile: ~Copyable {
     return file.bytes(at: offset, count: Int(clamping: size)) ?? []
   }
 
-  /// Reads at most 32 bytes of a name, which is enough for all names that are searched for; empty outside the table.
+  /// Reads a name, but at most 32 bytes of it; empty outside the table.
+  ///
+  /// This is enough for all names that are searched for.
   private static func text(in names: [UInt8], at offset: Int) -> String {
     guard names.indices.contains(offset) else { return "" }
     return String(decoding: names[offset...].prefix(32).prefix { $0 != 0 }, as: UTF8.self)
   }
 }
 
-/// The addresses in some ranges.
+/// A set of addresses, stored as ranges.
 struct AddressSet {
   /// The ranges, sorted and without overlaps.
   private let ranges: [AddressRange]
@@ -198,7 +200,7 @@ struct AddressSet {
     self.ranges = ranges
   }
 
-  /// The range around an address.
+  /// The range that contains an address; nil if none does.
   func range(around address: Address) -> AddressRange? {
     let index = ranges.partitioningIndex { $0.start > address } - 1
     return index >= 0 && ranges[index].contains(address) ? ranges[index] : nil
@@ -218,16 +220,16 @@ final class ELFImage {
   }
 }
 
-/// A module's file on this machine.
+/// An open file of a module on this machine.
 ///
 /// The file is read and not mapped, because a mapped file that is truncated at the same time would raise SIGBUS.
 struct ModuleFile: ~Copyable {
   private let descriptor: Int32
   let size: UInt64
-  /// The time of the last change in nanoseconds since 1970.
+  /// The time of the file's last change, in nanoseconds since 1970.
   let modificationTime: Int64
 
-  /// The identity of a file, independent of its path.
+  /// Identifies a file independently of its path.
   struct Identity: Hashable {
     let device: UInt64
     let inode: UInt64
@@ -235,7 +237,7 @@ struct ModuleFile: ~Copyable {
 
   /// Opens a regular file.
   ///
-  /// The path comes from a dump and may name anything: a FIFO does not block, and a device is refused.
+  /// The path comes from a dump and may name anything, so opening a FIFO does not block, and a device is refused.
   init(path: String) throws(StackwalkError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
@@ -262,7 +264,7 @@ struct ModuleFile: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// The file at a path; nil if there is none.
+  /// The identity of the file at a path; nil if there is no file.
   static func identity(of path: String) -> Identity? {
     var information = stat()
     guard unsafe stat(path, &information) == 0 else {
@@ -293,12 +295,12 @@ struct ModuleFile: ~Copyable {
     return isComplete ? bytes : nil
   }
 
-  /// The whole file, read when its bytes are used; nil if no other descriptor is free.
+  /// The bytes of the whole file, which are read only when they are used; nil if no descriptor is free.
   var contents: DumpBytes? {
     Int(exactly: size).flatMap { DumpBytes(descriptor: descriptor, count: $0) }
   }
 
-  /// Reads text up to a NUL; nil if there is none within `limit` bytes.
+  /// Reads text up to a NUL; nil if no NUL is within `limit` bytes.
   func string(at offset: UInt64, limit: Int) -> String? {
     guard offset < size else { return nil }
     var length = min(256, Int(clamping: min(UInt64(limit), size &- offset)))

@@ -1,8 +1,8 @@
 internal import IntermediateDump
 
-/// Expands zlib streams, the compression of debug sections.
+/// Expands zlib streams, with which sections of debug information can be compressed.
 ///
-/// Bounds its output by the announced size.
+/// The output is limited to the size that the caller passes.
 ///
 /// Source: RFC 1950 (zlib), RFC 1951 (deflate).
 struct Inflate {
@@ -13,17 +13,17 @@ struct Inflate {
   private var output: [UInt8]
   private var produced = 0
 
-  /// Expands a whole stream.
+  /// Expands a complete zlib stream.
   ///
   /// - Parameters:
-  ///   - bytes: holds the stream.
-  ///   - start: the index of its first byte; bytes after its end are ignored.
-  ///   - size: the announced size of the contents in bytes, bounded by the caller.
-  /// - Returns: nil if the stream is damaged or its contents have another size.
+  ///   - bytes: bytes that contain the stream.
+  ///   - start: the index of the stream's first byte; bytes after the end of the stream are ignored.
+  ///   - size: the size in bytes that the section announces for the expanded contents; the caller has checked it.
+  /// - Returns: the expanded bytes; nil if the stream is damaged or they have another size.
   static func expand(_ bytes: [UInt8], from start: Int, size: Int) -> [UInt8]? {
     guard start >= 0, start <= bytes.count - 6, size >= 0 else { return nil }
     let header = UInt16(bytes[start]) << 8 | UInt16(bytes[start + 1])
-    // Method 8, checksum, no preset dictionary.
+    // The header must have method 8 (deflate), a valid checksum, and no preset dictionary.
     guard header & 0x0F00 == 0x0800, header % 31 == 0, header & 0x20 == 0 else { return nil }
     var inflate = Inflate(input: bytes, position: start + 2, size: size)
     guard inflate.blocks(), inflate.produced == size, inflate.checksumFits() else { return nil }
@@ -51,10 +51,10 @@ struct Inflate {
     }
   }
 
-  /// Makes `count` bits available if the input has them.
+  /// Fills `bits` with at least `count` bits, if the input has that many left.
   private mutating func fill(_ count: Int) {
     guard bitCount < count else { return }
-    // The bits of a byte that is not counted yet are added again by the next call, with the same values.
+    // The word can add bits of a byte that `bitCount` does not count yet. The next call adds the same bits again.
     if position <= input.count - 8, let word = input.littleEndian(at: position, as: UInt64.self) {
       bits |= word << UInt64(bitCount)
       let taken = (63 - bitCount) / 8
@@ -90,7 +90,7 @@ struct Inflate {
   }
 
   private mutating func stored() -> Bool {
-    // Drop the rest of the byte; give back whole bytes that were read ahead.
+    // Drop the rest of the current byte, and return whole bytes that were read ahead.
     position -= bitCount / 8
     bits = 0
     bitCount = 0
@@ -124,7 +124,7 @@ struct Inflate {
     return compressed(literals, distances)
   }
 
-  /// Reads the run-length coded lengths of both codes of a block.
+  /// Reads the code lengths for literals and distances of a block, which are run-length coded.
   private mutating func codeLengths(_ code: HuffmanCode, count: Int) -> [UInt8]? {
     var lengths: [UInt8] = []
     while lengths.count < count {
@@ -173,7 +173,7 @@ struct Inflate {
       let distance = Self.distanceBases[code] + further
       guard distance <= produced, length <= output.count - produced else { return false }
       unsafe output.withUnsafeMutableBufferPointer { output in
-        // The bytes are copied one by one, because the source may overlap the target.
+        // The bytes must be copied one by one, because the source may overlap the target.
         var target = produced
         while target < produced + length {
           unsafe output[target] = unsafe output[target - distance]
@@ -185,7 +185,7 @@ struct Inflate {
     return false
   }
 
-  /// Compares the Adler-32 after the stream.
+  /// Compares the Adler-32 checksum that follows the stream with the checksum of the output.
   private mutating func checksumFits() -> Bool {
     position -= bitCount / 8
     guard let stored = input.littleEndian(at: position, as: UInt32.self)?.byteSwapped else {
@@ -195,7 +195,7 @@ struct Inflate {
     var high: UInt32 = 0
     var index = 0
     while index < output.count {
-      // 5,552 additions cannot overflow 32 bits.
+      // Both sums are reduced after 5,552 additions, which cannot overflow 32 bits.
       let end = min(output.count, index + 5552)
       while index < end {
         low &+= UInt32(output[index])
@@ -209,20 +209,21 @@ struct Inflate {
   }
 }
 
-/// A prefix code of deflate: a table indexed by the next ten bits, and lists for longer codes.
+/// A prefix code of deflate, stored as a table that is indexed by the next ten bits, and as lists for longer codes.
 struct HuffmanCode {
   static let longest = 15
   private static let indexWidth = 10
 
-  /// The symbol in the upper 12 bits, its length in the lower 4; 0 for bits that are not a code or that begin a
-  /// longer one.
+  /// Each entry has a symbol in the upper 12 bits and the length of its code in the lower 4 bits.
+  ///
+  /// An entry is 0 if the index is not a code or begins a longer code.
   private let table: [UInt16]
-  /// Codes of each length.
+  /// The number of codes of each length.
   private let counts: [Int]
-  /// The symbols in the order of their codes.
+  /// The symbols, sorted by their codes.
   private let symbols: [UInt16]
 
-  /// Assigns codes by their lengths; nil if there are too few codes.
+  /// Makes the codes from their lengths; nil if the lengths do not form a valid prefix code.
   init?(lengths: ArraySlice<UInt8>) {
     var counts = [Int](repeating: 0, count: Self.longest + 1)
     for length in lengths where length > 0 { counts[Int(length)] += 1 }
@@ -255,7 +256,7 @@ struct HuffmanCode {
     (self.table, self.counts, self.symbols) = (table, counts, symbols)
   }
 
-  /// Finds the symbol that the lowest bits encode, and its length, as in `table`; 0 if there is none.
+  /// Finds the symbol that the lowest bits encode, in the form of an entry of `table`; 0 if there is none.
   func entry(_ bits: UInt64) -> UInt16 {
     let index = Int(truncatingIfNeeded: bits & ((1 << UInt64(Self.indexWidth)) &- 1))
     let entry = table[index]
@@ -278,7 +279,7 @@ struct HuffmanCode {
   }
 
   private init(fixed lengths: [UInt8]) {
-    // The lengths of RFC 1951, 3.2.6, are a code.
+    // The lengths in RFC 1951, 3.2.6, always form a valid code.
     self = HuffmanCode(lengths: lengths[...]) ?? HuffmanCode()
   }
 

@@ -1,26 +1,28 @@
 package import IntermediateDump
 package import ProcessSnapshot
 
-/// The contents of a module's file of the build that crashed, for memory that no process can have changed.
+/// The contents of a module's file, in place of memory of the process that cannot have changed since it was loaded.
+///
+/// Only a file of the build that crashed is used.
 package struct ModuleContents {
-  /// A range of the process's memory, and its place in the file.
+  /// A range of the process's memory, and the offset of the same bytes in the file.
   package struct Part {
     package let range: AddressRange
     package let offset: Int
   }
 
   package let bytes: DumpBytes
-  /// The loaded segments that cannot be written: code and constants.
+  /// The loaded segments that are not writable, which contain code and constants.
   ///
-  /// Relocated data is in other sections.
+  /// Data that the dynamic linker relocates is in writable segments.
   package let constantParts: [Part]
 
-  /// Finds and opens the file.
+  /// Finds and opens the file of a module.
   ///
   /// - Parameters:
-  ///   - module: as the dump describes it; without a build ID no file is known to be its own.
-  ///   - directories: searched besides the module's own path.
-  /// - Returns: nil if no file of this build is found.
+  ///   - module: the module as the dump describes it; without a build ID, no file can be recognized as the module's.
+  ///   - directories: directories to search after the module's path.
+  /// - Returns: nil if no file with the module's build ID is found.
   package init?(of module: ModuleSnapshot, directories: [String]) {
     guard module.path.hasPrefix("/"), !module.buildID.isEmpty else { return nil }
     let others = SymbolFiles.candidates(for: module, directories: directories)

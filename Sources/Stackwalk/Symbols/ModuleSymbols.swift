@@ -1,6 +1,6 @@
 package import ProcessSnapshot
 
-/// Functions, lines and unwind rules of one module, from its file and its split debug file.
+/// Finds functions, lines and unwind rules of one module in its file and its split debug file.
 package final class ModuleSymbols {
   let files: SymbolFiles
   private let firstAddress: Address
@@ -9,18 +9,18 @@ package final class ModuleSymbols {
   private lazy var information = makeInformation()
   let limit: WorkLimit
   private let cache: SymbolCache?
-  /// The file with the symbol table.
+  /// The file from which the symbol table is read.
   private let tableFile: ELFImage
-  /// False if the dump has no build ID to compare.
+  /// False if the dump has no build ID of the module, so that it is not known whether the files match.
   let isVerified: Bool
 
-  /// Opens a module's files, but only those of the build that crashed.
+  /// Opens the files of a module that belong to the build that crashed.
   ///
   /// - Parameters:
-  ///   - module: as the dump describes it.
-  ///   - directories: directories to search besides the usual places.
-  ///   - limit: bounds time, work and memory.
-  ///   - store: stores the names that are found; nil to store none.
+  ///   - module: the module as the dump describes it.
+  ///   - directories: directories to search in addition to the usual places.
+  ///   - limit: limits time, work and memory.
+  ///   - store: keeps the names that are found for later processes; nil to keep none.
   package init(
     _ module: ModuleSnapshot, directories: SymbolDirectories = [], limit: WorkLimit = WorkLimit(),
     store: (any SymbolStore)? = nil
@@ -44,15 +44,15 @@ package final class ModuleSymbols {
   /// True if the file with code and unwind tables was found, and not only its debug file.
   var hasCode: Bool { files.image != nil }
 
-  /// Says why names or lines may be missing.
+  /// Notes about why names or lines may be missing.
   var notes: [String] {
     files.notes + [information?.note, limit.note].compactMap(\.self)
   }
 
-  /// The note that the files contain no names; nil if they contain some.
+  /// A note that the files contain no names; nil if they contain names.
   var missingNames: String? { files.missingNames }
 
-  /// Converts an address of the process into the file's own numbering.
+  /// Converts an address of the process to the address that the file uses for the same place.
   private func fileAddress(_ address: Address, _ module: ModuleSnapshot) -> Address {
     firstAddress &+ address.wrappedDistance(above: module.address)
   }
@@ -78,15 +78,16 @@ package final class ModuleSymbols {
     return AddressRange(start: processAddress(entry.address, module), byteCount: entry.size)
   }
 
-  /// Finds the calls at an address of the process, innermost first.
+  /// Finds the function and the inlined calls at an address of the process, innermost first.
   ///
-  /// The name of the function that is not inlined comes from the symbol table, as in debuggers.
+  /// The function's name comes from the symbol table, as in debuggers; names of inlined calls come from the debug
+  /// information.
   package func frames(
     at address: Address, in module: ModuleSnapshot, approximating: Bool = true
   ) -> [DebugInformation.Frame] {
     let place = fileAddress(address, module)
     var frames = cache?.frames(at: place) ?? fileFrames(at: place, approximating: approximating)
-    // Only results that no limit can have cut are cached.
+    // A result is cached only if no limit can have made it incomplete.
     if let cache, approximating, limit.note == nil, !limit.isReached,
       cache.frames(at: place) == nil
     {
@@ -98,10 +99,10 @@ package final class ModuleSymbols {
     return frames
   }
 
-  /// Stores the names that were found, for later processes.
+  /// Saves the names that were found, for later processes.
   func saveCache() { cache?.save() }
 
-  /// Finds the calls at an address of the file's own numbering.
+  /// Finds the function and the inlined calls at an address as the file numbers it.
   private func fileFrames(at address: Address, approximating: Bool) -> [DebugInformation.Frame] {
     var frames = information?.frames(at: address, approximating: approximating) ?? []
     guard let entry = table.entry(containing: address),
@@ -114,7 +115,7 @@ package final class ModuleSymbols {
     return frames + [last]
   }
 
-  /// Finds the start of the function around an address of the process, even without a name.
+  /// Finds the start of the function that contains an address of the process, even if the function has no name.
   func functionStart(of address: Address, in module: ModuleSnapshot) -> Address? {
     let wanted = fileAddress(address, module)
     let start = table.entry(containing: wanted)?.address ?? frames.functionStart(of: wanted)

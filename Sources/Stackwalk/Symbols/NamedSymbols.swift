@@ -3,9 +3,9 @@ internal import IntermediateDump
 package import ProcessSnapshot
 
 extension SymbolSource {
-  /// Finds variables and functions of a module by their linkage names, in its file of the same build.
+  /// Finds variables and functions of a module by their linkage names, in a file of the build that crashed.
   ///
-  /// - Returns: the addresses in the process of the symbols that were found.
+  /// - Returns: for each name that was found, the symbol's address in the process.
   package func addresses(of names: [String], in module: ModuleSnapshot) -> [String: Address] {
     symbols(of: module)?.addresses(of: names, in: module) ?? [:]
   }
@@ -27,23 +27,27 @@ extension ModuleSymbols {
   }
 }
 
-/// Searches a symbol table for a few names; `SymbolTable` contains only functions, sorted by address.
+/// Searches a symbol table for a few names.
+///
+/// `SymbolTable` cannot be used for this, because it contains only functions, sorted by address.
 ///
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
 enum NamedSymbols {
   private static let (symtab, strtab, dynsym): (UInt32, UInt32, UInt32) = (2, 3, 11)
   private static let symbolSize = 24
-  /// The maximum number of symbols that are examined, and of bytes of names.
+  /// The maximum number of symbols that are examined; `maximumStringsSize` is the maximum number of bytes of names.
   private static let maximumSymbolCount = 8 << 20
   private static let maximumStringsSize: UInt64 = 256 << 20
-  /// The maximum number of places of one name; a name can also be the end of longer names.
+  /// The maximum number of places in the string table that are noted for one name.
+  ///
+  /// There can be several, because a name can also be the end of longer names.
   private static let maximumPlaces = 64
 
   static func isTable(_ section: ELFFile.Section) -> Bool {
     (section.type == symtab || section.type == dynsym) && section.size > 0
   }
 
-  /// The addresses of names, of the file's own numbering.
+  /// Returns the addresses of the names that a table contains, as the file numbers them.
   static func addresses(
     of names: [String], in table: ELFFile.Section, of elf: borrowing ELFFile, _ limit: WorkLimit
   ) -> [String: Address] {
@@ -65,7 +69,7 @@ enum NamedSymbols {
       else { return found }
       for start in stride(from: 0, to: bytes.count, by: symbolSize) {
         guard let place = bytes.littleEndian(at: start, as: UInt32.self), let name = places[place],
-          // Defined in this file.
+          // The symbol must be defined in this file.
           bytes.littleEndian(at: start + 6, width: 2) ?? 0 != 0,
           let address = bytes.littleEndian(at: start + 8, as: UInt64.self)
         else { continue }
@@ -76,7 +80,7 @@ enum NamedSymbols {
     return found
   }
 
-  /// The offsets in a string table at which one of the names occurs.
+  /// Returns the offsets in a string table at which one of the names occurs.
   private static func places(
     of names: [String], in strings: ELFFile.Section, of elf: borrowing ELFFile, _ limit: WorkLimit
   ) -> [UInt32: String] {
@@ -106,7 +110,7 @@ enum NamedSymbols {
     return places
   }
 
-  /// Visits the positions of the zero bytes, each of which ends a name.
+  /// Visits the positions of all zero bytes in a chunk, each of which ends a name.
   private static func forEachEnd(in chunk: [UInt8], _ body: (Int) -> Void) {
     unsafe chunk.withUnsafeBytes { chunk in
       guard let base = chunk.baseAddress else { return }

@@ -2,34 +2,38 @@ internal import IntermediateDump
 public import ProcessSnapshot
 
 extension StoredSymbols {
-  /// The most frames that are kept, innermost and outermost.
+  /// The maximum number of innermost frames of the crashing thread that are used; `tailCount` limits the outermost
+  /// ones.
   private static var headCount: Int { 192 }
   private static var tailCount: Int { 64 }
 
-  /// The most threads of a hang that are examined, and the most innermost frames of each.
+  /// The maximum number of threads that are examined for a hang; `hangFrames` limits the innermost frames of each.
   package static var hangThreads: Int { 128 }
   package static var hangFrames: Int { 64 }
 
-  /// Finds names and lines in the modules' files on this machine: for the crashing thread and its task's asynchronous
-  /// callers, and for a hang or a capture for all threads.
+  /// Finds names and lines for frames in the modules' files on this machine.
   ///
-  /// It usually takes a few dozen milliseconds.
+  /// The frames are those of the crashing thread and its task's asynchronous callers. For a hang, or a dump that a
+  /// tool requested, frames of other threads are added.
+  ///
+  /// This usually takes a few dozen milliseconds.
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
-  ///   - source: reads the files; when its time is over, the names found until then are kept.
+  ///   - source: reads the files; if it runs out of time, the names that were found until then are returned.
   /// - Returns: nil if no thread crashed or nothing was found.
   public static func gather(
     for snapshot: ProcessSnapshot, from source: SymbolSource
   ) -> StoredSymbols? {
     guard let thread = snapshot.crashedThread else { return nil }
     let walker = Stackwalker(snapshot: snapshot, symbols: source)
-    // The throw comes first, while there is time: for an error that left `main`, nothing else shows the place.
+    // The throw comes first, while there is time. For an error that left `main`, nothing else shows where it was
+    // thrown.
     let thrown = snapshot.lastThrow.map(walker.frames) ?? []
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,
       runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
-    // Any of them may be the thread that hangs, or that holds a lock for which others wait.
+    // Any other thread may be the one that hangs, or the one that holds a lock for which others wait.
     let others =
       snapshot.request?.kind == .hang || snapshot.request?.kind == .tool
       ? snapshot.threads.prefix(hangThreads).filter { $0.id != thread.id }
@@ -50,7 +54,7 @@ extension StoredSymbols {
     return symbols.functions.isEmpty ? nil : symbols
   }
 
-  /// Keeps the functions at an address only once, although a recursion adds them repeatedly.
+  /// Keeps the functions at an address only once; a recursion adds them for each of its frames.
   private mutating func removeRepetitions() {
     for (address, functions) in functions {
       if let end = functions.firstIndex(where: { !$0.isInlined }), end + 1 < functions.count {

@@ -3,23 +3,24 @@ internal import ProcessSnapshot
 
 /// A store for small files that may be lost at any time.
 package protocol SymbolStore: AnyObject {
-  /// The contents of a file; nil if there is none or it cannot be read.
+  /// The contents of a file; nil if there is no file or it cannot be read.
   func contents(of name: String) -> [UInt8]?
   /// Replaces a file atomically; a failure is ignored.
   func replace(_ name: String, with bytes: [UInt8])
 }
 
-/// The calls at addresses of one build that were found before, in a file of a `SymbolStore`.
+/// Keeps the functions and inlined calls that were found at addresses of one build in a file of a `SymbolStore`.
 ///
-/// It is only a cache: it is used only if the build ID, the sizes and the times of last change of the files are those
-/// that it was made from. A damaged cache is ignored and written again.
+/// The cache is valid only for module files with the same build ID, sizes and times of last change as when it was
+/// made. A damaged cache is ignored and written again.
 ///
-/// Layout, little-endian: magic (4 bytes), digest of the rest (8), bytes of the key (4), the key, then
-/// for each address: the address (8), frames (2), and of each frame flags (1), and by these a name (2 and
-/// its bytes), a start (8), a file (2 and its bytes), a line (4) and a column (4).
+/// The layout is little-endian: a magic number (4 bytes), a digest of the rest (8 bytes), the size of the key (4
+/// bytes), the key, then an entry for each address. An entry has the address (8 bytes), the number of frames (2
+/// bytes), and for each frame flags (1 byte). Depending on the flags, a frame has a name (2 bytes for its size, then
+/// its text), a start (8 bytes), a file (like a name), a line (4 bytes) and a column (4 bytes).
 final class SymbolCache {
   private static let magic: UInt32 = 0x3153_4D50  // "PMS1"
-  /// The maximum size of the results kept for one build.
+  /// The approximate maximum size in bytes of the results that are kept for one build.
   private static let maximumSize = 2 << 20
 
   private struct Flags: OptionSet {
@@ -37,7 +38,7 @@ final class SymbolCache {
   private var answers: [Address: [DebugInformation.Frame]] = [:]
   private var hasNews = false
 
-  /// Reads the file of a module.
+  /// Reads the cache for a module from the store.
   ///
   /// - Returns: nil for a module without a build ID.
   init?(of module: ModuleSnapshot, _ files: [ELFImage], in store: any SymbolStore) {
@@ -53,7 +54,8 @@ final class SymbolCache {
     read(store.contents(of: fileName) ?? [])
   }
 
-  /// The calls at an address as the file numbers it; nil if they are not known.
+  /// The function and the inlined calls at an address as the module's file numbers it; nil if they are not in the
+  /// cache.
   func frames(at address: Address) -> [DebugInformation.Frame]? { answers[address] }
 
   func add(_ frames: [DebugInformation.Frame], at address: Address) {
@@ -61,7 +63,7 @@ final class SymbolCache {
     hasNews = true
   }
 
-  /// Writes the file, if anything was added.
+  /// Writes the cache to the store if anything was added.
   func save() {
     guard hasNews else { return }
     var rest: [UInt8] = []
@@ -81,7 +83,8 @@ final class SymbolCache {
     _ frames: [DebugInformation.Frame], at address: Address, to bytes: inout [UInt8]
   ) {
     let texts = frames.flatMap { [$0.name, $0.location?.file] }.compactMap(\.self)
-    // A line or a text that does not fit is not stored and is read from the files again.
+    // Frames with a line or a text that is too large for its field are not stored; they are looked up again each
+    // time.
     guard let count = UInt16(exactly: frames.count),
       texts.allSatisfy({ $0.utf8.count <= UInt16.max }),
       frames.allSatisfy({ ($0.location?.line ?? 0) <= UInt32.max })

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// The directories that a user names for files of modules.
+/// The directories in which a user lets the package search for modules' files.
 ///
-/// A file in one of them is found by its build ID, whatever its name is; each directory is listed once, if no file
-/// was found by name.
+/// A file in such a directory is found by its build ID, whatever its name is. The directories are listed only if no
+/// file was found by name, and then only once.
 package final class SymbolDirectories: ExpressibleByArrayLiteral {
   package let paths: [String]
-  /// The most files of a directory that are examined.
+  /// The maximum number of files that are examined in one directory.
   private static let maximumFileCount = 1024
   private lazy var files: [[UInt8]: [String]] = list()
 
@@ -14,8 +14,9 @@ package final class SymbolDirectories: ExpressibleByArrayLiteral {
 
   package convenience init(arrayLiteral paths: String...) { self.init(paths) }
 
-  /// Finds the files with a build ID: a module, its debug file, or both; none for an ID that is too short to
-  /// distinguish builds.
+  /// Finds the files with a build ID: the module's file, its debug file, or both.
+  ///
+  /// Finds none for an ID that is too short to distinguish builds.
   func files(of buildID: [UInt8]) -> [String] { buildID.count > 1 ? files[buildID] ?? [] : [] }
 
   private func list() -> [[UInt8]: [String]] {

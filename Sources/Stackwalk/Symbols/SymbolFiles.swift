@@ -1,34 +1,35 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The files of one module, of the build that crashed: its own, and a split debug file.
+/// The files of one module that belong to the build that crashed: the module's file, and its split debug file.
 ///
-/// Compares build IDs, or for a debug file without one the checksum in `.gnu_debuglink`.
+/// A file is recognized by its build ID, and a debug file without a build ID by the checksum in `.gnu_debuglink`.
 struct SymbolFiles {
   /// The file with code; nil if only a debug file was found.
   private(set) var image: ELFImage?
   /// The file with debug information or symbols that `image` lacks.
   private(set) var debug: ELFImage?
-  /// Says why names or lines may be missing.
+  /// Notes about why names or lines may be missing.
   private(set) var notes: [String] = []
 
-  /// The files that were found, the one with code first.
+  /// The files that were found; the file with code comes first.
   var all: [ELFImage] { [image, debug].compactMap { $0 } }
 
-  /// Finds and opens them.
+  /// Finds and opens the files of a module.
   ///
   /// - Parameters:
-  ///   - module: as the dump describes it.
-  ///   - directories: directories to search besides the module's path and `/usr/lib/debug`.
-  ///   - limit: bounds the work for a debug file that can only be checked by its checksum.
-  /// - Throws: `StackwalkError` if nothing of its build was found.
+  ///   - module: the module as the dump describes it.
+  ///   - directories: directories to search in addition to the module's path and `/usr/lib/debug`.
+  ///   - limit: limits the work for a debug file that can only be recognized by its checksum.
+  /// - Throws: `StackwalkError` if no file of the module's build was found.
   init(
     of module: ModuleSnapshot, directories: SymbolDirectories, _ limit: WorkLimit = WorkLimit()
   ) throws(StackwalkError) {
     var failure: StackwalkError?
     do throws(StackwalkError) {
       let own = try ELFImage(path: module.path)
-      // A dump contains every build ID, so a file that has one belongs to another build if the dump has none.
+      // A dump contains the build ID of every module that has one. If the dump has none, a file with a build ID
+      // belongs to another build.
       guard own.elf.buildID == module.buildID else {
         throw StackwalkError(.notTheSameBuild, path: module.path)
       }
@@ -49,9 +50,9 @@ struct SymbolFiles {
     noteUnreadParts()
   }
 
-  /// Searches the other places.
+  /// Searches for files in places other than the module's path.
   ///
-  /// - Returns: the first file there that is another build.
+  /// - Returns: the path of the first file there that belongs to another build; nil if there is none.
   private mutating func findOthers(
     _ module: ModuleSnapshot, _ directories: SymbolDirectories, _ limit: WorkLimit
   ) -> String? {
@@ -73,7 +74,9 @@ struct SymbolFiles {
     return other
   }
 
-  /// True if no other file must be searched for; a debug file has no code and no unwind tables.
+  /// True if no other file must be searched for.
+  ///
+  /// A debug file alone is not enough, because it has no code and no unwind tables.
   private var isComplete: Bool {
     guard let image else { return false }
     return image.hasDebugInformation || debug?.hasDebugInformation == true
@@ -129,7 +132,7 @@ struct SymbolFiles {
     }
   }
 
-  /// The note that the files contain only the names that other modules need; nil if they contain more.
+  /// A note that the files contain only the names that other modules need; nil if they contain more names.
   var missingNames: String? {
     guard let first = all.first, isStripped else { return nil }
     let link = image.flatMap { DebugLink(of: $0.elf) }
@@ -137,7 +140,8 @@ struct SymbolFiles {
       + (link.map { ", and its debug file \($0.name) was not found" } ?? "")
   }
 
-  /// Lists the paths of a module's own or debug file, by build ID, then by name.
+  /// Lists the paths at which a module's file or debug file may be, first those found by build ID, then those by
+  /// name.
   static func candidates(
     for module: ModuleSnapshot, directories: [String], debugDirectory: String = "/usr/lib/debug"
   ) -> [String] {
@@ -150,7 +154,7 @@ struct SymbolFiles {
           "\(directory)/.build-id/\(first)/\(rest).debug",
           "\(directory)/.build-id/\(first)/\(rest)",
           "\(directory)/\(first)/\(rest).debug", "\(directory)/\(first)/\(rest)",
-          // debuginfod's cache.
+          // The layout of debuginfod's cache.
           "\(directory)/\(all)/debuginfo", "\(directory)/\(all)/executable",
         ]
       }
@@ -160,7 +164,7 @@ struct SymbolFiles {
       for name in [module.name, module.name + ".debug"] where !module.name.isEmpty {
         paths.append("\(directory)/\(name)")
       }
-      // A copy of the root directory.
+      // The directory may be a copy of a root directory.
       if module.path.hasPrefix("/") {
         paths += ["\(directory)\(module.path)", "\(directory)\(module.path).debug"]
       }
@@ -176,7 +180,7 @@ extension ELFImage {
 
   var hasSymbolTable: Bool { elf.section(named: ".symtab") != nil }
 
-  /// False for a split debug file, whose code sections are SHT_NOBITS.
+  /// True if the file contains code; false for a split debug file, whose code sections have the type SHT_NOBITS.
   var hasCode: Bool {
     elf.sections.contains { section in
       section.flags & 4 != 0 && section.type == 1 && section.size > 0
@@ -184,14 +188,14 @@ extension ELFImage {
   }
 }
 
-/// The name and checksum of a split debug file, from `.gnu_debuglink`.
+/// The name and the checksum of a split debug file, which the section `.gnu_debuglink` contains.
 ///
 /// Source: GDB manual, "Separate Debug Files".
 struct DebugLink: Equatable {
   let name: String
   let checksum: UInt32
 
-  /// Reads the section; nil without one, or for a name with a slash.
+  /// Reads the section; nil if there is none, or if the name contains a slash.
   init?(of elf: borrowing ELFFile) {
     guard let section = elf.section(named: ".gnu_debuglink"), section.size <= 4096,
       let bytes = elf.file.bytes(at: section.fileOffset, count: Int(clamping: section.size)),
@@ -203,7 +207,7 @@ struct DebugLink: Equatable {
     guard !name.isEmpty, !name.contains("/") else { return nil }
   }
 
-  /// Lists the paths where debuggers search for it.
+  /// Lists the paths where debuggers search for the debug file.
   func candidates(for module: String, debugDirectory: String = "/usr/lib/debug") -> [String] {
     let parent = module.lastIndex(of: "/").map { String(module[..<$0]) } ?? ""
     return [
@@ -212,11 +216,13 @@ struct DebugLink: Equatable {
   }
 }
 
-/// The checksum of the file that `.gnu_debuglink` names.
+/// Computes the checksum with which `.gnu_debuglink` identifies a file.
 ///
 /// Source: ITU-T V.42, 8.1.1.6.2 (polynomial); GDB manual, "Separate Debug Files".
 struct CRC32 {
-  /// A larger file is not compared: it may be a sparse file that was made to take time.
+  /// The maximum size in bytes of a file that is compared.
+  ///
+  /// A larger file may be a sparse file that an attacker made to cost time.
   static let maximumSize: UInt64 = 1 << 30
 
   private static let table: [UInt32] = (0..<256).map { index in

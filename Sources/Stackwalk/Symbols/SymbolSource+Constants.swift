@@ -1,9 +1,9 @@
 package import ProcessSnapshot
 
 extension SymbolSource {
-  /// Reads constant data of a module's file at an address of the process.
+  /// Reads constant data at an address of the process from the module's file.
   ///
-  /// - Returns: nil if no file of this build is found.
+  /// - Returns: nil if no file of the crashed build is found, or the data is not constant.
   package func constants(at address: Address, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
     symbols(of: module)?.constants(at: address, count: count, in: module)
   }
@@ -23,8 +23,8 @@ extension ModuleSymbols {
 extension ELFFile {
   /// Reads the bytes that are loaded at an address, if the program cannot change them.
   ///
-  /// Linkers also put constants into a writable segment; gold does so with those of Swift's libraries. The file does
-  /// not contain the values that the loader relocated there.
+  /// Linkers put some constants into a writable segment, as gold does in Swift's libraries. For relocated data in
+  /// this segment, the file does not contain the values that the loader computed.
   fileprivate func constantBytes(at address: Address, count: Int) -> [UInt8]? {
     let isConstant =
       segments.contains {

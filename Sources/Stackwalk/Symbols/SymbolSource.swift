@@ -1,9 +1,10 @@
 public import ProcessSnapshot
 
-/// Functions and lines for addresses, from the modules' files on this machine.
+/// Finds functions and lines for addresses in the modules' files on this machine.
 ///
-/// Opens a module's file and its split debug file on first use, and only if the build ID is that in the dump.
-/// `WorkLimit` bounds the work and the memory for one report; the notes say what is missing because of it.
+/// A module's file and its split debug file are opened when they are first needed, and only if their build ID is the
+/// one in the dump. `WorkLimit` limits the work and the memory for one report; `note(on:)` explains what is missing
+/// because of the limit.
 public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
@@ -17,42 +18,44 @@ public final class SymbolSource {
     let buildID: [UInt8]
   }
 
-  /// An address in a module; all modules of a crash summary begin at 0.
+  /// An address in a module.
+  ///
+  /// The module is a part of the key because all modules of a crash summary begin at address 0.
   private struct Place: Hashable {
     let module: Key
     let base: Address
     let address: Address
   }
 
-  /// The approximate bytes of a cached result, and of a cached frame.
+  /// The approximate numbers of bytes that a cached result and a cached frame take.
   private static let (knownCost, frameCost) = (128, 256)
 
   private let directories: SymbolDirectories
   private var stored: StoredSymbols?
   private let readsFiles: Bool
-  /// True to read a file only for names that the report does not contain.
+  /// True to read files only for names that the report does not contain.
   private let prefersStored: Bool
   private let store: (any SymbolStore)?
   let limit: WorkLimit
   private var loaded: [Key: Result<ModuleSymbols, StackwalkError>] = [:]
-  /// The modules by their files; a dump can contain any number of paths for the same file.
+  /// The opened modules by their files, because a dump can contain any number of paths for the same file.
   private var byFile: [FileKey: ModuleSymbols] = [:]
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
-  /// Modules that have frames without names.
+  /// The modules for which a frame got no name.
   private var nameless: Set<Key> = []
-  /// The base addresses of modules that occur on stacks and whose unwind tables are missing.
+  /// The base addresses of modules that were on a stack and whose unwind tables are missing.
   private var modulesWithoutTables: Set<Address> = []
 
-  /// Makes a source that has opened nothing yet.
+  /// Makes a source; files are opened later, when they are needed.
   ///
   /// - Parameters:
-  ///   - directories: directories to search for files of the same build, besides the modules' own paths,
-  ///     their `.gnu_debuglink` and `/usr/lib/debug`.
-  ///   - stored: symbols of the report, for modules whose files no longer exist.
-  ///   - readsFiles: false to use stored symbols only.
-  ///   - timeLimit: seconds from now after which no more is read; nil for no limit.
+  ///   - directories: directories to search for files of the same build, in addition to the modules' paths, their
+  ///     `.gnu_debuglink` and `/usr/lib/debug`.
+  ///   - stored: symbols that are stored in the report, for modules whose files no longer exist.
+  ///   - readsFiles: false to use only stored symbols.
+  ///   - timeLimit: the number of seconds from now after which nothing more is read; nil for no limit.
   public convenience init(
     directories: [String] = [], stored: StoredSymbols? = nil, readsFiles: Bool = true,
     timeLimit: Double? = nil
@@ -62,12 +65,12 @@ public final class SymbolSource {
       limit: WorkLimit(seconds: timeLimit))
   }
 
-  /// Makes a source that stores the names that it finds for later processes.
+  /// Makes a source that can keep the names that it finds for later processes.
   ///
   /// - Parameters:
-  ///   - store: the place for the names; nil to store none.
-  ///   - prefersStored: true to read no file for the name and line of a frame that `stored` has.
-  ///   - limit: bounds work and memory.
+  ///   - store: where the names are kept; nil to keep none.
+  ///   - prefersStored: true to read no file for a frame whose name and line are in `stored`.
+  ///   - limit: limits time, work and memory.
   package init(
     directories: [String], stored: StoredSymbols?, readsFiles: Bool, store: (any SymbolStore)?,
     prefersStored: Bool = false, limit: WorkLimit = WorkLimit()
@@ -80,20 +83,20 @@ public final class SymbolSource {
     self.store = store
   }
 
-  /// Stores the found names.
+  /// Saves the names that were found, for later processes.
   package func saveCache() {
     for case .success(let symbols) in loaded.values { symbols.saveCache() }
   }
 
-  /// True when its time is over; then names may be missing although the files contain them.
+  /// True if the limit of time or work has been reached; names may then be missing although the files contain them.
   package var isTimeOver: Bool { limit.isReached }
 
-  /// Begins with another process and keeps the open files.
+  /// Prepares the source for another process, and keeps the open files.
   ///
-  /// - Parameter stored: the symbols in its report.
+  /// - Parameter stored: the symbols that are stored in the report of that process.
   public func begin(stored: StoredSymbols?) {
     self.stored = stored
-    // A time limit that was set applies to everything that is done with one report.
+    // If a time limit was set, it applies to all work for one report, so it is not reset here.
     if !limit.hasDeadline { begin(timeLimit: nil) }
     known = [:]
     storedModules = []
@@ -103,9 +106,10 @@ public final class SymbolSource {
 
   /// Resets the limits of time, work and memory for the next process.
   ///
-  /// - Parameter timeLimit: seconds from now after which no more is read; nil for no limit.
+  /// - Parameter timeLimit: the number of seconds from now after which nothing more is read; nil for no limit.
   package func begin(timeLimit: Double?) {
-    // Tables that were being read then lack names, and would lack them in the next report too.
+    // Tables that were being read when the limit was reached are incomplete, and must not be used for the next
+    // report.
     let wasReached = limit.isReached
     limit.begin(seconds: timeLimit)
     guard wasReached || limit.isMostlyTaken else { return }
@@ -113,8 +117,9 @@ public final class SymbolSource {
     limit.forgetAll()
   }
 
-  /// The reason why a module's names are missing or uncertain; nil if they are neither, or if the module was not
-  /// needed.
+  /// The reason why names of a module are missing or uncertain.
+  ///
+  /// Nil if none are, or if the module was not needed.
   public func note(on module: ModuleSnapshot) -> String? {
     let key = Key(module)
     var notes: [String] = []
@@ -140,23 +145,23 @@ public final class SymbolSource {
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
-  /// Notes that a module without unwind tables was on a stack, unless its file exists.
+  /// Records that a module without unwind tables was on a stack, unless the module's file was found.
   func noteMissingTables(of module: ModuleSnapshot) {
     if readsFiles, symbols(of: module)?.hasCode != true {
       modulesWithoutTables.insert(module.address)
     }
   }
 
-  /// Names a frame, and adds the calls inlined into it before it.
+  /// Names a frame, and inserts before it the calls that were inlined into it.
   ///
   /// - Parameters:
   ///   - frame: a frame without names, in `module`.
-  ///   - module: the module around its address.
-  /// - Returns: innermost first; the frame alone if nothing is known.
+  ///   - module: the module that contains the frame's address.
+  /// - Returns: the frames, innermost first; only `frame` if nothing is known about it.
   public func frames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame] {
     if prefersStored, let frames = storedFrames(at: frame, in: module) { return frames }
     var calls = calls(at: frame.lookupAddress, in: module)
-    // Each frame of a stack made by an attacker can stand for hundreds of calls.
+    // In an attacker's dump, each frame of a stack can have hundreds of inlined calls.
     if calls.count > 1, !limit.take(Self.frameCost * calls.count) { calls = calls.suffix(1) }
     guard calls.isEmpty else {
       return calls.map { call in
@@ -177,7 +182,7 @@ public final class SymbolSource {
     return [frame]
   }
 
-  /// Names a frame from the names in the report; nil if it has none for the address.
+  /// Names a frame with the symbols that are stored in the report; nil if there are none for the address.
   private func storedFrames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame]? {
     guard let functions = stored?.functions[frame.lookupAddress], !functions.isEmpty else {
       return nil
@@ -240,7 +245,7 @@ public final class SymbolSource {
   }
 
   func symbols(of module: ModuleSnapshot) -> ModuleSymbols? {
-    // The vDSO has no file.
+    // Modules without an absolute path, such as the vDSO, have no file.
     guard readsFiles, module.path.hasPrefix("/") else { return nil }
     let key = Key(module)
     if let known = loaded[key] { return try? known.get() }

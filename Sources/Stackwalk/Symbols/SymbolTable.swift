@@ -9,36 +9,39 @@ package import ProcessSnapshot
 package struct SymbolTable {
   package struct Entry {
     package var address: Address
-    /// The size in bytes; if the table does not contain it, the distance to the next function.
+    /// The size in bytes; if the table does not contain a size, the distance to the next function.
     package var size: UInt64
-    /// An offset into the string table.
+    /// The offset of the name in the string table.
     var name: UInt32
-    /// Higher for the better of two names for one address.
+    /// The rank of the name; if an address has several names, the one with the highest rank is used.
     package var rank: UInt8
     /// False if the table does not contain the size.
     var isMeasured = true
 
-    /// False for a label.
+    /// True for a function, and false for a label.
     var isFunction: Bool { rank >= SymbolTable.functionRank }
-    /// True for the name of a place and not of a range; assembly code has such names inside functions.
+    /// True if the symbol names a single place and not a range of code; assembly code has such symbols inside
+    /// functions.
     fileprivate var isLabel: Bool { !isFunction && size == 0 }
   }
 
-  /// A longer table is cut.
+  /// The maximum number of symbols that are read; a longer table is cut.
   private static let maximumSymbolCount = 8 << 20
   private static let symbolSize = 24
   private static let symtab: UInt32 = 2
   private static let dynsym: UInt32 = 11
   private static let strtab: UInt32 = 3
-  /// A longer name is not read; mangled Swift names reach some thousand bytes.
+  /// The maximum number of bytes of a name; a longer name is not read.
+  ///
+  /// Mangled Swift names can have a few thousand bytes.
   private static let maximumNameLength = 1 << 16
 
-  /// The lowest rank of a function; below are labels.
+  /// The lowest rank of a function; labels have lower ranks.
   private static let functionRank: UInt8 = 4
   private static let maximumAliasCount = 16
 
   package private(set) var entries: [Entry] = []
-  /// Further functions at the address of one in `entries`.
+  /// Other functions at the address of an entry of `entries`.
   private var aliases: [Address: [Entry]] = [:]
   private var strings: (offset: UInt64, size: UInt64) = (0, 0)
 
@@ -55,7 +58,7 @@ package struct SymbolTable {
     strings = (names.fileOffset, names.size)
     let code = elf.code
     read(table, of: elf, code: code, limit)
-    // Sorting compares each entry some twenty times and copies it.
+    // The sort compares each entry about twenty times and copies it.
     guard limit.spend(entries.count) else {
       entries = []
       return
@@ -84,7 +87,7 @@ package struct SymbolTable {
       else { return }
       for start in stride(from: 0, to: bytes.count, by: Self.symbolSize) {
         guard let entry = Self.entry(bytes, start, code: code) else { continue }
-        // This reads the file again.
+        // The check for a mapping symbol reads the file again, which costs more steps.
         if elf.isARM64, entry.isLabel, limit.spend(16), isMappingSymbol(entry, elf) { continue }
         entries.append(entry)
       }
@@ -100,17 +103,19 @@ package struct SymbolTable {
     else { return nil }
     let type = bytes[start + 4] & 15
     let binding = bytes[start + 4] >> 4
-    // STT_FUNC, STT_GNU_IFUNC, and STT_NOTYPE, the type of assembly symbols without .type.
+    // The type must be STT_FUNC, STT_GNU_IFUNC or, for assembly symbols without a .type directive, STT_NOTYPE.
     guard section != 0, name != 0, type == 2 || type == 10 || type == 0,
       code.contains(address)
     else { return nil }
-    // Global before weak before local, and functions before labels.
+    // Global symbols rank above weak ones, these above local ones, and functions above labels.
     let bindingRank: UInt8 = binding == 1 ? 2 : binding == 2 ? 1 : 0
     return Entry(
       address: address, size: size, name: name, rank: bindingRank | (type == 0 ? 0 : functionRank))
   }
 
-  /// Checks whether a label only marks where code or data begins: `$x` and `$d`, also with a suffix after a dot.
+  /// Checks whether a label only marks where code or data begins.
+  ///
+  /// Such labels are `$x` and `$d`, which can have a suffix after a dot.
   ///
   /// Source: ELF for the Arm 64-bit Architecture (AAELF64), "Mapping symbols".
   private func isMappingSymbol(_ entry: Entry, _ elf: borrowing ELFFile) -> Bool {
@@ -131,7 +136,7 @@ package struct SymbolTable {
       }
       let last = entries[count - 1]
       let areFunctions = min(entry.rank, last.rank) >= Self.functionRank
-      // An alias costs an entry of a dictionary with a separate array.
+      // The 160 bytes are for an entry of a dictionary with a separate array.
       if areFunctions, aliases[entry.address, default: []].count < Self.maximumAliasCount,
         limit.take(160)
       {
@@ -141,7 +146,7 @@ package struct SymbolTable {
     entries.removeLast(entries.count - count)
   }
 
-  /// Removes labels inside a function of known size: glibc has one after the instruction of a system call.
+  /// Removes labels inside functions of known size, such as the one that glibc has after a system call instruction.
   private mutating func removeLabelsInFunctions() {
     var end: Address = 0
     entries.removeAll { entry in
@@ -151,11 +156,13 @@ package struct SymbolTable {
     }
   }
 
-  /// Orders the names of one function, the best name first: names without leading underscores and without an old
-  /// version, then by rank, then names with a size.
+  /// Returns a key that sorts the names of one function, the best name first.
   ///
-  /// libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address; a
-  /// version after a single `@` is not the default.
+  /// Names without leading underscores and without an old version come first. Then the rank decides, then whether the
+  /// symbol has a size.
+  ///
+  /// For example, libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address. A
+  /// version after a single `@` is an old one and not the default.
   private static func order(_ name: String, _ entry: Entry) -> (Int, Int, Int) {
     let isOld = name.contains("@") && !name.contains("@@")
     return (
@@ -177,10 +184,10 @@ package struct SymbolTable {
     }
   }
 
-  /// Finds the function around an address of the file's own numbering.
+  /// Finds the function that contains an address as the file numbers it.
   func entry(containing address: Address) -> Entry? {
     let end = entries.partitioningIndex { $0.address > address }
-    // Labels inside a function come between its start and the address.
+    // Entries of labels inside the function may be between its start and the address.
     for index in stride(from: end - 1, through: max(0, end - 8), by: -1) {
       let entry = entries[index]
       if address.wrappedDistance(above: entry.address) < entry.size { return entry }
@@ -188,29 +195,29 @@ package struct SymbolTable {
     return nil
   }
 
-  /// Finds the best name of an entry's function; nil if the string table has none.
+  /// Finds the best name of an entry's function; nil if the string table has no name for it.
   package func name(of entry: Entry, in elf: borrowing ELFFile) -> String? {
     var best: (name: String, order: (Int, Int, Int))?
     for candidate in [entry] + (aliases[entry.address] ?? []) {
       guard let name = ownName(of: candidate, in: elf) else { continue }
       let order = Self.order(name, candidate)
-      // If a function has several names, like the two of a C++ constructor, debuggers show the last one.
+      // If several names are equally good, as for a C++ constructor, the last one is used, as in debuggers.
       if best.map({ order <= $0.order }) ?? true { best = (name, order) }
     }
-    // The version, as in "memcpy@@GLIBC_2.14", is removed.
+    // Remove a version, as in "memcpy@@GLIBC_2.14".
     return best.map { best in
       best.name.utf8.firstIndex(of: 0x40).map { String(best.name[..<$0]) } ?? best.name
     }
   }
 
-  /// The place of an entry's name in the file; nil outside the string table.
+  /// The offset of an entry's name in the file; nil outside the string table.
   private func nameOffset(of entry: Entry) -> UInt64? {
     let start = UInt64(entry.name)
     let (offset, overflow) = strings.offset.addingReportingOverflow(start)
     return start < strings.size && !overflow ? offset : nil
   }
 
-  /// Reads the name of one entry, with its version.
+  /// Reads the name of one entry, without its aliases and with its version.
   private func ownName(of entry: Entry, in elf: borrowing ELFFile) -> String? {
     guard let offset = nameOffset(of: entry) else { return nil }
     let left = strings.size &- UInt64(entry.name)

@@ -1,16 +1,18 @@
 internal import Glibc
 
-/// The time, the work and the memory that reading symbols of one report may take.
+/// Limits the time, the work and the memory for reading the symbols of one report.
 ///
-/// All readers of one `SymbolSource` share one limit, because a report made by an attacker can name thousands of
-/// files. The limit counts work and not only time, so that the same input gives the same report on every machine.
+/// All readers of one `SymbolSource` share one limit, because an attacker's report can name thousands of files. Work
+/// is counted in steps, and not only measured in time, so that the same input gives the same report on every machine.
 package final class WorkLimit {
-  /// Steps of all readers: an entry, a range, a row or sixteen bytes each, some ten nanoseconds.
+  /// The maximum number of steps of all readers together.
+  ///
+  /// A step is an entry, a range, a row or sixteen bytes, and takes about ten nanoseconds.
   package static let maximumSteps = 128 << 20
-  /// The maximum number of bytes that all readers keep; growing tables briefly need twice as much.
+  /// The maximum number of bytes that all readers together keep; growing tables briefly need twice as much.
   package static let maximumBytes = 112 << 20
 
-  /// The deadline in nanoseconds of the monotonic clock; nil for no limit.
+  /// The deadline in nanoseconds of the monotonic clock; nil for no time limit.
   private var deadline: UInt64?
   private var wasLate = false
   private let steps: Int
@@ -18,19 +20,19 @@ package final class WorkLimit {
   private let bytes: Int
   private var bytesLeft: Int
   private var holders: [Holder] = []
-  /// True once memory was refused.
+  /// True after a reader was refused memory.
   private(set) var isShortOfMemory = false
 
   private struct Holder {
     weak var holder: (any MemoryHolder)?
   }
 
-  /// Starts the clock.
+  /// Makes a limit and starts its clock.
   ///
   /// - Parameters:
-  ///   - seconds: from now on; nil for no limit.
-  ///   - steps: of all readers.
-  ///   - bytes: that all readers keep.
+  ///   - seconds: the number of seconds from now; nil for no time limit.
+  ///   - steps: the maximum number of steps of all readers together.
+  ///   - bytes: the maximum number of bytes that all readers together keep.
   package init(
     seconds: Double? = nil, steps: Int = WorkLimit.maximumSteps,
     bytes: Int = WorkLimit.maximumBytes
@@ -42,7 +44,7 @@ package final class WorkLimit {
 
   /// Resets the limit for the next report.
   ///
-  /// - Parameter seconds: from now on; nil for no limit.
+  /// - Parameter seconds: the number of seconds from now; nil for no time limit.
   func begin(seconds: Double?) {
     deadline = seconds.map {
       Self.now &+ (UInt64(exactly: (max(0, min($0, 1e6)) * 1e9).rounded()) ?? 0)
@@ -52,7 +54,7 @@ package final class WorkLimit {
     isShortOfMemory = false
   }
 
-  /// Releases all memory of the readers, which are discarded.
+  /// Counts all memory as free again, after the caller has discarded the readers.
   func forgetAll() {
     holders = []
     bytesLeft = bytes
@@ -63,7 +65,7 @@ package final class WorkLimit {
   /// The number of steps that were used.
   package var spentSteps: Int { steps - stepsLeft }
 
-  /// True if most memory is taken.
+  /// True if more than half of the memory is taken.
   var isMostlyTaken: Bool { bytesLeft < bytes / 2 }
 
   /// True if the limit of time or work has been reached.
@@ -74,19 +76,19 @@ package final class WorkLimit {
     return wasLate
   }
 
-  /// A note that names may be missing because the limit of work or memory was reached; otherwise nil.
+  /// A note that names may be missing because the limit of work or memory was reached; nil if neither was.
   var note: String? {
     if stepsLeft <= 0 { return "not all of its names were read: they take too much work" }
     return isShortOfMemory ? "not all of its names were read: they take too much memory" : nil
   }
 
-  /// Counts steps, and checks the clock at intervals.
+  /// Counts steps, and checks the clock from time to time.
   ///
   /// - Returns: false if the limit of time or work has been reached.
   func spend(_ count: Int) -> Bool {
     let old = stepsLeft
     stepsLeft = max(0, old - max(0, count))
-    // The clock is checked after each such number of steps.
+    // The clock is checked once every 1,024 steps.
     return old >> 10 == stepsLeft >> 10 ? stepsLeft > 0 && !wasLate : !isReached
   }
 
@@ -97,7 +99,9 @@ package final class WorkLimit {
     return true
   }
 
-  /// Counts memory; if it is used up, other readers free data that can be read again.
+  /// Takes memory from the limit; returns false if not enough is left.
+  ///
+  /// If it is used up, all readers first free data that they can read again.
   func take(_ bytes: Int) -> Bool {
     guard bytes > bytesLeft else {
       bytesLeft -= max(0, bytes)
@@ -126,8 +130,8 @@ package final class WorkLimit {
   }
 }
 
-/// A reader that caches data that it can read again.
+/// A reader that caches data, and can read the data again after it was freed.
 protocol MemoryHolder: AnyObject {
-  /// Releases as much memory as possible.
+  /// Frees cached data, to release as much memory as possible.
   func forget()
 }

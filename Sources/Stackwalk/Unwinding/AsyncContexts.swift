@@ -1,24 +1,25 @@
 internal import ProcessSnapshot
 
-/// Follows the async contexts of a task through captured memory.
+/// Follows the chain of a task's async contexts through captured memory, to find suspended callers.
 ///
-/// A context begins with the address of the caller's context and the code address at which the caller continues. The
-/// innermost one is below the frame pointer's target, or in the register that it was passed in.
+/// A context begins with the address of the caller's context, followed by the code address at which the caller will
+/// continue. The address of the innermost context is in the word below the frame record, or in the register in which
+/// it was passed.
 ///
 /// Source: swift include/swift/ABI/Task.h, class AsyncContext; LLVM docs/LangRef, `swiftasync`.
 struct AsyncContexts {
   /// The maximum number of contexts that are followed.
   private static let limit = 65_536
-  /// The maximum number of words of the function's stack that are tried.
+  /// The maximum number of words of the function's stack that are tried as addresses of a context.
   private static let wordLimit = 256
 
   let process: UnwindProcess
 
-  /// Finds the callers' resume addresses, innermost first; nil if no context was found.
+  /// Finds the addresses at which the callers will continue, innermost first; nil if no context was found.
   ///
   /// - Parameters:
-  ///   - state: a function of the task.
-  ///   - end: the stack pointer of its caller; nil if it is not known.
+  ///   - state: the frame of an asynchronous function of the task.
+  ///   - end: the stack pointer of the frame's caller, which is where the frame ends; nil if it is not known.
   func callers(of state: UnwindState, end: Address?) -> Chain? {
     if let frame = state.registers.framePointer,
       let place = process.word(at: frame &- 8), let chain = chain(from: Address(place))
@@ -33,7 +34,8 @@ struct AsyncContexts {
     let own = state.lookupAddress.flatMap(process.asyncFunction)
     for place in candidates(state, end) {
       guard let chain = chain(from: place) else { continue }
-      // In a context made for a call, this function is the caller; the function's own context comes next.
+      // The context may have been made for a call from this function. It then names this function as the caller, and
+      // the next context is the function's own.
       if let first = chain.addresses.first, own != nil, process.asyncFunction(first) == own {
         return self.chain(from: Address(process.word(at: place) ?? 0))
       }
@@ -42,7 +44,8 @@ struct AsyncContexts {
     return nil
   }
 
-  /// Lists preserved registers, then the words of the function's stack.
+  /// Lists the values that may be the address of a context: preserved registers, then the words of the function's
+  /// stack.
   private func candidates(_ state: UnwindState, _ end: Address?) -> [Address] {
     var places = (0..<process.registers.count).filter(process.registers.isPreserved)
       .compactMap { state.registers[$0].map { Address($0) } }
@@ -58,11 +61,11 @@ struct AsyncContexts {
 
   struct Chain {
     var addresses: [Address] = []
-    /// True if it ends in memory that is not in the dump.
+    /// True if the chain leads into memory that is not in the dump.
     var isCut = false
   }
 
-  /// Follows a chain; nil if there is no context at the address.
+  /// Follows a chain of contexts; nil if there is no context at the address.
   private func chain(from place: Address) -> Chain? {
     var chain = Chain()
     var context = place
@@ -75,7 +78,7 @@ struct AsyncContexts {
         break
       }
       guard process.isExecutable(resume), seen.insert(context).inserted else { return nil }
-      // Many words point to code, but the word of a context points into an asynchronous function.
+      // Many words point to code, but the second word of a context points into an asynchronous function.
       if chain.addresses.isEmpty, !process.isAsynchronous(resume) { return nil }
       chain.addresses.append(resume)
       context = Address(parent)

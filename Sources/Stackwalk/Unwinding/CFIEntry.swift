@@ -2,43 +2,43 @@ internal import ProcessSnapshot
 
 /// A section with call frame information (CFI).
 enum CFISection {
-  /// `.eh_frame`; positions are addresses of the file's own numbering.
+  /// The section `.eh_frame`; positions are addresses as the file numbers them.
   case ehFrame
-  /// `.debug_frame`; positions are offsets into the section.
+  /// The section `.debug_frame`; positions are offsets into the section.
   case debugFrame
 }
 
-/// A source of CFI: a module's files or the dump's memory.
+/// A source of CFI bytes, which is either a module's files or the dump's memory.
 protocol CFISource {
   /// Reads `count` bytes at a position of a section; nil if the section is shorter.
   func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]?
 }
 
-/// One length-prefixed entry of a section: a CIE or an FDE.
+/// One length-prefixed entry of a CFI section: a common information entry (CIE) or a frame description entry (FDE).
 ///
 /// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1 (`.eh_frame`).
 struct CFIEntry {
   enum Kind {
     case cie
-    /// An FDE, with the position of its CIE.
+    /// An FDE; the value is the position of its CIE.
     case fde(cie: UInt64)
   }
 
-  /// The largest length that is not treated as damage.
+  /// The maximum length of an entry in bytes; a longer entry is treated as damaged.
   static let maximumSize: UInt64 = 1 << 18
-  /// The number of bytes that are read at first: enough for most entries.
+  /// The number of bytes that are read at first, which is enough for most entries.
   private static let usualSize = 128
 
   let section: CFISection
   let kind: Kind
-  /// Everything after the length and the CIE pointer.
+  /// The bytes of the entry after the length and the CIE pointer.
   let body: DWARFCursor
-  /// The position of index 0 of `body`.
+  /// The position in the section of index 0 of `body`.
   let origin: UInt64
   /// The position of the next entry.
   let next: UInt64
 
-  /// Reads the entry at a position; nil at a terminator or damage.
+  /// Reads the entry at a position; nil for a terminator or a damaged entry.
   init?(
     of section: CFISection, at position: UInt64, limit: UInt64 = .max,
     from source: some CFISource
@@ -46,7 +46,7 @@ struct CFIEntry {
     guard position < limit else { return nil }
     var count = Int(clamping: min(UInt64(Self.usualSize), limit &- position))
     var read = source.cfiBytes(of: section, at: position, count: count)
-    // The section may end sooner.
+    // The section may end before that many bytes, so fewer are tried.
     while read == nil, count > 12 {
       count = max(12, count / 2)
       read = source.cfiBytes(of: section, at: position, count: count)
@@ -66,7 +66,8 @@ struct CFIEntry {
     let pointerPosition = position &+ UInt64(start.position)
     switch section {
     case .ehFrame:
-      // The pointer has four bytes even after a 64-bit length; it counts backward from its own position.
+      // The pointer has four bytes even after a 64-bit length. It is a distance backward from the position of the
+      // pointer.
       guard let back = body.read(UInt32.self) else { return nil }
       kind = back == 0 ? .cie : .fde(cie: pointerPosition &- UInt64(back))
     case .debugFrame:
@@ -81,7 +82,7 @@ struct CFIEntry {
   }
 }
 
-/// A common information entry: the part that many FDEs share.
+/// A common information entry (CIE), which has the information that many FDEs share.
 ///
 /// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.1.1 (augmentations z, R, P, L); GCC's
 /// `extract_cie_info` (S); DWARF for the Arm 64-bit Architecture, 4.5 (B); LLVM's `MCDwarf` (G).
@@ -91,9 +92,9 @@ struct CIE {
   var returnAddressRegister: UInt64
   var pointerEncoding = PointerEncoding.absolute
   var hasAugmentationData = false
-  /// True for the code that a signal handler returns to.
+  /// True if the CIE describes the code to which a signal handler returns.
   var isSignalFrame = false
-  /// The position of index 0 of `instructions`.
+  /// The position in the section of index 0 of `instructions`.
   var origin: UInt64
   var instructions: DWARFCursor
 
@@ -104,7 +105,7 @@ struct CIE {
     guard let version = body.read(UInt8.self), version == 1 || version == 3 || version == 4,
       let augmentation = body.readCString().map(Array.init)
     else { return nil }
-    // Skip GCC 2's exception table pointer.
+    // Skip the exception table pointer that GCC 2 wrote.
     if augmentation.starts(with: Array("eh".utf8)) {
       guard body.skip(8) else { return nil }
     }
@@ -148,7 +149,7 @@ struct CIE {
             || data.readPointer(encoding, section: origin, data: 0, function: 0) != nil
         else { return false }
       case UInt8(ascii: "S"): isSignalFrame = true
-      // Ignore the key that signs return addresses: signatures are stripped in any case.
+      // Ignore the key with which return addresses are signed, because signatures are always stripped.
       case UInt8(ascii: "B"), UInt8(ascii: "G"): break
       default: return false
       }
@@ -157,21 +158,21 @@ struct CIE {
   }
 }
 
-/// A frame description entry: the CFI of one function.
+/// A frame description entry (FDE), which has the CFI of one function.
 ///
 /// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.2.
 struct FDE {
-  /// Addresses of the file's own numbering.
+  /// The addresses that the FDE describes, as the file numbers them.
   let range: AddressRange
   let cie: CIE
   let instructions: DWARFCursor
-  /// The position of index 0 of `instructions`.
+  /// The position in the section of index 0 of `instructions`.
   let origin: UInt64
 
-  /// The number of steps that running it costs.
+  /// The number of steps counted for running its instructions.
   var cost: Int { 16 + (instructions.remaining + cie.instructions.remaining) / 2 }
 
-  /// Reads an FDE; nil for a CIE, or a range that makes no sense.
+  /// Reads an FDE; nil for a CIE, or if the FDE has an invalid range.
   init?(_ entry: CFIEntry, cie: CIE) {
     guard case .fde = entry.kind,
       let (range, body) = Self.range(entry, encoding: cie.pointerEncoding)
@@ -186,7 +187,7 @@ struct FDE {
     origin = entry.origin
   }
 
-  /// Reads the addresses that an FDE describes, and returns a cursor after them.
+  /// Reads the range of addresses that an FDE describes; returns it with a cursor over the rest of the FDE.
   static func range(
     _ entry: CFIEntry, encoding: PointerEncoding
   ) -> (range: AddressRange, body: DWARFCursor)? {
@@ -209,7 +210,7 @@ struct PointerEncoding {
   let rawValue: UInt8
 
   var isOmitted: Bool { rawValue == Self.omitted }
-  /// True if the value is the pointer's own address.
+  /// True if the encoded value is the address at which the pointer is stored.
   var isIndirect: Bool { !isOmitted && rawValue & 0x80 != 0 }
 
   /// The number of bytes of a pointer; nil for LEB128 and unknown formats.
@@ -224,18 +225,20 @@ struct PointerEncoding {
 }
 
 extension DWARFCursor {
-  /// Reads a pointer, without following an indirect one; nil for an unknown encoding or base.
+  /// Reads a pointer; nil for an unknown encoding or base.
+  ///
+  /// An indirect pointer is not followed.
   ///
   /// - Parameters:
-  ///   - section: the address of position 0, in the file's own numbering as the others.
+  ///   - section: the address of position 0; all addresses are as the file numbers them.
   ///   - data: the address of `.eh_frame_hdr`.
-  ///   - function: the start of the function that is described.
+  ///   - function: the start of the function that the FDE describes.
   mutating func readPointer(
     _ encoding: PointerEncoding, section: UInt64, data: UInt64? = nil, function: UInt64? = nil
   ) -> UInt64? {
     guard !encoding.isOmitted else { return nil }
     let place = section &+ UInt64(position)
-    // DW_EH_PE_aligned.
+    // The encoding DW_EH_PE_aligned.
     if encoding.rawValue & 0x70 == 0x50 {
       return skip((0 &- place) % 8) ? read(UInt64.self) : nil
     }
@@ -245,12 +248,12 @@ extension DWARFCursor {
     case 0x10: return place &+ value  // DW_EH_PE_pcrel
     case 0x30: return data.map { $0 &+ value }  // DW_EH_PE_datarel
     case 0x40: return function.map { $0 &+ value }  // DW_EH_PE_funcrel
-    // DW_EH_PE_textrel, which no linker of either architecture writes.
+    // DW_EH_PE_textrel remains, which linkers write on neither architecture.
     default: return nil
     }
   }
 
-  /// Reads a value in a pointer's format, such as the length of a range.
+  /// Reads a value that is stored in the format of a pointer, such as the length of a range.
   mutating func readPointerValue(_ encoding: PointerEncoding) -> UInt64? {
     switch encoding.rawValue & 0x0F {
     case 0x00, 0x04, 0x0C: read(UInt64.self)

@@ -1,8 +1,9 @@
 internal import ProcessSnapshot
 
-/// Follows call frame information, which says for every instruction where the caller's registers are.
+/// Finds the caller by call frame information, which describes for every instruction where the caller's registers
+/// are.
 ///
-/// If the result makes no sense, for example on a damaged stack, other methods are tried.
+/// If the result is not plausible, for example on a damaged stack, other methods are tried.
 ///
 /// Source: DWARF 5, 6.4.3 (call frame instruction usage).
 struct CFIMethod: UnwindMethod {
@@ -16,7 +17,7 @@ struct CFIMethod: UnwindMethod {
       let word = context.value(of: row.returnAddressRegister, row, cfa)
     else { return .unknown }
     let returnAddress = process.codeAddress(word)
-    // The first function of a coroutine or of a hand-made stack.
+    // This is the first function of a coroutine, or of a stack that the program set up itself.
     if returnAddress == 0, !row.isSignalFrame { return .bottom }
     guard row.isSignalFrame || isPlausible(returnAddress, in: process) else { return .unknown }
     var caller = UnwindRegisters(map: process.registers)
@@ -34,7 +35,7 @@ struct CFIMethod: UnwindMethod {
         isReturnAddress: !row.isSignalFrame))
   }
 
-  /// Computes the canonical frame address (CFA) of a frame, the stack pointer before its call.
+  /// Computes the canonical frame address (CFA) of a frame, which is the caller's stack pointer before the call.
   func cfa(of state: UnwindState, in process: UnwindProcess) -> Address? {
     guard let lookup = state.lookupAddress, let row = process.cfiRow(at: lookup) else {
       return nil
@@ -43,7 +44,9 @@ struct CFIMethod: UnwindMethod {
       .cfa(row)
   }
 
-  /// Accepts an address after a call, a signal trampoline, and the start of a function that makecontext(3) set as a
+  /// Checks whether a return address is plausible.
+  ///
+  /// It can be the address after a call, a signal trampoline, or the start of a function that makecontext(3) set as a
   /// return address.
   private func isPlausible(_ address: Address, in process: UnwindProcess) -> Bool {
     if process.check(returnAddress: address) != .notBehindCall { return true }
@@ -55,7 +58,7 @@ struct CFIMethod: UnwindMethod {
   }
 }
 
-/// The registers and the memory that rules refer to.
+/// The registers and the memory to which rules and expressions refer.
 private struct FrameContext: ExpressionContext {
   let registers: UnwindRegisters
   let process: UnwindProcess
@@ -82,7 +85,7 @@ private struct FrameContext: ExpressionContext {
     return word.map { Address($0) }
   }
 
-  /// Restores the caller's value of a register.
+  /// Computes the caller's value of a register by the rule for the register; nil if it is not known.
   func value(of number: Int, _ row: CFIRow, _ cfa: Address) -> UInt64? {
     switch row.rules[number] {
     case .unspecified: process.registers.isPreserved(number) ? registers[number] : nil

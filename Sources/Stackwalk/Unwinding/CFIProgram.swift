@@ -1,21 +1,21 @@
 internal import ProcessSnapshot
 
-/// Runs call frame instructions up to one address.
+/// Runs call frame instructions up to one address, to compute the unwind rules there.
 ///
 /// Source: DWARF 5, 6.4.2 (call frame instructions) and 7.24 (their encoding); Linux Standard Base
 /// Core, 10.5.2 (GNU extensions); DWARF for the Arm 64-bit Architecture, 4.4.
 struct CFIProgram {
-  /// The maximum depth of DW_CFA_remember_state; compilers write fewer.
+  /// The maximum number of states that DW_CFA_remember_state can store at a time; compilers need fewer.
   private static let maximumDepth = 64
 
   private let cie: CIE
-  /// The address up to which instructions are run.
+  /// The address up to which the instructions are run.
   private var target: Address
   private var row: CFIRow
   private var initial: CFIRow?
   private var remembered: [CFIRow] = []
   private var location: Address
-  /// The position of index 0 of the instructions.
+  /// The position in the section of index 0 of the instructions.
   private var origin: UInt64
 
   /// Computes the rules at an address in the FDE's range; nil for damaged or unknown instructions.
@@ -26,9 +26,9 @@ struct CFIProgram {
     return program.finishedRow(fde)
   }
 
-  /// Computes the rules of a whole FDE, range by range, up to damage.
+  /// Computes the rules for a whole FDE, one address range after another, up to the first damaged instruction.
   ///
-  /// - Parameter body: gets nil for a range without rules.
+  /// - Parameter body: gets each range with its rules; nil for a range without rules.
   static func visitRows(
     of fde: FDE, registerCount: Int, _ limit: WorkLimit, _ body: (AddressRange, CFIRow?) -> Void
   ) {
@@ -46,7 +46,7 @@ struct CFIProgram {
     }
   }
 
-  /// Runs the instructions that an FDE shares; false for damage.
+  /// Runs the instructions of the CIE, which several FDEs share; false if they are damaged.
   private mutating func begin(_ fde: FDE) -> Bool {
     var instructions = fde.cie.instructions
     guard run(&instructions) else { return false }
@@ -75,7 +75,7 @@ struct CFIProgram {
     origin = fde.cie.origin
   }
 
-  /// Stops at the first instruction for a later address than the target; false for damage.
+  /// Runs instructions until one moves past the target address; false if an instruction is damaged.
   private mutating func run(_ cursor: inout DWARFCursor) -> Bool {
     while !cursor.isAtEnd {
       guard let instruction = cursor.read(UInt8.self) else { return false }
@@ -106,9 +106,9 @@ struct CFIProgram {
       guard let last = remembered.popLast() else { return false }
       row = last
       return true
-    // DW_CFA_AARCH64_negate_ra_state and its variant with the PC: signatures are stripped anyway.
+    // DW_CFA_AARCH64_negate_ra_state and its variant with the PC are ignored, because signatures are always stripped.
     case 0x2D, 0x2C: return true
-    // DW_CFA_GNU_args_size, which only landing pads need.
+    // DW_CFA_GNU_args_size is skipped, because only landing pads need it.
     case 0x2E: return cursor.readULEB() != nil
     default:
       guard let register = cursor.readULEB() else { return false }
@@ -177,7 +177,7 @@ struct CFIProgram {
     case 0x14: rule = cursor.readULEB().map { .valueOffset(factored($0)) }
     case 0x15: rule = cursor.readSLEB().map { .valueOffset($0 &* cie.dataAlignment) }
     case 0x16: rule = readBlock(&cursor).map { .valueExpression($0) }
-    // DW_CFA_GNU_negative_offset_extended.
+    // The instruction DW_CFA_GNU_negative_offset_extended.
     case 0x2F: rule = cursor.readULEB().map { .offset(0 &- factored($0)) }
     default: return false
     }
@@ -209,40 +209,40 @@ struct CFIProgram {
   }
 }
 
-/// The way to restore one register of the caller.
+/// How to restore the caller's value of one register.
 ///
 /// Source: DWARF 5, 6.4.1 (register rules).
 enum RegisterRule: Equatable {
-  /// There is no rule: the calling convention decides.
+  /// There is no rule, so the calling convention decides.
   case unspecified
   case undefined
   case sameValue
-  /// The register is saved in memory at the CFA plus this number.
+  /// The register is saved in memory at the CFA plus this number of bytes.
   case offset(Int64)
-  /// The value is the CFA plus this number.
+  /// The register's value is the CFA plus this number.
   case valueOffset(Int64)
   case register(UInt64)
   /// The register is saved in memory at the address that an expression computes.
   case expression(ArraySlice<UInt8>)
-  /// The value that an expression computes.
+  /// The register's value is the result of an expression.
   case valueExpression(ArraySlice<UInt8>)
 }
 
-/// The way to compute the canonical frame address (CFA): the stack pointer before the call.
+/// How to compute the canonical frame address (CFA), which is the stack pointer before the call.
 enum CFARule: Equatable {
   case register(UInt64, offset: Int64)
   case expression(ArraySlice<UInt8>)
 }
 
-/// The rules at one address.
+/// The unwind rules at one address.
 struct CFIRow {
   var cfa: CFARule?
-  /// The rules by DWARF number, for tracked registers only.
+  /// The rules by DWARF register number, only for the registers that `RegisterMap` tracks.
   var rules: [RegisterRule]
-  /// The column of the return address.
+  /// The DWARF register number whose rule finds the return address.
   var returnAddressRegister: Int = 0
   var isSignalFrame = false
-  /// The difference between addresses of the process and of the file.
+  /// The difference between an address in the process and the same address in the file.
   var loadBias: UInt64 = 0
 
   init(registerCount: Int) {

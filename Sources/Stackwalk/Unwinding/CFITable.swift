@@ -3,22 +3,24 @@ internal import ProcessSnapshot
 
 /// The call frame information of one module.
 ///
-/// The table consists only of indexes of 16 to 32 bytes for each function, which are made when they are first needed.
+/// It keeps only indexes of 16 to 32 bytes for each function, which are made when they are first needed.
 final class CFITable {
-  /// The places of a module's sections, in the file's own numbering.
+  /// Where a module's CFI sections are, as the file numbers addresses.
   struct Places {
-    /// `.eh_frame_hdr`, from its program header.
+    /// The range of `.eh_frame_hdr`, from its program header.
     var header: AddressRange?
-    /// `.eh_frame`, for functions that the header's table lacks; nil if there are no section headers.
+    /// The range of `.eh_frame`, which is searched for functions that the table in `.eh_frame_hdr` lacks; nil if
+    /// there are no section headers.
     var ehFrame: AddressRange?
-    /// The end of the segment, or of the captured memory, that the header is in.
+    /// The end of the segment, or of the captured memory, that contains `.eh_frame_hdr`.
     var headerSegmentEnd: Address?
-    /// Offsets within `.debug_frame`.
+    /// The range of offsets in `.debug_frame`.
     var debugFrame: AddressRange?
   }
 
-  /// The maximum number of entries of the table that are examined for one address; linkers put fewer empty functions
-  /// in one place.
+  /// The maximum number of table entries that are examined for one address.
+  ///
+  /// Linkers put fewer empty functions than this in one place.
   private static let emptyCount = 64
 
   private let places: Places
@@ -43,14 +45,14 @@ final class CFITable {
     self.limit = limit
   }
 
-  /// Finds the last function start at or below an address, if there is a table.
+  /// Finds the last start of a function at or below an address, if there is a table.
   func functionStart(of address: Address) -> Address? { header.entries(upTo: address).last?.start }
 
-  /// Finds the FDE that covers an address of the file's own numbering.
+  /// Finds the FDE that covers an address as the file numbers it.
   func fde(at address: Address) -> FDE? {
-    // A function without code, such as one of `__builtin_unreachable()` alone, has an empty description
-    // that may start where the next function does. If several entries start at one address, lld
-    // keeps one in the table: an entry that does not cover the address is no answer.
+    // A function that only calls `__builtin_unreachable()` has no code, so its FDE is empty and may start where the
+    // next function does. If several FDEs start at one address, lld keeps only one of them in the table. So an entry
+    // that does not cover the address does not mean that there is no FDE.
     for entry in header.entries(upTo: address).reversed().prefix(Self.emptyCount) {
       guard let found = fde(.ehFrame, entry.fde) else { continue }
       if found.range.contains(address) { return found }
@@ -60,7 +62,7 @@ final class CFITable {
     return debugFrame?.position(of: address).flatMap { fde(.debugFrame, $0) }
   }
 
-  /// `.eh_frame` from the section headers, otherwise from the header's pointer.
+  /// The range of `.eh_frame`, from the section headers, otherwise from the pointer in `.eh_frame_hdr`.
   private var ehFrameRange: AddressRange? {
     if let known = places.ehFrame { return known }
     guard let start = header.frames, let own = places.header else { return nil }
@@ -68,9 +70,9 @@ final class CFITable {
     return end.map { AddressRange(from: start, to: $0) }
   }
 
-  /// Computes the rules at an address of the file's own numbering.
+  /// Computes the unwind rules at an address as the file numbers it.
   ///
-  /// - Parameter loadBias: the difference between addresses of the process and of the file.
+  /// - Parameter loadBias: the difference between an address in the process and the same address in the file.
   func row(at address: Address, loadBias: UInt64, registerCount: Int) -> CFIRow? {
     guard let fde = fde(at: address), limit.spend(fde.cost),
       var row = CFIProgram.row(of: fde, at: address, registerCount: registerCount)
@@ -79,7 +81,9 @@ final class CFITable {
     return row
   }
 
-  /// Visits the FDEs by address, those of `.eh_frame` first, without those inside another.
+  /// Visits the FDEs of `.eh_frame`, then those of `.debug_frame`, each sorted by address.
+  ///
+  /// An FDE that overlaps the one before it is skipped.
   func visitDescriptions(_ body: (FDE) -> Void) {
     var end: Address = 0
     func visit(_ section: CFISection, _ position: UInt64) {
@@ -112,7 +116,7 @@ final class CFITable {
 
 // MARK: - Sources
 
-/// The CFI in a module's files.
+/// Reads CFI from a module's files.
 private struct FileCFI: CFISource {
   let image: ELFImage?
   let debugFrame: DebugSection?
@@ -125,9 +129,9 @@ private struct FileCFI: CFISource {
   }
 }
 
-/// The CFI in the dump's memory, for the vDSO or a module whose file no longer exists.
+/// Reads CFI from the dump's memory, for the vDSO or a module whose file no longer exists.
 ///
-/// Positions are addresses of the process; `.debug_frame` is never loaded.
+/// Positions are addresses of the process. There is no `.debug_frame`, because it is never loaded into memory.
 private struct CapturedCFI: CFISource {
   let memory: MemorySnapshot
 
@@ -144,7 +148,7 @@ extension CFITable {
     self.init(of: files.image, debugFrame, limit)
   }
 
-  /// Uses the sections of a single file.
+  /// Uses the sections of a single file, which has both code and debug information.
   convenience init(of image: ELFImage, _ limit: WorkLimit) {
     self.init(of: image, DebugSection(".debug_frame", of: image, limit), limit)
   }
@@ -168,7 +172,7 @@ extension CFITable {
     self.init(places, from: FileCFI(image: image, debugFrame: debugFrame), limit)
   }
 
-  /// Finds the header through the image's own program headers; nil unless all that it takes was
+  /// Finds `.eh_frame_hdr` through the image's program headers in memory; nil unless everything that is needed was
   /// captured.
   ///
   /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`).

@@ -1,18 +1,19 @@
 public import ProcessSnapshot
 
-/// The entries of a crash summary's stack, and which of them are frames.
+/// Decides which entries of the stack in a crash summary are frames.
 ///
-/// The handler follows frame pointers. If the chain breaks, it lists each word of the stack that points into code,
-/// and follows a frame pointer that a function seems to have saved. Unwind tables say where the return address and
-/// the saved registers of a function are, so they distinguish callers from remains of earlier calls.
+/// The handler follows frame pointers. If the chain of frame pointers breaks, it lists each word of the stack that
+/// points into code, and follows a frame pointer that a function seems to have saved. Unwind tables describe where
+/// the return address and the saved registers of a function are, so they distinguish callers from remains of earlier
+/// calls.
 ///
 /// Source: Docs/Internals/CrashSummary.md; DWARF 5, 6.4.
 public struct CandidateFrames {
-  /// One line of the summary.
+  /// One line of the stack in the summary.
   public struct Entry: Sendable, Equatable {
     /// How an entry was found.
     public enum Evidence: Sendable, Equatable {
-      /// The entry is the crash itself, or was found by the frame pointer.
+      /// The entry is the crash itself, or was found by following frame pointers.
       case framePointer
       /// A frame pointer that was found on the stack led to the entry.
       case savedPointer
@@ -22,25 +23,26 @@ public struct CandidateFrames {
 
     /// The place where an entry was found.
     public enum Place: Sendable, Equatable {
-      /// The entry is the program counter, or was printed by a version whose lines have no place.
+      /// The entry is the program counter, or the package version that wrote the summary did not print places.
       case unknown
-      /// The number of bytes above the stack pointer of the crash.
+      /// The entry was on the stack, this number of bytes above the stack pointer of the crash.
       case stack(UInt64)
       case linkRegister
     }
 
-    /// The offset from the start of `module`.
+    /// The address, counted from the start of `module`.
     public var address: Address
     /// The module; nil for an address outside all modules.
     public var module: ModuleSnapshot?
     public var evidence: Evidence
     public var place: Place
-    /// The place of the saved frame pointer that led to this entry, in bytes above the stack pointer of the crash;
-    /// nil if the frame pointer of the entry before led here.
+    /// Where the saved frame pointer that led to this entry was found, in bytes above the stack pointer of the crash.
+    ///
+    /// Nil if the frame record of the previous entry led to this entry.
     public var savedPointer: UInt64?
-    /// The number of frames of a recursion that the summary folds after this one.
+    /// The number of frames of a recursion that the summary left out after this entry.
     public var foldedCount = 0
-    /// The number of functions that call each other in turn.
+    /// The number of frames in one round of this recursion.
     public var foldedPeriod = 0
 
     public init(
@@ -55,30 +57,31 @@ public struct CandidateFrames {
     }
   }
 
-  /// The indices of the entries that are left: frames, and those that could not be decided.
+  /// The indices of the entries that are frames, or for which this could not be decided.
   public private(set) var kept: [Int] = []
-  /// The entries that are not known to be frames.
+  /// The indices of the kept entries that are not known to be frames.
   public private(set) var undecided: Set<Int> = []
 
   private let entries: [Entry]
   private let registers: RegisterMap
 
-  // The frame's stack and frame pointer, in bytes above the stack pointer of the crash, if known.
+  // The stack pointer and the frame pointer of the current frame, in bytes above the stack pointer of the crash; nil
+  // if not known.
   private var stackPointer: UInt64? = 0
   private var framePointer: UInt64?
 
-  /// Decides with the unwind tables of the modules' files, as far as there are any.
+  /// Decides which entries are frames, using the unwind tables in the modules' files where these exist.
   ///
   /// - Parameters:
-  ///   - entries: as the summary lists them, the crash itself first.
-  ///   - architecture: of the crashed process.
-  ///   - source: looks for the modules' files.
+  ///   - entries: the entries in the order of the summary, which begins with the crash itself.
+  ///   - architecture: the architecture of the crashed process.
+  ///   - source: finds the modules' files.
   public init(
     _ entries: [Entry], architecture: ProcessSnapshot.Architecture, source: SymbolSource
   ) {
     self.entries = entries
     registers = RegisterMap(architecture)
-    // The first entry with the evidence is the record that the crash's frame pointer leads to.
+    // The first entry with this evidence is in the frame record to which the frame pointer of the crash points.
     framePointer = entries.dropFirst().first {
       $0.evidence == .framePointer && $0.place != .linkRegister && $0.place != .stack(0)
     }.flatMap(Self.record)
@@ -101,11 +104,11 @@ public struct CandidateFrames {
     }
   }
 
-  /// The kept entries as a stack with names.
+  /// Returns the kept entries as a stack with names.
   ///
   /// - Parameters:
-  ///   - snapshot: has the modules of the entries.
-  ///   - source: looks for the modules' files.
+  ///   - snapshot: a snapshot with the modules of the entries.
+  ///   - source: finds the modules' files.
   package func trace(in snapshot: ProcessSnapshot, _ source: SymbolSource) -> StackTrace {
     let tailCalls = TailCallFinder(symbols: source, snapshot: snapshot)
     var trace = StackTrace()
@@ -153,13 +156,13 @@ public struct CandidateFrames {
     }
   }
 
-  /// The frame record that an entry was found in; nil if it was in none.
+  /// The place of the frame record in which an entry was found; nil if it was not in a frame record.
   private static func record(_ entry: Entry) -> UInt64? {
     guard case .stack(let place) = entry.place, entry.evidence != .candidate else { return nil }
     return place &- 8
   }
 
-  /// The caller according to the frame's rules; nil if these need unknown values or do not lead to an entry.
+  /// Finds the caller by the unwind rules of a frame; nil if the rules need unknown values or lead to no entry.
   private mutating func step(from index: Int, _ row: CFIRow) -> Int? {
     guard case .register(let register, let offset)? = row.cfa,
       let base = register == UInt64(registers.framePointer)
@@ -170,7 +173,7 @@ public struct CandidateFrames {
     switch row.rules[row.returnAddressRegister] {
     case .offset(let distance): place = .stack(end &+ UInt64(bitPattern: distance))
     case .unspecified, .sameValue:
-      // Only the return address of the innermost frame can still be in the register.
+      // Only the return address of the innermost frame can still be in the link register.
       guard registers.linkRegister != nil, index == 0 else { return nil }
       place = .linkRegister
     default: return nil
@@ -185,7 +188,7 @@ public struct CandidateFrames {
     return next
   }
 
-  /// A saved frame pointer, if the summary contains it.
+  /// The frame pointer that is saved at a place; nil if the summary does not contain it.
   private func word(at place: UInt64) -> UInt64? {
     if let led = entries.first(where: { $0.savedPointer == place }) { return Self.record(led) }
     guard let index = entries.firstIndex(where: { Self.record($0) == place }),
@@ -194,7 +197,7 @@ public struct CandidateFrames {
     return Self.record(entries[index + 1])
   }
 
-  /// The frame that the chain led to after the folded frames.
+  /// Finds the first frame after the frames that the summary left out; frame pointers led to it.
   private mutating func stepOverFolded(from index: Int) -> Int? {
     let next = index + 1
     guard next < entries.count, let record = Self.record(entries[next]) else { return nil }
@@ -203,13 +206,13 @@ public struct CandidateFrames {
     return next
   }
 
-  /// A frame pointer that leads directly to the next frame is used without a table.
+  /// Finds the caller without an unwind table, if the frame pointer leads directly to the next entry.
   private mutating func stepWithoutTable(from index: Int) -> Int? {
     let next = index + 1
     guard next < entries.count, entries[next].evidence == .framePointer else { return nil }
     if case .stack(let place) = entries[next].place {
       stackPointer = registers.linkRegister == nil ? place &+ 8 : nil
-      // A call of an address without code leaves no record.
+      // A call to an address without code creates no frame record.
       if index > 0 || place > 0 { framePointer = word(at: place &- 8) }
     }
     return next
@@ -217,7 +220,7 @@ public struct CandidateFrames {
 }
 
 extension StackTrace {
-  /// Notes frames that continue with the recursion of the last ones.
+  /// Records that frames were left out that continue the recursion of the last frames.
   fileprivate mutating func omit(_ count: Int, ofPeriod period: Int) {
     omittedCount = count
     omittedAfter = frames.count

@@ -1,17 +1,17 @@
-/// The crashed process, as an expression sees it.
+/// The registers and the memory of the crashed process that an expression can read.
 protocol ExpressionContext {
   func register(_ number: UInt64) -> UInt64?
   /// Reads a little-endian number of 1 to 8 bytes.
   func memory(at address: UInt64, width: Int) -> UInt64?
-  /// The difference between addresses of the process and of the file.
+  /// The difference between an address in the process and the same address in the file.
   var loadBias: UInt64 { get }
-  /// Counts work; false if the limit is reached.
+  /// Counts one step of work; false if the limit is reached.
   func spend() -> Bool
 }
 
-/// Evaluates DWARF expressions, as far as call frame information may use them.
+/// Evaluates DWARF expressions with the operations that call frame information may use.
 ///
-/// Source: DWARF 5, 2.5.1 and 6.4.2 (which operations are left out), 7.7.1.
+/// Source: DWARF 5, 2.5.1, 6.4.2 (the operations that are excluded) and 7.7.1.
 struct DWARFExpression {
   private static let maximumSteps = 4096
   private static let maximumDepth = 128
@@ -24,7 +24,7 @@ struct DWARFExpression {
   ///
   /// - Parameters:
   ///   - bytes: the operations.
-  ///   - initial: the stack at the start, with the CFA for a register's rule.
+  ///   - initial: the initial stack of the expression; for a register's rule, it contains the CFA.
   /// - Returns: the value on top of the stack; nil if an operation or a value that it needs is
   ///   unknown.
   static func evaluate(
@@ -105,7 +105,7 @@ struct DWARFExpression {
       stack.swapAt(count - 1, count - 2)
     default:  // DW_OP_rot
       guard count >= 3 else { return false }
-      // The top goes below the next two.
+      // The top element moves below the next two.
       let top = stack.removeLast()
       stack.insert(top, at: count - 3)
     }

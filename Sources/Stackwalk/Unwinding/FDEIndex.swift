@@ -1,16 +1,18 @@
 internal import ProcessSnapshot
 
-/// `.eh_frame_hdr`: a table of function starts and their FDEs, which stripped images have too.
+/// The contents of `.eh_frame_hdr`, a table with the start and the FDE of each function.
+///
+/// Stripped images have it too.
 ///
 /// Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 struct EHFrameHeader {
   struct Entry {
-    /// Both in the file's own numbering.
+    /// The start of the function; this address and `fde` are as the file numbers them.
     var start: Address
     var fde: UInt64
   }
 
-  /// A table that claims more entries is not read.
+  /// The maximum number of entries; a table that claims to have more is not read.
   private static let maximumCount: UInt64 = 8 << 20
 
   /// The entries, sorted by start; empty for a header without a table.
@@ -18,19 +20,19 @@ struct EHFrameHeader {
   /// The start of `.eh_frame`; nil if the header does not have it.
   private(set) var frames: Address?
 
-  /// Stands for an image without a header.
+  /// Makes an empty table, for an image without `.eh_frame_hdr`.
   init() {}
 
   /// Reads the header and its table.
   ///
   /// - Parameters:
-  ///   - address: of the header, in the file's own numbering.
-  ///   - size: its bytes, from the program header.
+  ///   - address: the address of the header, as the file numbers it.
+  ///   - size: the size of the header in bytes, from the program header.
   init(
     at address: UInt64, size: UInt64, from source: some CFISource,
     _ limit: WorkLimit = WorkLimit()
   ) {
-    // Version, three encodings, then at most two pointers of eight bytes.
+    // The header starts with a version, three encodings, and at most two pointers of eight bytes.
     guard
       let head = source.cfiBytes(
         of: .ehFrame, at: address, count: Int(clamping: min(size, 20))),
@@ -39,7 +41,7 @@ struct EHFrameHeader {
     var cursor = DWARFCursor(head)
     let tableEncoding = PointerEncoding(rawValue: head[3])
     guard cursor.skip(4) else { return }
-    // The first pointer is that of `.eh_frame`.
+    // The first pointer is the address of `.eh_frame`.
     func pointer(_ encoding: UInt8) -> UInt64? {
       cursor.readPointer(PointerEncoding(rawValue: encoding), section: address, data: address)
     }
@@ -74,7 +76,7 @@ struct EHFrameHeader {
   }
 }
 
-/// A section that is read from front to back.
+/// Reads a section from front to back through a buffer.
 private final class BufferedCFI<Source: CFISource>: CFISource {
   private static var size: Int { 1 << 16 }
 
@@ -86,7 +88,7 @@ private final class BufferedCFI<Source: CFISource>: CFISource {
 
   func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]? {
     if let found = buffered(position, count) { return found }
-    // Near the end of the section fewer bytes are left.
+    // Near the end of the section, fewer bytes than the buffer's size are left.
     guard let read = source.cfiBytes(of: section, at: position, count: max(count, Self.size)) else {
       return source.cfiBytes(of: section, at: position, count: count)
     }
@@ -102,12 +104,14 @@ private final class BufferedCFI<Source: CFISource>: CFISource {
   }
 }
 
-/// An index of the FDEs of a section without a whole table, made by reading the whole section.
+/// An index of the FDEs of a section, made by reading the whole section.
+///
+/// It is needed if there is no table, or the table lacks some FDEs.
 struct FDEIndex {
-  /// The positions of FDEs.
+  /// The positions of FDEs, by the addresses that they cover.
   private let map: AddressMap<UInt64>
 
-  /// Reads every entry of a section up to its end or terminator.
+  /// Reads all entries of a section up to its end or its terminator.
   init(
     of section: CFISection, in range: AddressRange, from source: some CFISource,
     _ limit: WorkLimit = WorkLimit()
@@ -135,7 +139,7 @@ struct FDEIndex {
     map = AddressMap(found)
   }
 
-  /// The positions of all FDEs, by the addresses that they cover.
+  /// The positions of all FDEs, sorted by the addresses that they cover.
   var positions: [UInt64] { map.entries.map(\.payload) }
 
   /// Finds the position of the FDE that covers an address.

@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// Follows the chain of saved frame pointers.
 ///
-/// A function that is known to make no frame record is left to other methods. Its frame pointer belongs to an outer
-/// function, and following it would silently omit callers.
+/// If a function is known to create no frame record, this method is not used. The frame pointer then belongs to an
+/// outer function, and following it would silently omit callers.
 ///
 /// Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 struct FramePointerMethod: UnwindMethod {
@@ -24,7 +24,7 @@ struct FramePointerMethod: UnwindMethod {
   }
 }
 
-/// The caller's frame pointer and, after it, the return address, on both architectures.
+/// A frame record, which on both architectures is the caller's frame pointer followed by the return address.
 struct FrameRecord {
   let framePointer: Address
   let returnAddress: Address
@@ -32,7 +32,8 @@ struct FrameRecord {
   /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not
   /// captured.
   ///
-  /// A stack pointer outside captured memory means a stack overflow: then any captured stack above it is used.
+  /// A stack pointer outside captured memory means a stack overflow. In this case, any captured stack above the stack
+  /// pointer is used.
   init?(at address: Address, notBelow stackPointer: Address, in process: UnwindProcess) {
     guard address.value % 8 == 0, address >= stackPointer,
       let stack = process.stack(around: stackPointer) ?? process.stack(around: address),
@@ -44,14 +45,14 @@ struct FrameRecord {
     returnAddress = process.codeAddress(target)
   }
 
-  /// Clears bit 60, which marks the record of an asynchronous Swift function.
+  /// Clears bit 60 of a frame pointer, which marks the frame record of an asynchronous Swift function.
   ///
   /// Source: LLVM, `SwiftAsyncFramePointerMode`.
   static func withoutMark(_ framePointer: Address) -> Address {
     Address(framePointer.value & ~(1 << 60))
   }
 
-  /// Checks that the return address is after a call, or a signal trampoline.
+  /// Checks that the return address follows a call, or is a signal trampoline.
   func isPlausible(in process: UnwindProcess) -> Bool {
     process.check(returnAddress: returnAddress) != .notBehindCall
       || SignalFrameMethod.isTrampoline(at: returnAddress, in: process)

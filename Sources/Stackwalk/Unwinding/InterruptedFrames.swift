@@ -19,7 +19,7 @@ struct SignalFrameMethod: UnwindMethod {
       UnwindState(registers: interrupted, trust: .signalFrame, isReturnAddress: false))
   }
 
-  /// Recognizes the code that signal handlers return to, which no call comes before.
+  /// Recognizes the code to which signal handlers return; unlike other return addresses, it does not follow a call.
   static func isTrampoline(at address: Address, in process: UnwindProcess) -> Bool {
     let trampoline = process.registers.signalTrampoline
     guard process.isExecutable(address) else { return false }
@@ -27,10 +27,10 @@ struct SignalFrameMethod: UnwindMethod {
   }
 }
 
-/// Finds the caller of a function that had not made its frame when it was interrupted.
+/// Finds the caller of a function that had no frame record when it was interrupted.
 ///
-/// Covers a call of an address without code (null call), the first instructions of a function, a
-/// bare `ret`, and on arm64 leaf functions, also of a module without a file.
+/// This is the case after a call to an address without code, such as a null pointer; in the first instructions of a
+/// function; at a bare `ret`; and on arm64 in leaf functions, even if the module's file is missing.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,
@@ -65,14 +65,17 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// The maximum number of bytes of code before or after a system call in its function.
+  /// The maximum number of bytes of code that a function with a system call has before or after the call.
   private static let wrapperSize: UInt64 = 4096
 
-  /// The number of bytes that an arm64 function without tables has on the stack, according to its code, if the link
-  /// register contains its caller's address; nil if that is not known.
+  /// The number of bytes that an arm64 function without unwind tables has on the stack.
   ///
-  /// After a call, the register contains an address in the function itself. So an address in another module belongs
-  /// to the caller, and so does an address far from the thread's system call, which a small wrapper makes.
+  /// Nil unless the link register is known to contain the return address to the caller. The size is found from the
+  /// code.
+  ///
+  /// After a call that the function made, the register contains an address in the function itself. So an address in
+  /// another module belongs to the caller. If the thread is in a system call, which a small wrapper function makes,
+  /// an address far away from it belongs to the caller too.
   private func leafSize(
     of state: UnwindState, at address: Address, _ link: UInt64, _ process: UnwindProcess
   ) -> UInt64? {

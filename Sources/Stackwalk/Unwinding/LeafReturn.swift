@@ -1,24 +1,24 @@
 internal import IntermediateDump
 
-/// Recognizes arm64 code that returns by the link register as it is.
+/// Recognizes arm64 code that returns through the current value of the link register.
 ///
-/// If code reaches `ret` without a call and without restoring the register, the register contains the caller's
-/// address now: a function that makes calls must save it first and restore it before it returns. Which way a branch
-/// goes does not matter.
+/// If code reaches `ret` without a call and without restoring the register, the register already contains the return
+/// address to the caller. A function that makes calls must save the register first, and restore it before it returns.
+/// The direction of conditional branches does not matter.
 ///
 /// Source: AAPCS64, 6.1.1; Arm ARM, C4.1 (encoding of instructions).
 enum LeafReturn {
   /// The maximum number of bytes of code to examine.
   static let codeSize = 64
 
-  /// Finds the bytes that the function has on the stack; nil if the code does not return this way, or not soon.
+  /// Finds the number of bytes that the function has on the stack; nil unless the code soon returns in this way.
   ///
-  /// - Parameter code: the code from the next instruction on.
+  /// - Parameter code: the code, starting with the next instruction.
   static func stackSize(_ code: [UInt8]) -> UInt64? {
     var size: UInt64 = 0
     for index in stride(from: 0, to: code.count - 3, by: 4) {
       let word = code.littleEndian(at: index, as: UInt32.self) ?? 0
-      // RET, RETAA, RETAB.
+      // The instruction is RET, RETAA or RETAB.
       if word == 0xD65F_03C0 || word == 0xD65F_0BFF || word == 0xD65F_0FFF { return size }
       if isBranch(word) {
         if leavesLine(word) { return nil }
@@ -34,10 +34,11 @@ enum LeafReturn {
     return nil
   }
 
-  /// Branches, exceptions and system instructions, whose lowest bits are not a register.
+  /// True for branches, exceptions and system instructions, whose lowest bits are not a register.
   private static func isBranch(_ word: UInt32) -> Bool { word & 0x1C00_0000 == 0x1400_0000 }
 
-  /// B, BL, BR, BLR and their kin; not conditional branches, and not SVC, after which the code continues.
+  /// True for B, BL, BR, BLR and their variants; false for conditional branches and SVC, after which the code can
+  /// continue.
   private static func leavesLine(_ word: UInt32) -> Bool {
     word & 0x7C00_0000 == 0x1400_0000 || word & 0xFE00_0000 == 0xD600_0000
   }
@@ -47,14 +48,14 @@ enum LeafReturn {
     return word & 31 == 30 || isPair && word >> 10 & 31 == 30
   }
 
-  /// The bytes that an epilogue's instruction removes from the stack; nil for another instruction.
+  /// The number of bytes that an instruction of an epilogue removes from the stack; nil for other instructions.
   private static func bytesTaken(_ word: UInt32) -> UInt64? {
-    // ADD SP, SP, #n, shifted by 12 or not.
+    // ADD SP, SP, #n, where n may be shifted by 12.
     if word & 0xFF80_03FF == 0x9100_03FF {
       return UInt64(word >> 10 & 0xFFF) << (word >> 22 & 1 == 1 ? 12 : 0)
     }
     guard word >> 5 & 31 == 31 else { return nil }
-    // LDP of 64-bit registers, general or vector, and LDR of one; post-indexed by a positive number.
+    // LDP of 64-bit general or vector registers, and LDR of one register, each post-indexed by a positive number.
     if word & 0xFFE0_0000 == 0xA8C0_0000 || word & 0xFFE0_0000 == 0x6CC0_0000 {
       return UInt64(word >> 15 & 0x3F) &* 8
     }
@@ -62,13 +63,13 @@ enum LeafReturn {
     return nil
   }
 
-  /// Arithmetic with the stack pointer as its result, and accesses that move it.
+  /// True for arithmetic whose result is the stack pointer, and for memory accesses that change the stack pointer.
   private static func changesStackPointer(_ word: UInt32) -> Bool {
     let isAddition = word & 0x1F80_0000 == 0x1100_0000 || word & 0x1FE0_0000 == 0x0B20_0000
     if isAddition { return word & 31 == 31 && word & 0x2000_0000 == 0 }
     guard word & 0x0A00_0000 == 0x0800_0000, word >> 5 & 31 == 31 else { return false }
     let isPair = word & 0x3A00_0000 == 0x2800_0000
-    // Pairs that are written back, and single registers before or after the access.
+    // Pairs change it if the address is written back; single registers if they are pre-indexed or post-indexed.
     return isPair ? word >> 23 & 1 == 1 : word & 0x3B20_0400 == 0x3800_0400
   }
 }

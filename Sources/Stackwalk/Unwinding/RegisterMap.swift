@@ -1,21 +1,22 @@
 internal import ProcessSnapshot
 
-/// The registers of one architecture, by DWARF number.
+/// The DWARF numbers and the roles of one architecture's registers.
 struct RegisterMap: Sendable {
-  /// Registers that are tracked, from 0; higher numbers are vector registers and the like.
+  /// The number of registers that are tracked, starting with number 0; higher numbers are, for example, vector
+  /// registers.
   let count: Int
   let framePointer: Int
   let stackPointer: Int
   let programCounter: Int
-  /// The link register; nil where calls push the return address.
+  /// The link register; nil on an architecture where calls push the return address.
   let linkRegister: Int?
   /// The register that contains the async context when an asynchronous Swift function begins.
   let asyncContext: Int
-  /// Bit n is set for a register that calls preserve.
+  /// The registers that calls preserve, with bit n set for register n.
   let preserved: UInt64
-  /// The number of bytes from the stack pointer, at a signal handler's return, to each interrupted register.
+  /// The offset of each saved register of the interrupted code from the stack pointer, when a signal handler returns.
   let signalFrameOffsets: [UInt64]
-  /// The code that a signal handler returns to, rt_sigreturn.
+  /// The code to which a signal handler returns, which calls rt_sigreturn.
   let signalTrampoline: [UInt8]
 
   func isPreserved(_ register: Int) -> Bool {
@@ -28,20 +29,20 @@ extension RegisterMap {
     self = architecture == .arm64 ? .arm64 : .x86_64
   }
 
-  /// rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, and the return address column.
+  /// The registers rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, and the return address.
   ///
   /// Source: System V ABI AMD64 supplement, figures 3.4 (registers across calls) and 3.36 (DWARF
   /// numbers); Linux `struct rt_sigframe` and `struct sigcontext_64` of arch/x86.
   static let x86_64 = RegisterMap(
     count: 17, framePointer: 6, stackPointer: 7, programCounter: 16, linkRegister: nil,
     asyncContext: 14,
-    // rbx, rbp, r12 to r15.
+    // The preserved registers are rbx, rbp and r12 to r15.
     preserved: 1 << 3 | 1 << 6 | 0xF000,
     // The stack pointer points to the ucontext, whose registers start at byte 40: r8 to r15, rdi, rsi, rbp, rbx, rdx,
     // rax, rcx, rsp, rip.
     signalFrameOffsets: [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16]
       .map { 40 &+ $0 &* 8 },
-    // mov rax, 15; syscall
+    // The code is: mov rax, 15; syscall.
     signalTrampoline: [0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05])
 }
 
@@ -58,18 +59,20 @@ extension UnwindRegisters {
 }
 
 extension RegisterMap {
-  /// x0 to x30, sp and pc.
+  /// The registers x0 to x30, sp and pc.
   ///
   /// Source: AAPCS64, 6.1.1 (registers across calls); DWARF for the Arm 64-bit Architecture, 4.1;
   /// Linux `struct rt_sigframe` and `struct sigcontext` of arch/arm64.
   static let arm64 = RegisterMap(
     count: 33, framePointer: 29, stackPointer: 31, programCounter: 32, linkRegister: 30,
     asyncContext: 22,
-    // x19 to x30, since a leaf function leaves its return address in x30. x18 belongs to the platform.
+    // The preserved registers are x19 to x30; x30 is included because a leaf function keeps its return address there.
+    // x18 belongs to the platform.
     preserved: 0x7FF8_0000,
-    // siginfo, then ucontext with its sigcontext at 176: fault address, x0 to x30, sp, pc.
+    // The siginfo comes first, then the ucontext, with its sigcontext at byte 176: the fault address, x0 to x30, sp,
+    // pc.
     signalFrameOffsets: (0..<33).map { 128 &+ 176 &+ 8 &+ $0 &* 8 },
-    // mov x8, 139; svc 0
+    // The code is: mov x8, 139; svc 0.
     signalTrampoline: [0x68, 0x11, 0x80, 0xD2, 0x01, 0, 0, 0xD4])
 }
 

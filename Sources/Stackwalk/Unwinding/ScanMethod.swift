@@ -1,15 +1,17 @@
 internal import ProcessSnapshot
 
-/// Looks for a return address among the words on the stack: the last resort.
+/// Looks for a return address among the words on the stack, as the last resort.
 ///
-/// A word is used only if the code before its address is known to end in a call. The word may be left over from an
-/// earlier call that has returned, so such frames are marked.
+/// A word is used only if the code before the address that it contains is known to end in a call. The word may be
+/// left over from an earlier call that has returned, so such frames have the trust `scan`.
 struct ScanMethod: UnwindMethod {
-  /// The maximum number of words that are examined for one frame: 16 KiB, which is more than glibc's largest frame in
-  /// abort.
+  /// The maximum number of words that are examined for one frame.
+  ///
+  /// They take 16 KiB, which is more than the largest frame in glibc's abort.
   static let maximumWords: UInt64 = 2048
-  /// The number of words below a return address that may contain the caller's frame pointer: six registers and one
-  /// word of padding.
+  /// The number of words below a return address in which the caller's frame pointer may be saved.
+  ///
+  /// These are six registers and one word of padding.
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -33,8 +35,9 @@ struct ScanMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Finds the frame pointer of the caller whose return address is at `slot`: in the register, otherwise saved below
-  /// the return address; nil if none leads to a frame record.
+  /// Finds the frame pointer of the caller whose return address is at `slot`; nil if none leads to a frame record.
+  ///
+  /// It is in the register, or was saved below the return address.
   private func framePointer(
     above slot: Address, from stackPointer: Address, current: Address?, _ process: UnwindProcess
   ) -> Address? {
@@ -55,12 +58,12 @@ struct ScanMethod: UnwindMethod {
   }
 }
 
-/// Continues above a part of the stack that the handler's limit left out, as in a deep recursion.
+/// Continues after a part of the stack that the handler left out because of its limit, as in a deep recursion.
 ///
-/// It uses the lowest place above the gap from which three frames follow each other, by frame pointers or by call
-/// frame information. The number of frames in the gap is not known.
+/// It uses the lowest place above this gap from which frame pointers or call frame information lead through three
+/// frames in a row. The number of frames in the gap is not known.
 struct GapMethod: UnwindMethod {
-  /// The minimum number of frames that must follow each other; fewer could be stale words.
+  /// The minimum number of frames in a row; a shorter chain could consist of stale words.
   private static let chainLength = 3
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -82,7 +85,7 @@ struct GapMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Checks by frame pointer or call frame information whether the return address is in the gap.
+  /// Checks, by the frame pointer or call frame information, whether the return address is in the gap.
   private func leadsIntoGap(
     _ state: UnwindState, below end: Address, in process: UnwindProcess
   ) -> Bool {
@@ -97,8 +100,9 @@ struct GapMethod: UnwindMethod {
     }
   }
 
-  /// Reads a frame whose return address is at a slot, if call frame information finds its caller without other
-  /// registers.
+  /// Reads the frame whose return address is at a slot.
+  ///
+  /// Nil unless call frame information finds the frame's caller without other registers.
   private func described(
     at slot: Address, after state: UnwindState, in process: UnwindProcess
   ) -> UnwindState? {

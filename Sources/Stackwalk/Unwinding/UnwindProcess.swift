@@ -1,9 +1,9 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The crashed process as unwinding methods see it: memory, code, functions.
+/// The memory, the code and the functions of the crashed process, as unwinding methods need them.
 ///
-/// Results are cached for the next frame and the next thread.
+/// Results are cached for later frames and threads.
 final class UnwindProcess {
   let snapshot: ProcessSnapshot
   private let symbols: SymbolSource?
@@ -20,7 +20,7 @@ final class UnwindProcess {
   private lazy var stackRanges = snapshot.threads.compactMap(\.stackRange)
     .sorted { $0.start < $1.start }
 
-  /// The result of checking the code before an address.
+  /// Whether the code before an address is a call, so that the address can be a return address.
   enum ReturnAddressCheck {
     case behindCall
     case notBehindCall
@@ -51,24 +51,23 @@ final class UnwindProcess {
     return symbols?.code(at: address, count: count, in: module)
   }
 
-  /// Checks whether an address is executable, by mappings and program headers, because an emulator's mappings do not
-  /// show it for the code of its guest.
+  /// Checks by mappings and program headers whether an address is executable.
   ///
-  /// In a dump without mappings it is checked by modules.
+  /// Mappings alone are not enough, because an emulator's mappings of its guest's code are not executable.
+  ///
+  /// In a dump without mappings, only the modules are used.
   func isExecutable(_ address: Address) -> Bool {
     if snapshot.mapping(containing: address)?.protection.contains(.execute) == true { return true }
     guard let module = snapshot.module(containing: address) else { return false }
     return module.segments.isEmpty ? snapshot.mappings.isEmpty : module.hasCode(at: address)
   }
 
-  /// False for a dump that was truncated before its mappings and modules, in which only frame pointers can be
-  /// followed.
+  /// False for a dump that was truncated before its mappings and modules; then only frame pointers can be followed.
   var knowsCode: Bool { !snapshot.mappings.isEmpty || !snapshot.modules.isEmpty }
 
-  /// Strips pointer authentication bits on arm64.
+  /// Returns the code address in a word; on arm64, this removes the bits of pointer authentication.
   func codeAddress(_ word: UInt64) -> Address {
-    // User addresses have at most 48 bits unless the process requested more; bit 55 distinguishes user addresses from
-    // those of the kernel.
+    // User addresses have at most 48 bits, unless the process requested more. So the mask keeps 48 bits.
     Address(architecture == .arm64 ? word & 0x0000_FFFF_FFFF_FFFF : word)
   }
 
@@ -78,23 +77,24 @@ final class UnwindProcess {
 
   private func uncachedCheck(_ address: Address) -> ReturnAddressCheck {
     guard knowsCode else {
-      // Bytes of data sometimes look like a call, and the dump does not show which memory is code.
+      // The dump does not show which memory is code, and bytes of data sometimes look like a call.
       guard address >= 0x1_0000, address < 0x1_0000_0000_0000 else { return .notBehindCall }
       return stacks.contains(address) ? .notBehindCall : .codeUnknown
     }
-    // A call that never returns may be the last instruction of its section.
+    // A call that never returns may be the last instruction of its section, so the byte before the address is
+    // checked.
     guard address > 16, isExecutable(address &- 1) else { return .notBehindCall }
     guard let code = code(at: address &- 8, count: 8) else { return .codeUnknown }
     let isBehindCall = CallInstruction.ends(code, architecture: architecture)
     return isBehindCall ? .behindCall : .notBehindCall
   }
 
-  /// The linkage name of the function around an address.
+  /// The linkage name of the function that contains an address.
   func functionName(_ address: Address) -> String? {
     snapshot.module(containing: address).flatMap { symbols?.linkageName(of: address, in: $0) }
   }
 
-  /// Determines how the function around an address sets up its frame.
+  /// Determines how the function that contains an address sets up its frame.
   func frameSetup(around address: Address) -> FrameSetup {
     guard let module = snapshot.module(containing: address),
       let start = symbols?.functionStart(of: address, in: module)
@@ -111,7 +111,7 @@ final class UnwindProcess {
   }
 
   private func uncachedCFIRow(at address: Address) -> CFIRow? {
-    // This takes some microseconds, and longer for a program made by an attacker.
+    // This takes a few microseconds, or longer for a program that an attacker made.
     guard let module = snapshot.module(containing: address), spend(64) else { return nil }
     if let row = symbols?.cfiRow(at: address, in: module, registerCount: registers.count) {
       return row
@@ -129,7 +129,7 @@ final class UnwindProcess {
     }
   }
 
-  /// Identifies the function of a frame by its start, otherwise by the address.
+  /// Returns a number that identifies the function of a frame: the function's start, otherwise the address.
   func functionIdentity(_ state: UnwindState) -> Address {
     guard let address = state.lookupAddress else { return 0 }
     return identities.value(at: address) {
@@ -138,8 +138,9 @@ final class UnwindProcess {
     }
   }
 
-  /// Recognizes the functions that the kernel starts threads and programs in, by their names or, in
-  /// a stripped libc, by the code after the call, which never returns.
+  /// Recognizes the functions in which the kernel starts threads and programs.
+  ///
+  /// They are recognized by their names or, in a stripped libc, by the code after their call, which never returns.
   func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
       return false
@@ -148,7 +149,7 @@ final class UnwindProcess {
       return true
     }
     guard architecture == .x86_64, state.isReturnAddress else { return false }
-    // _start: HLT. clone and clone3: mov rdi, rax (or edi, eax); mov eax, 60; syscall.
+    // In _start, the code is HLT. In clone and clone3, it is: mov rdi, rax (or edi, eax); mov eax, 60; syscall.
     if code(at: address, count: 1) == [0xF4] { return true }
     guard let code = code(at: address, count: 10) else { return false }
     let exit: [UInt8] = [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05]
@@ -159,28 +160,30 @@ final class UnwindProcess {
     "_start", "clone", "clone3", "__clone", "__clone3", "thread_start",
   ]
 
-  /// The whole function's name for an address in an asynchronous function; nil for another function.
+  /// The name of the whole asynchronous function that contains an address; nil for a synchronous function.
   func asyncFunction(_ address: Address) -> String? {
     asyncFunctions.value(at: address) {
       functionName(address).flatMap(AsyncFunctionName.whole)
     }
   }
 
-  /// Checks whether a task may continue at an address: in an asynchronous function, or in the runtime's function that
-  /// begins and ends a task.
+  /// Checks whether a task may continue at an address.
+  ///
+  /// The address must be in an asynchronous function, or in the runtime's function that completes a task.
   func isAsynchronous(_ address: Address) -> Bool {
     if asyncFunction(address) != nil { return true }
     guard let module = snapshot.module(containing: address) else { return false }
     if module.name.hasPrefix("libswift_Concurrency.so") { return true }
-    // A static program contains the runtime.
+    // A statically linked program contains the runtime's function itself.
     return functionName(address)?.contains("completeTask") == true
   }
 
   /// Subtracts from the total work that one walker may do.
   ///
-  /// The limit is for dumps made by an attacker, with many threads on one very large stack.
+  /// The limit protects against an attacker's dump, for example with many threads on one very large stack.
   ///
-  /// - Parameter units: frames or scanned words, each well below a microsecond in release.
+  /// - Parameter units: the number of frames or scanned words; each takes well below a microsecond in a release
+  ///   build.
   /// - Returns: false if too little is left.
   func spend(_ units: Int) -> Bool {
     guard workLeft >= units else { return false }
@@ -188,9 +191,9 @@ final class UnwindProcess {
     return true
   }
 
-  /// The captured part of a stack above a part that a limit left out; nil if the stack is in one piece.
+  /// The captured part of a stack after a part that a limit left out; nil if the stack was captured in one piece.
   func partBehindGap(after address: Address) -> MemoryRegion? {
-    // The stack pointer may be right after the part.
+    // The stack pointer may be right after the end of the lower part.
     let memory = snapshot.memory
     guard
       let part = memory.region(containing: address) ?? memory.region(containing: address &- 1),
@@ -200,15 +203,17 @@ final class UnwindProcess {
     return next
   }
 
-  /// A thread's stack, which may share its mapping with neighboring stacks; for another address the mapping.
+  /// The stack that contains an address, even if it shares its mapping with other stacks; otherwise the mapping.
   private func wholeStack(around address: Address) -> AddressRange? {
     let index = stackRanges.partitioningIndex { $0.start > address } - 1
     if index >= 0, stackRanges[index].contains(address) { return stackRanges[index] }
     return snapshot.mapping(containing: address)?.range
   }
 
-  /// The captured memory around an address up to the end of its stack: includes the part that a limit left out, and
-  /// excludes memory that follows in a core file.
+  /// The range from the start of the captured memory that contains an address to the end of the stack there.
+  ///
+  /// It includes a part of the stack that a limit left out, and excludes other memory that follows the stack in a
+  /// core file.
   func stack(around address: Address) -> AddressRange? {
     guard let region = snapshot.memory.region(containing: address) else { return nil }
     guard let last = wholeStack(around: address)?.last, last > address else { return region.range }
@@ -216,15 +221,16 @@ final class UnwindProcess {
   }
 }
 
-/// Caches results about addresses and other keys, up to a number that bounds the memory for a stack made by an
-/// attacker.
+/// Caches results by keys, such as addresses.
+///
+/// The number of results is limited, because an attacker's stack could need any amount of memory.
 final class BoundedCache<Key: Hashable, Value> {
   private var values: [Key: Value] = [:]
   private let limit: Int
 
   init(limit: Int = 1 << 16) { self.limit = limit }
 
-  /// The result for a key, which is computed on first use.
+  /// The result for a key; it is computed if it is not cached.
   func value(at key: Key, make: () -> Value) -> Value {
     if let known = values[key] { return known }
     let value = make()

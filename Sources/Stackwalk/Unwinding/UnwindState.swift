@@ -1,20 +1,21 @@
 internal import ProcessSnapshot
 
-/// The registers of one frame of a walk.
+/// One frame of a stack walk, with its registers.
 struct UnwindState {
   var registers: UnwindRegisters
   var trust: FrameTrust
-  /// False for a frame that was interrupted.
+  /// True if the program counter is a return address; false for a frame that was interrupted.
   var isReturnAddress: Bool
   /// True for the innermost frame of a thread that was in a system call.
   var isInSystemCall = false
 
-  /// The address to look up; see `StackFrame.lookupAddress`.
+  /// The address with which the function and the line are looked up; see `StackFrame.lookupAddress`.
   var lookupAddress: Address? {
     registers.programCounter.map { isReturnAddress ? $0.clampedSubtracting(1) : $0 }
   }
 
-  /// Makes the state of a caller of which only these registers are known.
+  /// Makes the state of a caller for which only the program counter, the stack pointer and the frame pointer are
+  /// known.
   func caller(
     at returnAddress: Address, stackPointer: Address, framePointer: Address?, _ trust: FrameTrust
   ) -> UnwindState {
@@ -26,22 +27,22 @@ struct UnwindState {
   }
 }
 
-/// A method's answer on a frame's caller.
+/// The answer of a method that was asked for a frame's caller.
 enum UnwindStep {
   case caller(UnwindState)
-  /// No caller: the frame is the thread's first function.
+  /// There is no caller, because the frame belongs to the thread's first function.
   case bottom
   /// The method does not know the caller, but another one may.
   case unknown
 }
 
-/// One way to get from a frame to its caller.
+/// A method to find the caller of a frame.
 protocol UnwindMethod {
-  /// Must neither trap nor run without limit, whatever memory contains.
+  /// Finds the caller of a frame; must neither trap nor run forever, whatever memory contains.
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep
 }
 
-/// Registers by DWARF number; nil if a method could not find them.
+/// The values of registers by DWARF number; nil for a register that no method could find.
 struct UnwindRegisters {
   private var values: [UInt64?]
   let map: RegisterMap
@@ -58,7 +59,7 @@ struct UnwindRegisters {
     }
   }
 
-  /// Nil for a register that is not tracked; setting one does nothing.
+  /// The value of a register; nil if the register is not tracked, and setting such a register does nothing.
   subscript(_ number: Int) -> UInt64? {
     get { values.indices.contains(number) ? values[number] : nil }
     set { if values.indices.contains(number) { values[number] = newValue } }
