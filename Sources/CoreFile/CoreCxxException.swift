@@ -4,8 +4,9 @@ internal import Stackwalk
 
 /// The C++ exception that the thread was handling when the process aborted.
 ///
-/// The data is the same as in the handler's `CxxExceptionSection`. No function can be called here, so the address of
-/// the thread's variable is read from the code of `__cxa_get_globals`. Only libstdc++'s exceptions are known.
+/// The data is the same as in the handler's `CxxExceptionSection`. A core file cannot run functions, so the address
+/// of the thread's variable is read from the machine code of `__cxa_get_globals`. Only exceptions of libstdc++ are
+/// recognized.
 ///
 /// Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2, and 2.9.5 (RTTI layout); libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -40,7 +41,7 @@ struct CoreCxxException {
     return libraries.isEmpty ? nil : CxxException(typeName: nil)
   }
 
-  /// The first words of descriptions of classes with one base and with several.
+  /// The first words of the type descriptions of classes with one base class, and of classes with several.
   private struct Classes {
     private(set) var singleBase: Set<UInt64> = []
     private(set) var severalBases: Set<UInt64> = []
@@ -60,7 +61,7 @@ struct CoreCxxException {
     }
   }
 
-  /// The variable of the crashed thread; nil if the function has unknown code.
+  /// The address of the crashed thread's exception globals; nil if the function's machine code is not recognized.
   private func globals(_ function: Address, _ module: ModuleSnapshot) -> Address? {
     guard snapshot.architecture == .x86_64, let pointer = snapshot.crashedThread?.threadPointer,
       let code = memory.bytes(at: function, count: 48)
@@ -68,7 +69,7 @@ struct CoreCxxException {
     func place(of bytes: [UInt8]) -> Int? {
       (0..<32).first { code.dropFirst($0).starts(with: bytes) }
     }
-    // lea rdi, [rip + distance], to a pair of words: the module, and the offset in its block.
+    // `lea rdi, [rip + distance]` loads the address of two words: the module, and the offset in its TLS block.
     if let start = place(of: [0x48, 0x8D, 0x3D]),
       let distance = code.littleEndian(at: start + 3, as: Int32.self),
       let offset = memory.word(
@@ -91,7 +92,7 @@ struct CoreCxxException {
 
   private func exception(_ header: Address, _ classes: Classes) -> CxxException {
     let unknown = CxxException(typeName: nil)
-    // "GNUCC++" and a zero byte, or a one for an exception that refers to another.
+    // The exception class: "GNUCC++" and a zero byte, or a one for an exception that refers to another exception.
     let object: UInt64
     switch memory.word(at: header &+ 80) {
     case 0x474E_5543_432B_2B00: object = header.value &+ Self.headerSize
@@ -108,7 +109,7 @@ struct CoreCxxException {
       .flatMap { memory.text(at: Address($0), limit: Self.nameLimit) }
   }
 
-  /// The text of a thrown object; nil for a type that stores none, or stores it in its own way.
+  /// The text of a thrown object; nil if its type stores no text, or stores the text in a way that is not known here.
   private func message(
     of object: Address, _ type: UInt64, _ name: String, _ classes: Classes
   ) -> String? {

@@ -18,7 +18,7 @@ struct CoreImage {
     let missingCount: UInt64
   }
 
-  /// A process has 65,530 mappings by default.
+  /// The maximum number of program headers that are read; a process has at most 65,530 mappings by default.
   private static let maximumHeaders = 1 << 18
   private static let headerSize = 56
   private static let (load, note): (UInt64, UInt64) = (1, 4)
@@ -30,7 +30,8 @@ struct CoreImage {
   private(set) var notes: [Range<Int>] = []
   /// The number of bytes of notes that the file does not have.
   private(set) var missingNoteCount: UInt64 = 0
-  /// Headers that were not read: there are more than any process needs, or the file ends before them.
+  /// The number of headers that were not read, because there are more than any process needs or the file ends before
+  /// them.
   private(set) var missingHeaders = 0
 
   /// True for the first bytes of a core file, of whatever processor.
@@ -113,7 +114,7 @@ struct CoreImage {
     }
   }
 
-  /// The bytes of a range that the file has.
+  /// The part of a range that lies inside the file.
   private func part(of offset: UInt64, size: UInt64) -> Range<Int> {
     guard let start = Int(exactly: offset), start < bytes.count else { return 0..<0 }
     return start..<start + Int(clamping: min(size, UInt64(bytes.count - start)))

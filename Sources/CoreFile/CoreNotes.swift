@@ -55,7 +55,7 @@ struct CoreNotes {
     }
   }
 
-  /// True for the kernel's owner names: other writers use the same numbers for their own notes.
+  /// True if a note's owner name is one of the kernel's; other writers use the same type numbers for their own notes.
   private func isKnown(_ place: Int, size: UInt64) -> Bool {
     guard size == 5 || size == 6, let name = image.bytes.slice(place..<place + Int(size)) else {
       return false

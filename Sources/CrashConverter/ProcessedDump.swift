@@ -2,11 +2,11 @@ public import IntermediateDump
 
 /// The result of processing one pending dump.
 public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
-  /// The end of one attempt at a dump.
+  /// How one attempt to convert a dump ended.
   public struct Outcome: Sendable, Equatable {
     /// The kind of outcome; an open set.
     ///
-    /// The raw value is the word in JSON.
+    /// The raw value is the word that stands for the outcome in JSON.
     public struct Kind: RawRepresentable, Sendable, Hashable {
       public let rawValue: String
       public init(rawValue: String) { self.rawValue = rawValue }
@@ -26,9 +26,10 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     }
 
     public let kind: Kind
-    /// The reason in words, the verdict for `ended`; empty for `complete`.
+    /// The reason in words; the verdict if the kind is `ended`, and empty if it is `complete`.
     public let reason: String
-    /// The latest time at which a dump that is `left` can be converted; nil if only the other process decides.
+    /// The latest time at which a dump that is `left` can be converted; nil if this depends only on the other
+    /// process.
     public let until: Timestamp?
 
     package static let complete = Outcome(kind: .complete, reason: "", until: nil)
@@ -69,8 +70,10 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     /// The time of the crash.
     public let time: Timestamp?
 
-    /// The signal, the cause and the place on one line; without a crash, the program's reason, or otherwise the first
-    /// word of the signature: "hang", "dump".
+    /// The signal, the cause and the place on one line.
+    ///
+    /// Without a crash, the line is the program's reason or, if there is none, the first word of the signature:
+    /// "hang" or "dump".
     var line: String? {
       let kind = signature?.split(separator: " ").first.map(String.init)
       guard let what = signal.map(SignalNames.text) ?? message ?? kind else { return nil }

@@ -4,8 +4,9 @@ internal import Stackwalk
 
 /// The time that one call may spend on names and lines, over all its dumps.
 ///
-/// Hundreds of dumps may wait at a start; dumps of one build share the symbols that were read. When the time is over,
-/// further reports are stored without names; `postmortem show` still finds the names if it has the build.
+/// Hundreds of dumps may wait at a start; dumps of the same build share the symbols that were read. When the time is
+/// used up, further reports are stored without names. `postmortem show` can still find these names if it has the
+/// build.
 final class SymbolBudget {
   /// The limit for one report, in seconds.
   private static let limitOfReport = 2.0

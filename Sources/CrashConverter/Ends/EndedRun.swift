@@ -8,7 +8,7 @@ struct EndedRun: Sendable {
   let record: RunRecord
   let end: RunEnd
 
-  /// The snapshot for its report: the process, and the verdict.
+  /// The snapshot for the report on the run, with the process and the verdict.
   func snapshot(identifier: String) -> ProcessSnapshot {
     #if arch(arm64)
       var snapshot = ProcessSnapshot(architecture: .arm64)
@@ -45,7 +45,7 @@ struct EndedRun: Sendable {
 extension RunEnd {
   /// The verdict on a living process if it were killed now; nil if there would be none.
   package init?(ifKilledNow record: RunRecord) {
-    // The verdict would be made in this boot, whatever boot ID this process reads.
+    // The verdict would be made during the same boot, whatever boot ID this process reads.
     var evidence = EndEvidence(record: record)
     evidence.bootID = record.bootID
     guard let verdict = evidence.verdict else { return nil }
@@ -60,8 +60,8 @@ package struct ObservedEnd: Sendable {
   let waitStatus: Int32
 
   /// - Parameters:
-  ///   - startTime: in clock ticks after boot.
-  ///   - waitStatus: of waitpid(2).
+  ///   - startTime: the time of the start, in clock ticks after boot.
+  ///   - waitStatus: the status that waitpid(2) stored.
   package init(processID: UInt32, startTime: UInt64, waitStatus: Int32) {
     self.processID = processID
     self.startTime = startTime
@@ -70,9 +70,9 @@ package struct ObservedEnd: Sendable {
 }
 
 extension PendingDirectory {
-  /// The end of the dead owner of an empty locked file; nil if there is no verdict.
+  /// How the dead owner of an empty locked file ended; nil if there is no verdict.
   ///
-  /// - Throws: if record or evidence cannot be read now, because a later call may succeed.
+  /// - Throws: if the record or the evidence cannot be read now; a later call may succeed.
   func endedRun(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> EndedRun? {
     guard let record = try runRecord(of: name), let course = record.course else { return nil }
     var evidence = EndEvidence(record: record)
@@ -129,7 +129,7 @@ extension PendingDirectory {
     return .replaced(by: SystemFile.target("/proc/\(record.processID)/exe"))
   }
 
-  /// True if the same process has started another run since; exec does not change its ID and start time.
+  /// True if the same process has started another run since then; exec changes neither its ID nor its start time.
   private func hasLaterRun(
     than record: RunRecord, of name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> Bool {
