@@ -6,8 +6,9 @@ internal import ProcessSnapshot
 /// Source: System V ABI AMD64 supplement, 3.4.1 (initial process stack); Linux fs/binfmt_elf.c,
 /// create_elf_tables().
 struct CommandLineFinder {
-  /// The search range in bytes. Arguments and environment strings take up to 128 KiB by default, and the pointers to
-  /// them as much again.
+  /// The range of the searches in bytes.
+  ///
+  /// Arguments and environment strings take up to 128 KiB by default, and the pointers to them as much again.
   private static let reach: UInt64 = 2 << 20
   private static let maximumCount: UInt64 = 1 << 16
   private static let maximumSize = 4096

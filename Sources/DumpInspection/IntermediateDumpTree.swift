@@ -80,7 +80,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     case .address where isInteger: return "0x" + unsigned.hexadecimal()
     case .time where bytes.count == 8: return "\(TimeText.utc(nanoseconds: signed)) (\(signed))"
     case .text: return text(bytes)
-    // A value of a kind from another version, or with a size that its kind cannot have.
+    // The value is of a kind from another version, or has a size that its kind cannot have.
     case .unsigned, .signed, .address, .time, .bytes, .map, .array, nil: return preview(bytes)
     }
   }
@@ -119,7 +119,8 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   }
 }
 
-// Encodes the same entries as JSON. Values are the same texts, because JSON readers lose bits of numbers above 2^53.
+// Encodes the same entries as JSON. The values are texts here too, because JSON readers lose bits of numbers above
+// 2^53.
 extension IntermediateDumpTree: Encodable {
   private enum Key: String, CodingKey {
     case version, architecture, size, writer, complete, damage, entries

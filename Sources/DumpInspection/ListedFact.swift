@@ -2,7 +2,7 @@ package import IntermediateDump
 
 /// The names under which the index of a database keeps a fact of a dump, and an export prints it.
 ///
-/// Index and export need only the row for such a fact.
+/// Such a fact needs no code in the index or the export apart from this row.
 package struct ListedFact: Sendable {
   /// A column of `postmortem export`.
   package struct Column: Sendable {
@@ -18,7 +18,7 @@ package struct ListedFact: Sendable {
 
     package let name: String
     package let kind: Kind
-    /// The text for the document: one sentence without a final period.
+    /// The description of the column in the documentation: one sentence without a final period.
     package let meaning: String
   }
 
@@ -28,7 +28,7 @@ package struct ListedFact: Sendable {
   package let field: UInt8
   /// The column; nil if the fact is only a part of other columns.
   package let column: Column?
-  /// The attribute's name in an export as OTLP; nil for a fact without one.
+  /// The attribute's name in an export as OTLP; nil if the export does not contain the fact.
   package let attribute: String?
 
   /// The facts that an index keeps, in the order of their fields.

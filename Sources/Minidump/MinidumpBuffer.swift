@@ -9,10 +9,13 @@ struct MinidumpLocation {
   static let none = MinidumpLocation(size: 0, rva: 0)
 }
 
-/// Everything in a minidump except the captured memory, which follows it in the file and is never copied here.
+/// Everything in a minidump except the captured memory, which is written to the file after these bytes and never
+/// copied.
 struct MinidumpBuffer {
   private(set) var bytes: [UInt8] = []
-  /// The places of 32-bit offsets into captured memory, whose own offset in the file is known last.
+  /// The fields that must hold the file offset of some captured memory.
+  ///
+  /// They are filled in last, because the position of captured memory in the file is not known until then.
   private var memoryReferences: [(position: Int, offset: UInt64)] = []
 
   var count: Int { bytes.count }
@@ -34,7 +37,7 @@ struct MinidumpBuffer {
     bytes += repeatElement(0, count: max(count, 0))
   }
 
-  /// Appends the offset of captured memory, `offset` bytes after its start.
+  /// Appends a field for the file offset of the byte of captured memory that is `offset` bytes after its start.
   mutating func appendMemoryReference(_ offset: UInt64) {
     memoryReferences.append((bytes.count, offset))
     append(UInt32(0))
@@ -51,7 +54,7 @@ struct MinidumpBuffer {
     }
   }
 
-  /// The place of the bytes that were appended since.
+  /// The place of the bytes that were appended since the buffer ended at `start`.
   func location(from start: UInt32) -> MinidumpLocation {
     MinidumpLocation(size: rva &- start, rva: start)
   }
@@ -111,9 +114,9 @@ struct MinidumpBuffer {
     appendZeros((count - units.count) * 2)
   }
 
-  /// Fills in the places of captured memory.
+  /// Fills in the fields that hold file offsets of captured memory.
   ///
-  /// - Returns: false if one does not fit 32 bits.
+  /// - Returns: false if an offset does not fit in 32 bits.
   mutating func resolveMemoryReferences(base: UInt64) -> Bool {
     for (position, offset) in memoryReferences {
       guard let rva = UInt32(exactly: base &+ offset) else { return false }

@@ -22,7 +22,7 @@ struct MinidumpFile {
 
   /// Reads header and directory.
   ///
-  /// - Parameter limit: a lower limit on the bytes that may be copied from the file.
+  /// - Parameter limit: the maximum number of bytes that may be copied from the file, if it is below the default.
   init(_ bytes: DumpBytes, copying limit: Int = .max) throws(MinidumpError) {
     self.bytes = bytes
     copyBudget = min(limit, 4 * bytes.count + 1 << 20)
@@ -79,19 +79,21 @@ struct MinidumpFile {
     return Int(clamping: rva)..<Int(clamping: rva &+ size)
   }
 
-  /// Follows a MINIDUMP_LOCATION_DESCRIPTOR; nil if it leads outside the file.
+  /// Follows a MINIDUMP_LOCATION_DESCRIPTOR; nil if it refers to bytes outside the file.
   func location(at offset: Int) -> Range<Int>? {
     guard let size = integer(at: offset, width: 4), let rva = integer(at: offset + 4, width: 4)
     else { return nil }
     return range(rva: rva, size: size)
   }
 
-  /// Copies bytes from the file; nil if as many bytes as several times its size were copied.
+  /// Copies bytes from the file; nil once all copies together would exceed the limit, which is several times the
+  /// file's size.
   mutating func copy(_ range: Range<Int>) -> [UInt8]? {
     spend(range.count) ? bytes.slice(range).map(Array.init) : nil
   }
 
-  /// Reads captured memory; the number of times that the same bytes may be read is limited too.
+  /// Reads captured memory, which counts toward the limit on copies, because a file may refer to the same bytes many
+  /// times.
   mutating func take(_ range: Range<Int>) -> CapturedBytes? {
     spend(range.count) ? CapturedBytes(of: bytes, range) : nil
   }

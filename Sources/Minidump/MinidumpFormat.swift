@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// The constants of the minidump format that both halves use.
+/// The constants of the minidump format that both the writer and the reader use.
 ///
 /// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for what
 /// is not Windows; Crashpad `minidump/minidump_extensions.h`. `Docs/Internals/Minidump.md` lists every
@@ -29,7 +29,7 @@ enum MinidumpFormat {
   /// MDRawDebug64 and MDRawLinkMap64 in the layout of Breakpad's C++, with every field at a multiple of its size.
   static let dsoDebugSize = 40
   static let linkMapSize = 24
-  /// The structure in the layout of the rust-minidump family, without padding.
+  /// The sizes of these structures in the layout of the rust-minidump family, without padding.
   static let packedDsoDebugSize = 36
   static let packedLinkMapSize = 20
 
@@ -46,7 +46,7 @@ enum MinidumpFormat {
   /// `ProcessorArchitecture` of MINIDUMP_SYSTEM_INFO.
   static let amd64: UInt16 = 9
   static let arm64: UInt16 = 12
-  /// Breakpad's own number, from before Microsoft had one.
+  /// Breakpad's own number for arm64, from before Microsoft assigned one.
   static let arm64Old: UInt16 = 0x8003
 
   /// `PlatformId` of MINIDUMP_SYSTEM_INFO, Breakpad's numbers.

@@ -5,10 +5,10 @@ public import ProcessSnapshot
 public enum MinidumpReader {
   /// Makes a snapshot of everything in a minidump.
   ///
-  /// It never traps on any bytes, and uses at most a few times as much memory as the file has bytes. A damaged stream
-  /// is left out, or only its readable entries are used, and `capture.damage` notes it. Values that a foreign writer
-  /// did not record stay nil. A minidump of this package gives the snapshot that it was written from, except for
-  /// parts that the limits of the format cut off.
+  /// It does not trap on any bytes, and it uses at most a few times as much memory as the file has bytes. A damaged
+  /// stream is left out, or only its readable entries are used, and `capture.damage` describes the damage. Values
+  /// that a foreign writer did not record stay nil. A minidump of this package gives the snapshot that it was written
+  /// from, except for parts that the limits of the format cut off.
   ///
   /// - Parameter bytes: the whole file.
   /// - Returns: the snapshot. A missing stream is not an error.
@@ -49,7 +49,7 @@ struct MinidumpDecoder {
 
   /// Reads this package's own stream: the whole snapshot as an intermediate dump, without memory.
   ///
-  /// - Returns: nil for a foreign minidump, and if the stream is damaged, which is noted.
+  /// - Returns: nil for a minidump of another writer, and nil if the stream is damaged; the damage is noted.
   private mutating func decodePostmortemDump() -> ProcessSnapshot? {
     guard let bytes = file.copy(.postmortemDump) else { return nil }
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else {
@@ -79,7 +79,8 @@ struct MinidumpDecoder {
     snapshot.memory = MemorySnapshot(joining: listed + snapshot.threads.flatMap(\.stack))
   }
 
-  /// Reads process and system: rounded or composed values, used only if there are no others.
+  /// Reads descriptions of the process and the system: rounded or composed values, used only where exact values are
+  /// missing.
   private mutating func decodeDescriptions() {
     decodeSystemInfo()
     decodeMiscInfo()

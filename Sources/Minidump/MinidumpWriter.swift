@@ -6,8 +6,9 @@ public enum MinidumpWriter {
   /// Writes a whole minidump into an empty file.
   ///
   /// The signature in the header is written last, so an incomplete file is never treated as a minidump. The captured
-  /// memory goes from the snapshot into the file without a copy. Whatever exceeds the limits of Breakpad's reader
-  /// (4,096 threads, 2,048 modules, 4,096 memory regions) is left out, and data of the crashing thread only last.
+  /// memory goes from the snapshot into the file without a copy. Data beyond the limits of Breakpad's reader (4,096
+  /// threads, 2,048 modules, 4,096 memory regions) is left out. The crashing thread's data is the last to be left
+  /// out.
   ///
   /// - Parameters:
   ///   - snapshot: the snapshot to write; for missing data, the stream is left out or the field is zero.

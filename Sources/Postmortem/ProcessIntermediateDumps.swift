@@ -7,7 +7,7 @@ internal import CrashHandler
 /// more parameters and a form for `async` code.
 ///
 /// - Parameters:
-///   - annotations: added to every report; they replace those of the same names.
+///   - annotations: added to every report; they replace a dump's annotations of the same names.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread.
 ///   - userStreams: add streams to every report.
 /// - Returns: a result for each dump, which prints as one line. A dump that failed is not an error:

@@ -2,8 +2,8 @@ internal import CrashHandler
 
 /// Runs an asynchronous operation with a named value that reports show; see the other `withContext`.
 ///
-/// The operation runs in the caller's isolation. This is separate from the synchronous function, so that a program
-/// that links only `CrashHandler` does not need the runtime of Swift concurrency.
+/// The operation runs in the caller's isolation. This function is separate from the synchronous one, so that a
+/// program that links only `CrashHandler` does not need the runtime of Swift concurrency.
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes.

@@ -8,9 +8,9 @@ extension Handler {
   /// structured concurrency.
   ///
   /// - Parameters:
-  ///   - url: of the collector, http or https.
+  ///   - url: the collector's URL, http or https.
   ///   - options: fields, privacy, headers and timing.
-  ///   - review: asked before each upload; nil to send all.
+  ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened.
   ///
@@ -31,9 +31,9 @@ extension Handler {
   /// event with message, stacks, tags and breadcrumbs, and the minidump as an attachment.
   ///
   /// - Parameters:
-  ///   - dsn: of the project, `https://KEY@HOST/PROJECT`.
-  ///   - options: fields, which become tags, privacy, headers and timing.
-  ///   - review: asked before each upload; nil to send all.
+  ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.
+  ///   - options: fields (which become tags), privacy, headers and timing.
+  ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened.
   ///

@@ -9,7 +9,7 @@ extension MinidumpEncoder {
     return context.floatingPointState.count >= 512 ? all | MinidumpFormat.amd64FloatingPoint : all
   }
 
-  /// CONTEXT_AMD64, 1,232 bytes.
+  /// Appends a CONTEXT_AMD64, which has 1,232 bytes.
   ///
   /// Source: Microsoft winnt.h, Breakpad `minidump_cpu_amd64.h`.
   mutating func appendAMD64Context(_ context: X86_64Context, flags: UInt32) {
@@ -35,7 +35,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads CONTEXT_AMD64, also with an XSTATE area after it, or cut after the registers.
+  /// Reads a CONTEXT_AMD64, which may have an XSTATE area after it, or may be cut off after the registers.
   static func decodeAMD64Context(_ bytes: ArraySlice<UInt8>) -> DecodedContext {
     func word(_ offset: Int, _ width: Int = 8) -> UInt64 {
       bytes.littleEndian(at: offset, width: width) ?? 0

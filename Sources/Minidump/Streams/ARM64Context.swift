@@ -8,7 +8,7 @@ extension MinidumpEncoder {
     return context.vectorRegisters.count == 512 ? all | MinidumpFormat.arm64FloatingPoint : all
   }
 
-  /// MDRawContextARM64, 912 bytes, the layout of Microsoft's ARM64_NT_CONTEXT.
+  /// Appends an MDRawContextARM64, which has 912 bytes and the layout of Microsoft's ARM64_NT_CONTEXT.
   ///
   /// Source: Breakpad `minidump_cpu_arm64.h`.
   mutating func appendARM64Context(_ context: ARM64Context, flags: UInt32) {

@@ -36,8 +36,8 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Reads MDRawDebug64 in either of its two layouts.
   ///
-  /// Breakpad's C++ pads it to 40 bytes, writers in Rust pack it into 36. The dynamic section after it has a multiple
-  /// of 16 bytes, so the stream's size shows which layout it has.
+  /// Breakpad's C++ code pads it to 40 bytes; writers in Rust pack it into 36 bytes. The dynamic section after it has
+  /// a multiple of 16 bytes, so the stream's size shows which layout it has.
   mutating func decodeLinkMap() {
     guard let stream = file.streams[.linuxDsoDebug] else { return }
     let isOurs = file.streams[.postmortemDump] != nil

@@ -14,13 +14,13 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// MINIDUMP_MEMORY_LIST.
+  /// Reads MINIDUMP_MEMORY_LIST.
   mutating func decodeMemoryList() -> [MemoryRegion] {
     file.entries(of: .memoryList, size: MinidumpFormat.memoryDescriptorSize)
       .compactMap { region(at: $0, in: "memory list") }
   }
 
-  /// MINIDUMP_MEMORY64_LIST: the bytes of all regions follow each other in the file.
+  /// Reads MINIDUMP_MEMORY64_LIST, in which the bytes of all regions follow each other in the file.
   mutating func decodeMemory64List() -> [MemoryRegion] {
     guard let stream = file.streams[.memory64List],
       let count = file.integer(at: stream.lowerBound, width: 8),

@@ -81,7 +81,7 @@ extension MinidumpDecoder {
     }
   }
 
-  /// MinidumpAnnotation.
+  /// Reads a MinidumpAnnotation.
   private mutating func annotationObject(at entry: Int) -> ModuleAnnotations.Object? {
     guard let name = annotationText(at: entry), let type = file.integer(at: entry + 4, width: 2),
       let rva = file.integer(at: entry + 8, width: 4), let value = file.byteArray(at: rva)
@@ -93,7 +93,7 @@ extension MinidumpDecoder {
       name: name, type: UInt16(truncatingIfNeeded: type), value: value)
   }
 
-  /// The number of entries that may still be read, because many modules may refer to the same list.
+  /// The entries of a list, up to the number that may still be read, because many modules may refer to the same list.
   private mutating func limitedList(at location: Int, size: Int) -> ArraySlice<Int> {
     guard moduleAnnotationsLeft > 0 else { return [] }
     let taken = list(at: location, size: size).prefix(moduleAnnotationsLeft)
@@ -101,7 +101,7 @@ extension MinidumpDecoder {
     return taken
   }
 
-  /// Copies the modules' text annotations to the process, after its own.
+  /// Adds the modules' text annotations to those of the process; if a name exists already, its first value stays.
   mutating func mergeModuleAnnotations() {
     for annotations in moduleAnnotations {
       snapshot.launchAnnotations.merge(annotations.simple) { first, _ in first }

@@ -96,8 +96,10 @@ extension MinidumpDecoder {
     for (index, module) in sorted.enumerated() { moduleIndices[module.offset] = index }
   }
 
-  /// The build ID of a CodeView record; for `RSDS`, whose GUID is made from the build ID's first 16 bytes, those
-  /// bytes.
+  /// The build ID in a CodeView record.
+  ///
+  /// A record of the kind `RSDS` has a GUID made from the build ID's first 16 bytes; for it, those bytes are
+  /// returned.
   private mutating func buildID(at location: Int) -> [UInt8] {
     guard let range = file.location(at: location) else {
       file.note("a module's CodeView record reaches past the end of the file")

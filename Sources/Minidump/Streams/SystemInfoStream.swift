@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_SYSTEM_INFO.
+  /// Encodes MINIDUMP_SYSTEM_INFO.
   ///
   /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_system_info_writer.cc`.
   mutating func encodeSystemInfo() -> MinidumpLocation {
@@ -33,8 +33,7 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for those it
-  /// lacks.
+  /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for each number that it lacks.
   static func versionNumbers(of release: String?) -> [UInt32] {
     let numbers = (release ?? "").split(separator: ".", maxSplits: 3).prefix(3).map { part in
       UInt32(part.prefix { $0.isASCII && $0.isNumber }) ?? 0
@@ -91,8 +90,8 @@ extension MinidumpDecoder {
     guard isLinux else { return }
     snapshot.system.kernelName = "Linux"
     let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
-    // Breakpad and this package write `uname -srvm`; Crashpad writes the numbers and, as text, the rest of the
-    // release and more.
+    // Breakpad and this package write the text of `uname -srvm`. Crashpad writes the version as numbers, and the rest
+    // of the release and more as text.
     let words = text.split(separator: " ")
     if words.count >= 2, words[0] == "Linux" {
       snapshot.system.kernelRelease = String(words[1])

@@ -40,7 +40,7 @@ extension MinidumpEncoder {
     }
   }
 
-  /// Appends a context; for a thread that was not stopped, it has only the instruction and stack pointers.
+  /// Appends a context, which has only the instruction and stack pointers if the thread was not stopped.
   ///
   /// - Returns: the place of the context; an empty place for a thread without known pointers, because readers would
   ///   show it at address 0.
@@ -133,8 +133,9 @@ extension MinidumpDecoder {
 
 /// The priority field of MINIDUMP_THREAD, as Crashpad fills it on Linux.
 ///
-/// The bytes from the lowest up are 20 minus the nice value, the rank of the scheduling policy, the static priority
-/// of a real-time thread (not captured: 0), and 0. Source: Crashpad `snapshot/linux/thread_snapshot_linux.cc`.
+/// From the lowest byte up, the field has 20 minus the nice value, the rank of the scheduling policy, the static
+/// priority of a real-time thread (0, because it is not captured), and 0. Source: Crashpad
+/// `snapshot/linux/thread_snapshot_linux.cc`.
 struct ThreadPriority {
   /// The policy, as in sched_getscheduler(2).
   let policy: UInt8?

@@ -6,15 +6,15 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
 
     /// The path is empty or has a NUL character.
     public static let invalidPath = Code(description: "invalid path")
-    /// There is another kind of file instead of a directory.
+    /// The file at the path is not a directory.
     public static let notADirectory = Code(description: "not a directory")
     /// The directory, or a symbolic link to it, belongs to another user, who could replace it.
     public static let foreignOwner = Code(description: "belongs to another user")
-    /// All users, or a group that is not named, may write to the directory.
+    /// All users, or a group with which this process does not share databases, may write to the directory.
     public static let writableByOthers = Code(description: "others may write to it")
-    /// There is no group of that name.
+    /// There is no group with that name.
     public static let invalidGroup = Code(description: "no such group")
-    /// There is another kind of file instead of a regular file.
+    /// The file at the path is not a regular file.
     public static let notARegularFile = Code(description: "not a regular file")
     /// A file is larger than files of its kind can be.
     public static let tooLarge = Code(description: "too large")

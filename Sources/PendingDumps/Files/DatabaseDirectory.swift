@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// Finds, creates, opens and checks the directories of a database.
 ///
-/// Handler, converter and uploader all use it, so that they agree on the directories. Ordinary code.
+/// Handler, converter and uploader all use it, so that they agree on the directories. It is only for ordinary code,
+/// not for signal handlers.
 package enum DatabaseDirectory {
   /// The name of the directory that is created in a mount point to which others may write.
   package static let nameInMountPoint = "postmortem"
@@ -37,8 +38,8 @@ package enum DatabaseDirectory {
     return result
   }
 
-  /// The database's path: the given path, or a directory in it if it is a mount point to which others may write, such
-  /// as an `emptyDir` of Kubernetes.
+  /// The database's path: the given path, or a directory in it if the given path is a mount point to which others may
+  /// write, such as an `emptyDir` of Kubernetes.
   package static func place(_ path: String) -> String {
     var status = stat()
     guard unsafe stat(path, &status) == 0, isOpenToOthers(status) else { return path }
@@ -72,7 +73,7 @@ package enum DatabaseDirectory {
     try checked(try descriptor(of: path, creating: creating), path, creating: creating)
   }
 
-  /// Opens the database of a given path, like `place` followed by `open`, but reads its status once.
+  /// Opens the database of a given path, like `place` followed by `open`, but reads the status of the path only once.
   package static func openPlace(
     _ path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -103,7 +104,7 @@ package enum DatabaseDirectory {
   ///
   /// - Parameters:
   ///   - parent: the descriptor of the database's directory, or of one below it.
-  ///   - path: the path in messages.
+  ///   - path: the path that messages show.
   package static func open(
     _ name: String, in parent: Int32, path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -135,7 +136,7 @@ package enum DatabaseDirectory {
 
   /// Opens a directory.
   ///
-  /// It follows a link only after checking its owner, and never a link that replaced the checked one.
+  /// A link is followed only after a check of its owner. A link that has replaced the checked link is never followed.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
     let descriptor = unsafe path.withCString { unsafe Glibc.open($0, flags | O_NOFOLLOW) }
     if descriptor >= 0 { return descriptor }
@@ -192,8 +193,8 @@ package enum DatabaseDirectory {
 
   /// Creates a directory that only this user can access, whatever the umask is; an existing one stays unchanged.
   ///
-  /// Mode and owner are set through a descriptor of the new directory, not by its name: the owner of the parent could
-  /// replace it by a link or another directory in between.
+  /// Mode and owner are set through a descriptor of the new directory, not by its name. In between, the owner of the
+  /// parent directory could replace the new directory by a link or by another directory.
   ///
   /// - Parameter owner: the user that gets a directory created by root.
   private static func make(
@@ -209,13 +210,13 @@ package enum DatabaseDirectory {
     defer { close(made) }
     var status = stat()
     guard unsafe fstat(made, &status) == 0, status.st_uid == pm_file_user() else { return }
-    // fchmod(2) does not accept such a descriptor.
+    // fchmod(2) does not accept a descriptor that was opened with O_PATH.
     if status.st_mode & 0o7777 != 0o700 { _ = unsafe chmod("/proc/thread-self/fd/\(made)", 0o700) }
     guard let owner else { return }
     let descriptor = unsafe openat(made, ".", flags)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    // If it has files, it may be another directory of root that was moved here.
+    // A directory that has files may be another directory of root that was moved here.
     if DirectoryNames.of(descriptor)?.isEmpty != false { owner.give(descriptor) }
   }
 
@@ -299,12 +300,12 @@ package enum DatabaseDirectory {
 
   /// The groups in the order in which they were named.
   private static let groups = Mutex<[UInt32]>([])
-  /// True if a group was named: most processes name none and never take the lock.
+  /// True if a group was named; most processes name no group, and so never take the lock.
   private static let hasGroups = Atomic<Bool>(false)
 
   /// Lets this process use databases to which the members of a group may write.
   ///
-  /// Directories that it creates or owns there get that group and mode 02770; files get 0660.
+  /// Directories that this process creates or owns there get that group and the mode 02770; files get the mode 0660.
   package static func share(with group: UInt32) {
     groups.withLock { groups in
       groups.removeAll { $0 == group }
@@ -330,8 +331,8 @@ package enum DatabaseDirectory {
     guard let shared = lastGroup, !isShared(status), status.st_uid == pm_file_user(),
       status.st_mode & others == 0
     else { return }
-    // The group is changed first, because with the old mode, no other user may write. Changing the group clears
-    // setgid.
+    // The group is changed first, while the old mode still keeps other users from writing. The mode follows, because
+    // the change of the group clears its setgid bit.
     guard fchown(descriptor, .max, shared) == 0 else { return }
     _ = fchmod(descriptor, 0o2770)
     _ = unsafe fstat(descriptor, &status)

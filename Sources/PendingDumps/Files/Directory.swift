@@ -4,12 +4,13 @@ internal import IntermediateDump
 /// An open directory, through which all its files are reached.
 ///
 /// Every operation uses the directory's descriptor and stays in the directory. It follows no symbolic link, and opens
-/// no file whose opening blocks or has effects. Replacing the path later changes nothing.
+/// no file whose opening blocks or has effects. If the path is replaced later, this value still uses the same
+/// directory.
 package struct Directory: ~Copyable, Sendable {
   private var file: OpenFile
   /// Device and inode of this directory when it was opened.
   package let status: FileStatus
-  /// The mode of new files in it: 0600, or 0660 if a group shares the database.
+  /// The mode of new files in the directory: 0600, or 0660 if a group shares the database.
   package let fileMode: UInt32
   /// The user that gets new files, if this process is root and the directory belongs to another user.
   package let owner: DirectoryOwner?
@@ -77,7 +78,7 @@ package struct Directory: ~Copyable, Sendable {
   package func forEachName(
     _ visit: (String) throws(CrashReportDatabaseError) -> Bool
   ) throws(CrashReportDatabaseError) {
-    // Opened again, because threads would share the position of one descriptor.
+    // The directory is opened again, because threads would share the position of one descriptor.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let stream = unsafe fdopendir(copy) else {
       let failure = errno
@@ -152,7 +153,8 @@ package struct Directory: ~Copyable, Sendable {
   /// Does not check the kind of file: a file that is not regular gives no bytes or unexpected bytes, without
   /// blocking.
   ///
-  /// - Returns: nil for a missing file, a file of more than `limit` bytes, and one of another kind or user.
+  /// - Returns: nil for a missing file, a file of more than `limit` bytes, a file of another kind, and a file of
+  ///   another user.
   /// - Throws: for an error that is not about this file, such as used-up memory or descriptors.
   package func smallFile(
     _ name: String, limit: Int
@@ -225,7 +227,7 @@ package struct Directory: ~Copyable, Sendable {
     return nil
   }
 
-  /// Sets the mode and owner of a new file, whatever the umask is, so that a converter can open it.
+  /// Sets the mode and owner of a new file, whatever the umask is, so that a converter can open the file.
   private func settle(_ file: inout OpenFile) {
     file.firstStatus = try? file.status()
     if file.firstStatus?.mode != fileMode { _ = fchmod(file.descriptor, fileMode) }

@@ -10,9 +10,9 @@ package enum DirectoryNames {
   /// The names in a directory that can be read, in no order, without `.` and `..`.
   ///
   /// - Parameter limit: the maximum number of bytes of names.
-  /// - Returns: nil if they take more than the limit, or the directory cannot be opened.
+  /// - Returns: nil if the names take more bytes than the limit, or if the directory cannot be opened.
   package static func of(_ descriptor: Int32, limit: Int = .max) -> [String]? {
-    // Opened again, because threads would share the position of one descriptor.
+    // The directory is opened again, because threads would share the position of one descriptor.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return nil }
     defer { close(copy) }
@@ -21,8 +21,8 @@ package enum DirectoryNames {
 
   /// The names from a descriptor's position to the end of the directory; moves the position there.
   ///
-  /// - Parameter isShort: true to stop after a read that fills less than half of the window, without the last read,
-  ///   which would return nothing.
+  /// - Parameter isShort: true to stop after a read that fills less than half of the window, because a further read
+  ///   would return nothing.
   static func rest(of copy: Int32, limit: Int = .max, isShort: Bool = false) -> [String]? {
     var names: [String] = []
     var total = 0

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// The owner of a directory that belongs to another user, if this process is root.
 ///
-/// Files that root creates there are given to that user, who could otherwise neither read nor replace them. Ordinary
-/// code.
+/// Files that root creates in the directory are given to that user, who could otherwise neither read nor replace
+/// them. This type is only for ordinary code, not for signal handlers.
 package struct DirectoryOwner: Sendable, Equatable {
   package let user: UInt32
   package let group: UInt32

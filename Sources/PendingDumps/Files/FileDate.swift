@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// No file is removed, and no process is treated as dead, because of a date from a clock that was not set. A file
 /// without a possible date gets the current one, and its age counts from then on.
 package enum FileDate {
-  /// The latest of some dates that is possible, in nanoseconds since 1970; nil if none is.
+  /// The latest possible one of some dates, in nanoseconds since 1970; nil if none of them is possible.
   package static func latest(of dates: [Int64], now: Int64 = SystemClock.now) -> Int64? {
     dates.filter { Timestamp(nanoseconds: $0).isPossible(at: Timestamp(nanoseconds: now)) }.max()
   }
@@ -15,7 +15,7 @@ package enum FileDate {
   ///
   /// It does nothing while the clock is not set. A file that cannot be changed keeps its dates.
   ///
-  /// - Parameter directory: the descriptor of its directory.
+  /// - Parameter directory: the descriptor of the file's directory.
   ///
   /// Source: utimensat(2), UTIME_NOW and UTIME_OMIT.
   package static func renew(_ name: String, in directory: Int32) {

@@ -119,7 +119,7 @@ package enum SystemFile {
 
   private static func number(_ name: String, inBytes text: some Sequence<UInt8>) -> UInt64? {
     let name = Array(name.utf8)
-    // The bytes of the name that this line has matched; nil if the line does not match.
+    // The number of bytes of the name that this line has matched; nil if the line does not match.
     var matched: Int? = 0
     var value: UInt64?
     for byte in text {
@@ -167,8 +167,8 @@ package enum SystemFile {
 
   /// The inode of one of this process's namespaces; nil if the kernel does not have that kind.
   ///
-  /// Reads it from the text of the link. Following the link takes ten times as long, because the kernel then creates
-  /// the inode first.
+  /// The inode is read from the text of the link. Following the link takes ten times as long, because the kernel then
+  /// creates the inode first.
   ///
   /// Source: namespaces(7), "pid:[4026531836]".
   static func namespace(_ kind: String) -> UInt64? {

@@ -3,14 +3,14 @@ package enum ClaimLiveness {
   /// The time in nanoseconds for which a claim is valid if its converter cannot be examined.
   package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
-  /// Gathers the evidence on a claim's converter, in the order of `LivenessEvidence`.
+  /// Gathers the evidence about a claim's converter, in the order of `LivenessEvidence`.
   ///
   /// If a running converter is treated as dead, no data is lost: two converters then process the dump, and the
   /// database keeps one report of it. So one witness, the FIFO, is enough.
   ///
   /// - Parameters:
   ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
-  ///   - isLocalFileSystem: true if only this machine writes there.
+  ///   - isLocalFileSystem: true if only this machine writes to the file system.
   ///   - probe: examines a process of this PID namespace.
   ///   - witnessProbe: examines the FIFO that the claim names.
   package static func verdict(

@@ -10,7 +10,7 @@ internal import IntermediateDump
 /// dump, and the database keeps one of the two reports. So the FIFO is enough evidence for a claim, but not for the
 /// owner of a locked file.
 package final class ClaimWitness {
-  /// The part of its name before the `@`.
+  /// The part of the FIFO's name before the `@`.
   static let identifier = "converter"
 
   private var number: UInt64?
@@ -40,8 +40,8 @@ package final class ClaimWitness {
   }
 
   private func make(in directory: Int32) {
-    // Another converter may find no reader between mkfifoat and openat, and remove the FIFO. Then a new name is
-    // tried.
+    // Between mkfifoat and openat, another converter may find that the FIFO has no reader, and may remove it. Then a
+    // new name is tried.
     for _ in 0..<8 {
       let candidate = UInt64.random(in: 1 ... .max)
       number = candidate

@@ -12,7 +12,7 @@ package enum FIFOProbe: Sendable, Equatable {
 
   /// Examines a FIFO.
   ///
-  /// - Parameter directory: the descriptor of its directory.
+  /// - Parameter directory: the descriptor of the FIFO's directory.
   package static func look(at name: String, in directory: Int32) -> FIFOProbe {
     var status = stat()
     guard unsafe fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The boot and the namespaces of this process, and its process ID and start time there.
+/// The boot and the namespaces of this process, and its process ID and start time in these namespaces.
 package struct HostIdentity: Sendable, Equatable {
   /// `/proc/sys/kernel/random/boot_id`.
   package var bootID: String?
@@ -29,11 +29,11 @@ package struct HostIdentity: Sendable, Equatable {
     self.timeNamespace = timeNamespace
   }
 
-  /// Reads them from the system; they are not cached, because a fork changes them.
+  /// Reads the identity from the system; it is not cached, because a fork changes it.
   ///
   /// - Parameters:
   ///   - statistics: the statistics of the calling process.
-  ///   - processID: its ID in its own PID namespace; nil to read it from the kernel.
+  ///   - processID: the process's ID in its own PID namespace; nil to read it from the kernel.
   package static func current(
     _ statistics: ProcessStatistics? = ProcessStatistics.current(), processID: UInt32? = nil
   ) -> HostIdentity {
@@ -63,17 +63,17 @@ package struct HostIdentity: Sendable, Equatable {
   /// Source: Linux include/uapi/linux/nsfs.h, TIME_NS_INIT_INO.
   package static let firstTimeNamespace: UInt64 = 0xEFFF_FFFA
 
-  /// A digest of boot and namespaces, in which process ID and start time are valid, for the names of
-  /// claims; 0 if these are not known.
+  /// A digest of the boot and the namespaces in which process ID and start time are valid, for the names of claims; 0
+  /// if boot or namespaces are not known.
   ///
-  /// 32-bit FNV-1a. If two places have the same digest, which is one case in 4 billion, the process of a claim can
-  /// look dead; the database still keeps one report of the dump.
+  /// The digest is a 32-bit FNV-1a. If two places have the same digest, which is one case in 4 billion, the process
+  /// of a claim can look dead; the database still keeps one report of the dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")
   }
 
-  /// A digest of the boot alone; 0 if it is not known.
+  /// A digest of the boot alone; 0 if the boot is not known.
   package var boot: UInt32 { bootID.map(Self.digest) ?? 0 }
 
   /// The digest of a boot's ID or a place; never 0.

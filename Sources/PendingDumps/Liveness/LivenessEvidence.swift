@@ -1,4 +1,4 @@
-/// The evidence on whether a process is alive: the owner of a locked file, or the converter that a claim names.
+/// The evidence about whether a process is alive: the owner of a locked file, or the converter that a claim names.
 ///
 /// `verdict` applies these rules in this order, for the converter, `PendingDumpBound` and the `postmortem` command:
 ///
@@ -8,8 +8,8 @@
 ///    process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
 /// 3. The asking process has the same boot and PID namespace: dead if the start time or the start of the stack
 ///    differs, alive if both are equal, or if the one that can be read is equal.
-/// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner did:
-///    dead. Both are needed, because a program may close the FIFO, and overlayfs hides the mapping.
+/// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner
+///    mapped it: dead. Both are needed, because a program may close the FIFO, and overlayfs hides the mapping.
 /// 5. The boot is another one: dead on a file system that no other machine writes to.
 /// 6. Otherwise the age decides.
 ///
@@ -91,7 +91,7 @@ package struct LivenessEvidence: Sendable {
 
   /// The verdict if a process of this kernel holds the FIFO or maps the record.
   ///
-  /// This counts on any file system and whatever the boot ID says.
+  /// This evidence counts on any file system, and whatever the boot ID is.
   private var witness: OwnerVerdict? {
     if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
     if lease == .refused { return .alive("somebody maps the run record of \(title)") }
@@ -133,7 +133,8 @@ package struct LivenessEvidence: Sendable {
 
 /// The state of a file's owner, and the evidence.
 package enum OwnerVerdict: Sendable, Equatable {
-  /// The process is alive; `still` has the nanoseconds after which it counts as dead, or nil for never.
+  /// The process is alive; `still` is the number of nanoseconds after which it counts as dead, or nil if it never
+  /// does.
   case alive(String, still: Int64? = nil)
   case dead(String)
 

@@ -10,8 +10,8 @@ package struct SignalDispositions: Sendable, Equatable {
   package let caught: UInt64
   /// The signals that the calling thread blocks; nil if `/proc` does not show them.
   package let blocked: UInt64?
-  /// The process's ID in its own PID namespace, even if `/proc` belongs to another one; nil if it does not show the
-  /// ID.
+  /// The process's ID in its own PID namespace, even if `/proc` is that of another namespace; nil if `/proc` does not
+  /// show this ID.
   package let processID: UInt32?
 
   /// The dispositions of the calling process; nil if `/proc` does not show them.

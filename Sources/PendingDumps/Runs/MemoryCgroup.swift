@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Parses the kernel's text files about cgroups.
 ///
-/// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst and
-/// cgroup-v1/memory.rst.
+/// It is only for ordinary code, not for signal handlers. Source: cgroups(7), Linux
+/// Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 package enum CgroupText {
   package static let root = "/sys/fs/cgroup"
 
@@ -48,10 +48,11 @@ package struct MemoryCgroupFiles {
   package let directory: String?
   /// True if the files are those of version 2.
   package let isUnified: Bool
-  /// Descriptors of the files with the bytes in use and with their limit; -1 if there is none.
+  /// The descriptors of the file with the number of bytes in use, and of the file with their limit; -1 if there is
+  /// none.
   package let used: Int32
   package let limit: Int32
-  /// The limit when the files were opened; nil for none.
+  /// The limit when the files were opened; nil if there was none.
   package let limitAtOpening: UInt64?
 
   package init(
@@ -81,7 +82,7 @@ package struct MemoryCgroup {
   var kills: UInt64?
   var processCount: UInt64?
   var used: UInt64?
-  /// The limit; nil for none.
+  /// The limit of the cgroup's memory in bytes; nil if there is none.
   var limit: UInt64?
 
   /// Reads the numbers for the calling process.
@@ -94,7 +95,7 @@ package struct MemoryCgroup {
     kills = SystemFile.number(
       "oom_kill", in: SystemFile.text("\(directory)/\(events)", isOneRecord: true))
     limit = isNew ? files.limitAtOpening : MemoryCgroupFiles.limit(in: files.limit)
-    // The rest is not used if there is no limit.
+    // The other numbers are not used if there is no limit.
     guard limit != nil else { return }
     used = SystemFile.integer(files.used)
     processCount = SystemFile.bytes("\(directory)/cgroup.procs").map { bytes in
@@ -107,8 +108,8 @@ package struct MemoryCgroup {
   package static func kills(of path: String) -> UInt64? {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]
-    // In a container the caller's path may be the host's, while the mount shows only that cgroup, at its root. For
-    // another cgroup the root would have the numbers of all cgroups.
+    // In a container, the caller's path may be the path on the host, while the mount shows only the caller's cgroup,
+    // at its root. For any other cgroup, the root would have the numbers of all cgroups.
     if let own = SystemFile.text("/proc/self/cgroup"), CgroupText.paths(in: own).ofMemory == path {
       directories += [root, "\(root)/memory"]
     }

@@ -9,7 +9,7 @@ package struct RunEvidence: Sendable {
   ///
   /// A heartbeat that would be longer leaves out breadcrumbs first, then paths of locked files, then the cgroup.
   package static let heartbeatSize = 2048
-  /// The offset of the heartbeat in a run record: after the notes and its own property header.
+  /// The offset of the heartbeat in a run record: after the notes and the property header of the heartbeat.
   package static let heartbeatOffset = RunNotePlace.offset &+ Int64(RunNotePlace.size + 7)
 
   /// The time in nanoseconds since 1970.
@@ -82,7 +82,7 @@ package struct RunEvidence: Sendable {
 
   /// Adds the state of the machine's memory.
   ///
-  /// Only heartbeats have it, because a later value is more useful.
+  /// Only heartbeats contain it, because a later value is more useful than one from the launch.
   package mutating func readMachineMemory() {
     let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
     machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
@@ -91,7 +91,7 @@ package struct RunEvidence: Sendable {
 
   /// Writes the evidence as a map, field by field.
   ///
-  /// The converter's `mapFields` would add 0.1 ms to each launch.
+  /// The converter's `mapFields` is not used here, because it would add 0.1 ms to each launch.
   package func encode(to writer: inout IntermediateDumpWriter) {
     func write(_ key: IntermediateDumpKey, _ value: UInt64?) {
       if let value { writer.unsigned(key, value) }

@@ -32,8 +32,10 @@ package struct RunRecord: Sendable {
   package var isMapped = false
   /// True if the owner takes a dump when it receives its stop signal with a `CaptureRequest`.
   package var takesRequests = false
-  /// The address in the owner of its table of the threads' alternate stacks, which `postmortem capture` reads; nil if
-  /// it was not known, and in records of versions that did not write it.
+  /// The address, in the owner's memory, of its table of the threads' alternate stacks; nil if it was not known, and
+  /// in records of versions that did not write it.
+  ///
+  /// `postmortem capture` reads this table.
   package var toldStacks: UInt64?
   /// The time of the launch in nanoseconds since 1970; nil if it was not known.
   package var launchTime: Int64?
@@ -107,9 +109,9 @@ package struct RunRecord: Sendable {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()
       writer.startMap(.owner)
-      // Written first, because notes and heartbeat are overwritten in place.
+      // The course is written first, because notes and heartbeat are overwritten in place.
       course?.encode(to: &writer)
-      // With a NUL at the end, so that an empty text has an address too.
+      // The text has a NUL at the end, so that an empty text has an address too.
       unsafe (Array(bootID.utf8) + [0]).withUnsafeBytes { text in
         if let place = text.baseAddress {
           unsafe properties.write(to: &writer, bootID: place, count: text.count - 1)
@@ -141,7 +143,7 @@ package struct RunCourse: Sendable {
   package var launch: RunEvidence?
   /// True if the notes would contain a call of `_exit`.
   ///
-  /// If false, a killed process cannot be distinguished from one that called it.
+  /// If it is false, a killed process cannot be distinguished from a process that called `_exit`.
   package var followsExits = false
   package var executablePath: String?
   package var product: String?
