@@ -4,7 +4,7 @@ public import IntermediateDump
 extension CrashReportDatabase {
   /// Requests the immediate upload of one report, even if uploads are disabled.
   ///
-  /// A skipped report becomes pending again. An uploader in any process of the database sends it.
+  /// A skipped report becomes pending again. An uploader in any process that uses the database sends the report.
   ///
   /// - Returns: false if the database has no such report, or the server already has it.
   /// - Throws: `CrashReportDatabaseError` if the system refuses.
@@ -49,11 +49,11 @@ extension CrashReportDatabase {
     try change(id) { $0.reduction = reduction }
   }
 
-  /// Completes a report that the server has.
+  /// Marks a report as uploaded and moves it to the completed ones, because the server has it.
   package func completeUpload(
     _ id: ReportID, serverID: String
   ) throws(CrashReportDatabaseError) {
-    // Recorded before the move: a process that finds it pending only has to move it.
+    // This is recorded before the move, so that a process that finds the report still pending only has to move it.
     try change(id) { metadata in
       metadata.attributes.insert(.uploaded)
       metadata.serverID = serverID
@@ -63,19 +63,19 @@ extension CrashReportDatabase {
     try finishUpload(id)
   }
 
-  /// Records that a pending report is counted with the upload of another; nil to send it itself again.
+  /// Records that a pending report is counted with the upload of another report; nil to send the report itself again.
   package func countUpload(
     _ id: ReportID, with other: ReportID?
   ) throws(CrashReportDatabaseError) {
     try change(id) { $0.countedWith = other }
   }
 
-  /// Moves a pending report that is recorded as uploaded.
+  /// Moves a pending report that is recorded as uploaded to the completed ones.
   package func finishUpload(_ id: ReportID) throws(CrashReportDatabaseError) {
     try move(id, from: .pending, to: .completed) { _ in }
   }
 
-  /// Completes a report that is not to be uploaded, and records the reason.
+  /// Moves a report that is not to be uploaded to the completed ones, and records the reason.
   package func skipUpload(
     _ id: ReportID, because note: String
   ) throws(CrashReportDatabaseError) {

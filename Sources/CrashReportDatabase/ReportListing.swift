@@ -9,7 +9,7 @@ internal import Synchronization
 package struct ReportListing: Sendable {
   /// The reports, in no order.
   package fileprivate(set) var reports: [StoredReport] = []
-  /// The reports by the ID in the file's name.
+  /// The errors of reports that could not be read, by the ID in the file's name.
   ///
   /// If such a report is also in `reports`, only its metadata could not be read, so nothing is known about its
   /// upload.
@@ -40,7 +40,7 @@ extension CrashReportDatabase {
     let database = try open()
     var listing = ReportListing()
     var places: [ReportID: Int] = [:]
-    // In the order in which reports move, so that none is missed.
+    // The states are visited in the order in which reports move, so that no report is missed.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
       let names = try directory.names()
@@ -118,8 +118,8 @@ extension Directory {
 
   /// The metadata of a report; nil if there is none or it is damaged.
   ///
-  /// - Throws: also for a file of another kind and a file that this user may not read, because it may say that the
-  ///   server has the report.
+  /// - Throws: also for a file of another kind and for a file that this user may not read, because such a file may
+  ///   say that the server has the report.
   private func knownMetadata(of id: ReportID) throws(CrashReportDatabaseError) -> ReportMetadata? {
     if let metadata = try metadata(of: id) { return metadata }
     let name = StoredReport.metadataName(id)

@@ -3,9 +3,10 @@ internal import IntermediateDump
 /// The contents of a report's `.meta` file, for uploads and pruning.
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8), creation (8), attributes
-/// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If another
-/// report's upload counts this one, a NUL and that report's ID follow too. Crashpad has padding instead of the next
-/// attempt. It reads the ID to the end of the file, and prints it as text that ends at the NUL.
+/// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If the
+/// report is counted with another report's upload, a NUL and that report's ID follow too. Crashpad has padding in
+/// place of the next attempt. It reads the server's ID to the end of the file, and prints it as a text that ends at
+/// the NUL.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 package struct ReportMetadata: Sendable, Equatable {
@@ -48,9 +49,9 @@ package struct ReportMetadata: Sendable, Equatable {
   var nextUploadAttemptTime: Int64 = 0
   /// The server's ID for the report; empty if it was not uploaded.
   var serverID = ""
-  /// The outcome of the last attempt, or why there will be none; empty for none.
+  /// The outcome of the last attempt, or the reason why there will be no attempt; empty if there is neither.
   var uploadNote = ""
-  /// The report with whose upload this one is counted; nil if it is sent itself, with its minidump.
+  /// The report with whose upload this one is counted; nil if this report itself is sent, with its minidump.
   var countedWith: ReportID?
 
   init(creationTime: Int64) {

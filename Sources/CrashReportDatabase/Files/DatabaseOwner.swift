@@ -18,8 +18,8 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// The user ID that stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534
 
-  /// The owner of a directory; nil if this process already has its permissions, is not root, or there is no
-  /// directory.
+  /// The owner of a directory; nil if this process already has the owner's permissions, is not root, or the directory
+  /// does not exist.
   ///
   /// - Throws: if the system does not show the owner.
   package init?(of path: String) throws(CrashReportDatabaseError) {
@@ -34,7 +34,7 @@ package struct DatabaseOwner: Sendable, Equatable {
     self.init(user: status.st_uid, group: status.st_gid)
   }
 
-  /// - Parameter group: used for a user that the system does not know.
+  /// - Parameter group: the group of a user that the system does not know.
   package init(user: UInt32, group: UInt32) {
     var primary = group
     var groups = [UInt32](repeating: 0, count: Self.maximumGroups)
@@ -46,8 +46,8 @@ package struct DatabaseOwner: Sendable, Equatable {
 
   /// Runs a closure on a separate thread with this user's file permissions, and waits for it.
   ///
-  /// A child process is not possible, because the child of a process with threads may call almost no functions. The
-  /// thread blocks the program's signals, whose handlers would run with the wrong permissions.
+  /// A child process cannot be used, because the child of a process with threads may call almost no functions. The
+  /// thread blocks the program's signals, because their handlers would run with the wrong permissions.
   ///
   /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without CAP_SETUID, or
   ///   if a thread cannot be created. The closure was then not run.
@@ -68,7 +68,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   private func takeRights() -> CrashReportDatabaseError? {
     let failure = unsafe pm_take_file_rights(user, group, groups, groups.count)
     if failure == 0 { return nil }
-    // A user outside this user namespace, whose rights no process here can have.
+    // The user is outside this user namespace, so no process here can have this user's rights.
     if user == Self.unmapped, pm_file_user() == 0 { return nil }
     return CrashReportDatabaseError(
       .foreignOwner,

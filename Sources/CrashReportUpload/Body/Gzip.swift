@@ -9,7 +9,7 @@ internal import CrashReportDatabase
 
   private let stream: OpaquePointer
 
-  /// Returns nil if the system has no zlib: the body is then sent uncompressed.
+  /// Returns nil if the system has no zlib, in which case the body is sent uncompressed.
   init?() {
     guard let stream = unsafe pm_gzip_make() else { return nil }
     unsafe self.stream = stream
@@ -19,7 +19,7 @@ internal import CrashReportDatabase
 
   /// Compresses bytes, and returns the output that is ready.
   ///
-  /// - Parameter isLast: ends the stream; nothing may follow.
+  /// - Parameter isLast: true to end the stream, after which nothing may follow.
   /// - Throws: `CrashReportDatabaseError` if zlib failed.
   func compress(_ bytes: [UInt8], isLast: Bool) throws(CrashReportDatabaseError) -> [UInt8] {
     var result: [UInt8] = []

@@ -19,7 +19,7 @@ struct ReportContents: Sendable {
   /// Opens a report's files.
   ///
   /// - Parameters:
-  ///   - reduction: leaves out attachments.
+  ///   - reduction: the parts to leave out, such as attachments.
   ///   - leavesOutMemory: true for a minidump without memory.
   init(
     _ report: StoredReport, in database: CrashReportDatabase, _ options: UploadOptions,

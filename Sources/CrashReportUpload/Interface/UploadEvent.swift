@@ -7,18 +7,17 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// An upload begins: `reportID`, `attempt` and `size`.
+    /// An upload begins; the event has `reportID`, `attempt` and `size`.
     public static let began = Kind(rawValue: "began")
     /// `sent` of `size` bytes were sent; reported about once per MiB.
     public static let progressed = Kind(rawValue: "progressed")
-    /// The server has the report, as `serverID`.
+    /// The server has the report; `serverID` is its ID for the report.
     public static let uploaded = Kind(rawValue: "uploaded")
-    /// The upload failed for a `reason`; not tried again before `nextAttemptTime`.
+    /// The upload failed for a `reason`, and is not tried again before `nextAttemptTime`.
     public static let delayed = Kind(rawValue: "delayed")
-    /// The server refused the report for a `reason`; not tried again without `requestUpload`.
+    /// The server refused the report for a `reason`; the upload is not tried again without `requestUpload`.
     public static let skipped = Kind(rawValue: "skipped")
-    /// The database, or the files of one report, could not be read or written for a `reason`; it is tried
-    /// again.
+    /// The database, or the files of one report, could not be read or written for a `reason`; this is tried again.
     public static let failed = Kind(rawValue: "failed")
   }
 
@@ -27,7 +26,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID?
   /// The number of this attempt, from 1.
   public private(set) var attempt: Int?
-  /// The number of bytes of the request's body that have gone out.
+  /// The number of bytes of the request's body that were sent so far.
   public private(set) var sent: Int64?
   /// The number of bytes of the whole request body.
   public private(set) var size: Int64?

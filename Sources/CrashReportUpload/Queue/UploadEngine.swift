@@ -20,7 +20,7 @@ struct UploadEngine: Sendable {
     case skipped
     /// `holdsAll` is true if no other report may be tried before that time either.
     case delayed(until: Int64, holdsAll: Bool)
-    /// The review decided this, not the server.
+    /// The review, and not the server, decided that the report is not sent.
     case heldBack
     /// The task was cancelled, or the claim was taken away; the upload is made again.
     case interrupted
@@ -32,11 +32,11 @@ struct UploadEngine: Sendable {
   ///
   /// - Parameters:
   ///   - claim: shows others which report is being sent.
-  ///   - failures: the number of uploads that have failed in a row, of any report.
+  ///   - failures: the number of uploads that have failed in a row, whichever reports they sent.
   func upload(
     _ report: StoredReport, _ claim: inout UploaderClaim, failures: Int
   ) async throws(CrashReportDatabaseError) -> Outcome {
-    // A process sent it and ended before it could record everything.
+    // Another process sent the report, and ended before it could record everything.
     if report.upload.isUploaded {
       try database.finishUpload(report.id)
       return .uploaded
@@ -194,7 +194,7 @@ struct UploadEngine: Sendable {
     Int(clamping: min(max(1, duration.wholeSeconds), 365 * 86400))
   }
 
-  /// The headers of the options, and those that describe the body.
+  /// The headers of the options, and the headers that describe the body.
   func headers(_ own: [String: String]) -> [String: String] {
     target.options.headers.merging(own) { _, own in own }
   }
@@ -225,8 +225,9 @@ package struct UploadClock: Sendable {
   }
 
   static let system = UploadClock(
-    // The same clock as the database's. `time` counts the kernel's ticks, and is up to a tick later than `Date` at
-    // the beginning of a second. With `Date`, an attempt of now could be in the future (this happened in CI).
+    // This is the same clock as that of the database. `time` counts the kernel's ticks, and at the beginning of a
+    // second it is up to a tick later than `Date`. With `Date`, the time of an attempt made now could be in the
+    // future (this happened in CI).
     now: { Int64(time(nil)) },
     sleep: { seconds in try? await Task.sleep(for: .seconds(seconds)) },
     random: { Double.random(in: 0...1) })

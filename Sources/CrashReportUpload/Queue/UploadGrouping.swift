@@ -9,13 +9,13 @@ protocol UploadGrouping: Sendable {
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup?
 
-  /// Completes reports that were counted with the upload of another, according to the outcome of that upload.
+  /// Completes reports that were counted with the upload of another report, according to the outcome of that upload.
   ///
   /// Only the holder of the claim may call it.
   func settleCountedReports(in database: CrashReportDatabase) throws(CrashReportDatabaseError)
 }
 
 extension StoredReport {
-  /// True if the report is not sent itself.
+  /// True if the report itself is not sent, but counted with another report.
   var isCountedWithAnother: Bool { upload.countedWith.map { $0 != id } ?? false }
 }

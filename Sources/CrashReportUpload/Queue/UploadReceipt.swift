@@ -13,11 +13,13 @@ enum UploadReceipt: Sendable, Equatable {
   /// The answer is something else; the text describes it.
   case missing(String)
 
-  /// The statuses with which a server accepts a report, or a proxy passes its answer on.
+  /// The statuses with which a server accepts a report, or with which a proxy passes on the server's answer.
   private static let statuses = [200, 201, 202, 203, 204]
 
-  /// Reads the answer to a form: the report's ID as one word, which Crashpad's and Breakpad's servers return; JSON,
-  /// which Backtrace's and others return; or an empty body.
+  /// Reads the answer to a form.
+  ///
+  /// A receipt is the report's ID as one word, which Crashpad's and Breakpad's servers return, or JSON, which the
+  /// servers of Backtrace and others return, or an empty body.
   ///
   /// Source: Crashpad `handler/crash_report_upload_thread.cc`, UploadReport; Socorro's Antenna,
   /// `breakpad_resource.py`.
@@ -27,7 +29,7 @@ enum UploadReceipt: Sendable, Equatable {
       self = .missing("no receipt" + Self.words(of: response.body))
       return
     }
-    // Socorro's answer, whatever follows.
+    // This line is Socorro's answer, whatever text follows it.
     let line = String(body.prefix { !$0.isNewline })
     if line.hasPrefix("CrashID="), Self.isWord(line) {
       self = .given(serverID: String(line.dropFirst(8)))
@@ -91,12 +93,12 @@ enum UploadReceipt: Sendable, Equatable {
   /// True for markup; no receipt and no error message of a server begins with it.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
-  /// The text of an answer, which is printed after its status; empty if it has none.
+  /// The text of an answer, to be printed after its status; empty if the answer has no text.
   static func words(of body: [UInt8]) -> String {
     let text = text(of: body)
     if text.isEmpty { return "" }
     guard text.hasPrefix("<") else {
-      // The first line of JSON may be a bracket.
+      // The first line of JSON may be only a bracket.
       let isJSON = text.hasPrefix("{") || text.hasPrefix("[")
       let line = isJSON ? text : String(text.prefix { !$0.isNewline })
       return ": " + printable(line, limit: 256)
@@ -179,7 +181,7 @@ private struct JSONAnswer {
       let named = members.map { name, value in
         (name.lowercased().filter { $0 != "_" && $0 != "-" }, value)
       }
-      // If two names differ only in separators, either is used.
+      // If two names differ only in separators, one of the two values is used.
       self.members = Dictionary(named) { first, _ in first }
       scalar = nil
     } else if let value = try? JSONDecoder().decode(Value.self, from: bytes) {
@@ -190,7 +192,7 @@ private struct JSONAnswer {
     }
   }
 
-  /// The ID of a receipt, empty if it has none; nil if the answer is not a receipt.
+  /// The ID in a receipt, or an empty text if the receipt has none; nil if the answer is not a receipt.
   var receipt: String? {
     guard members != nil else { return scalar.flatMap { UploadReceipt.isID($0) ? $0 : nil } }
     guard !isError else { return nil }

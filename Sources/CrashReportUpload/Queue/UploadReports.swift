@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 package import IntermediateDump
 
-/// Sends reports once, now, for `postmortem upload`.
+/// Sends reports immediately, and only once, for `postmortem upload`.
 ///
 /// Ignores the interval and the times of next attempts.
 ///
@@ -10,7 +10,7 @@ package import IntermediateDump
 ///     enabled.
 ///   - emit: receives each event, including a failure for each report whose file could not be read and that is
 ///     skipped.
-/// - Returns: the number of other reports that the server does not have.
+/// - Returns: the number of reports that the server still does not have, without those whose files could not be read.
 /// - Throws: `UploadError`, also if another uploader is running.
 package func uploadReports(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
@@ -88,7 +88,7 @@ extension UploadEngine {
     return left
   }
 
-  /// True if the server has a report, or counts it with one that it has.
+  /// True if the server has a report, or has a report with which this one is counted.
   private func hasServer(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     guard let report = try database.report(id) else { return false }
     if report.upload.isUploaded { return true }

@@ -21,7 +21,7 @@ protocol UploadServer: Sendable {
     _ reduction: UploadReduction, at now: Int64
   ) throws(CrashReportDatabaseError) -> any UploadContent
 
-  /// Judges an answer, and stores its conditions for later requests.
+  /// Judges an answer, and stores the limits that it sets for later requests.
   ///
   /// - Parameters:
   ///   - size: the number of sent bytes.

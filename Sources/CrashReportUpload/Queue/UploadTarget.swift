@@ -8,7 +8,7 @@ package struct UploadTarget: Sendable {
   /// Decides which reports an upload counts for.
   let grouping: any UploadGrouping
   let options: UploadOptions
-  /// Scheme, host and port, for messages, because a query may contain a key.
+  /// Scheme, host and port of the URL, for messages; the rest of the URL may contain a key.
   let place: String
 
   init(

@@ -115,7 +115,7 @@ package struct LibcurlTransport: UploadTransport {
     for (name, value) in request.headers {
       unsafe pm_transfer_add_header(transfer, "\(name): \(value)")
     }
-    // The server need not ask for the body first.
+    // The empty header makes libcurl send the body without waiting until the server asks for it.
     unsafe pm_transfer_add_header(transfer, "Expect:")
     let body = unsafe open(request.bodyPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     defer { if body >= 0 { close(body) } }
@@ -136,7 +136,7 @@ package struct LibcurlTransport: UploadTransport {
 }
 
 extension UploadError {
-  /// The error of a transfer without an answer.
+  /// The error of a transfer that brought no answer.
   ///
   /// - Parameters:
   ///   - timeout: in seconds.

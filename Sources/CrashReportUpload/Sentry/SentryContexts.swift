@@ -79,7 +79,8 @@ struct SentryContexts {
     ]
   }
 
-  /// The contexts of the crashing thread's work, outermost first; if a name occurs twice, the innermost one.
+  /// The contexts of the crashing thread's work, outermost first; if a name occurs twice, the innermost context is
+  /// used.
   private var work: SentryValue? {
     let contexts = report.threads.first { $0.crashed }?.contexts ?? []
     var names: [String] = []
@@ -97,7 +98,7 @@ struct SentryContexts {
       })
   }
 
-  /// A text; nil if it is not known or empty.
+  /// A text for the event; nil if the text is not known or empty.
   private func text(_ text: String?) -> SentryValue? {
     text.flatMap { $0.isEmpty ? nil : .text(SentryLimits.cut($0, SentryLimits.text)) }
   }

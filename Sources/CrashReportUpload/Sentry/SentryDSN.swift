@@ -7,7 +7,7 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
   package let scheme: String
   /// Identifies the sender to the server.
   ///
-  /// It is not secret, but is not printed in messages.
+  /// The key is not secret, but it is not printed in messages.
   package let publicKey: String
   /// The secret key, used by old servers; nil otherwise.
   package let secretKey: String?
@@ -19,7 +19,7 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
 
   /// Reads `SCHEME://KEY[:SECRET]@HOST[:PORT][/PATH]/PROJECT`.
   ///
-  /// - Throws: `UploadError` with the code `invalidDSN`, which does not repeat the text.
+  /// - Throws: `UploadError` with the code `invalidDSN`, whose message does not contain the text.
   package init(_ text: String) throws(UploadError) {
     guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
       scheme == "https" || scheme == "http"

@@ -13,15 +13,16 @@ struct SentryEvent: Sendable {
   static let version = PackageVersion.version
 
   let report: CrashReport
-  /// The stored report's ID, which is that of the file, as in forms.
+  /// The stored report's ID, which is also the ID in the file, as in forms.
   let reportID: ReportID
   /// The fields of a form, which are tags here.
   var fields: [String: String]
-  /// The reports that the event counts for; nil for the report alone.
+  /// The reports that the event counts for; nil if it counts only for this report.
   var group: UploadGroup?
 
-  /// The report's ID in the protocol's form; the same each time the report is sent, so that a server keeps
-  /// one event of it.
+  /// The report's ID in the protocol's form.
+  ///
+  /// The ID is the same each time the report is sent, so that a server keeps only one event of it.
   var id: String { reportID.description.filter { $0 != "-" } }
 
   /// The event's JSON, within the protocol's limits.
@@ -70,8 +71,9 @@ struct SentryEvent: Sendable {
     TimeText.utc(nanoseconds: nanoseconds).dropLast(4) + "Z"
   }
 
-  /// The release, such as "shop@1.2"; without a product the program's name is used, and without a version there is no
-  /// release.
+  /// The release, such as "shop@1.2"; nil if there is no version.
+  ///
+  /// Without a product, the program's name is used.
   private var release: String? {
     guard let version = fields["ver"] ?? report.snapshot.process.version, !version.isEmpty else {
       return nil

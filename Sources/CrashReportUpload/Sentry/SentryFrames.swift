@@ -40,7 +40,7 @@ struct SentryFrames {
 
   private var isCrash: Bool { report.snapshot.request == nil && report.snapshot.end == nil }
 
-  /// The stack of a thread with its registers; nil for one without frames.
+  /// The stack of a thread with its registers; nil for a thread without frames.
   func stacktrace(of thread: CrashReport.Thread) -> SentryValue? {
     var calls = thread.frames
     var omitted = thread.trace.omittedCount > 0 ? thread.trace.omittedAfter : nil
@@ -56,7 +56,7 @@ struct SentryFrames {
       limit: thread.crashed ? cuts.ownFrames : cuts.otherFrames, registers: registers)
   }
 
-  /// A stack, oldest call first; nil for none.
+  /// A stack, oldest call first; nil if there are no calls.
   ///
   /// - Parameters:
   ///   - calls: innermost first.
@@ -67,8 +67,8 @@ struct SentryFrames {
   ) -> SentryValue? {
     guard !calls.isEmpty else { return nil }
     let limit = max(1, limit ?? cuts.ownFrames)
-    // The innermost calls describe the crash, the outermost the task: a fifth of the limit is kept for the outermost
-    // ones.
+    // The innermost calls describe the crash, and the outermost calls describe the task. So a fifth of the limit is
+    // kept for the outermost calls.
     let tail = calls.count > limit ? limit / 5 : 0
     let head = min(calls.count, limit) - tail
     var frames = calls.prefix(head).map(frame)
@@ -89,7 +89,7 @@ struct SentryFrames {
     ]
   }
 
-  /// The frame that represents left-out calls: servers keep no other member of the protocol for this.
+  /// The frame that stands for left-out calls, because servers keep no other member of the protocol for this.
   private static func gap(_ count: Int) -> SentryValue {
     ["function": .text("(\(count) calls are left out)"), "in_app": false]
   }

@@ -18,7 +18,7 @@ struct SentryServer: UploadServer {
     try SentryEnvelope(
       try ReportContents(report, in: database, options, reduction, leavesOutMemory: false),
       to: dsn, options,
-      // True while the server accepts only the event.
+      // This is true while the server accepts only the event.
       withoutAttachments: reduction == .smallest
         || rateLimits.wait(for: .attachment, now: now) != nil)
   }
@@ -62,7 +62,7 @@ extension UploadTarget {
 extension ReportUploader {
   /// Creates an uploader to Sentry, or to a server with the same protocol.
   ///
-  /// The server does not send anything yet.
+  /// The uploader does not send anything yet.
   ///
   /// Each report is an envelope: an event with message, stacks, tags and breadcrumbs, and the minidump as
   /// an attachment.
@@ -70,7 +70,7 @@ extension ReportUploader {
   /// - Parameters:
   ///   - path: the database's directory.
   ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.
-  ///   - options: additional contents of each upload, and the pace.
+  ///   - options: additional contents of each upload, and the pace of uploads.
   ///   - review: runs before each upload, with the tags as fields; nil to send all reports.
   /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened. It is not an error
   ///   if the network is down.

@@ -6,7 +6,8 @@ internal import ProcessSnapshot
 struct SentryTags {
   let event: SentryEvent
 
-  /// This package's tags come before the program's, which are sorted by name, because the last ones may be cut.
+  /// This package's tags come before the program's tags, which are sorted by name, because the last tags may be cut
+  /// off.
   func members(_ cuts: SentryCuts) -> [SentryValue.Member] {
     let report = event.report
     let snapshot = report.snapshot
@@ -84,7 +85,7 @@ struct SentryBreadcrumbs {
     }
   }
 
-  /// The thread and the metadata; for equal names, the last value is used.
+  /// The thread and the metadata of a breadcrumb; if two names are equal, the last value is used.
   private func data(_ crumb: ClientInformation.Breadcrumb, _ cuts: SentryCuts) -> SentryValue? {
     var data: [String: SentryValue] = [:]
     data["thread"] = crumb.threadID.map { SentryValue($0) }
