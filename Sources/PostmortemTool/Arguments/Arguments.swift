@@ -9,7 +9,7 @@ struct Arguments {
   private(set) var operands: [String] = []
   private var flags: Set<String> = []
   private var options: [String: [String]] = [:]
-  /// The help whose usage errors quote.
+  /// The help text that usage errors quote.
   let help: String
   private let known: [CommandOption]
 
@@ -26,7 +26,7 @@ struct Arguments {
     }
   }
 
-  /// Sorts words only by the names of flags and options, for subcommands that are not called by people.
+  /// Sorts words by the names of flags and options alone, for subcommands that only programs call.
   init(
     _ words: [String], flags: Set<String> = [], options: Set<String> = [],
     operands: ClosedRange<Int>, help: String
@@ -89,7 +89,7 @@ struct Arguments {
     }
   }
 
-  /// Reads several flags of one letter after one dash; the last may be an option with its value.
+  /// Reads several one-letter flags after one dash; the last letter may be an option with a value.
   ///
   /// - Returns: false if the first letter is not a known option.
   private mutating func takeCluster(
@@ -137,14 +137,14 @@ struct Arguments {
 
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
-  /// The value of `--sanitize` and `--no-memory`.
+  /// The privacy level that `--sanitize` and `--no-memory` ask for.
   var privacy: ReportPrivacy {
     has("--no-memory") ? .noMemory : has("--sanitize") ? .sanitized : .full
   }
 
   subscript(option: String) -> String? { options[option]?.last }
 
-  /// Every value of an option that may be given more than once, in order.
+  /// Every value, in order, of an option that may be given more than once.
   func values(of option: String) -> [String] { options[option] ?? [] }
 
   /// Reads a process ID from a word.
@@ -155,7 +155,7 @@ struct Arguments {
     return processID
   }
 
-  /// The value of an option that is a number; nil if it was not given.
+  /// The value of an option that takes a number; nil if the option was not given.
   func integer(_ option: String, in range: ClosedRange<Int>) throws(ToolError) -> Int? {
     guard let text = self[option] else { return nil }
     guard let number = Int(text), range.contains(number) else {
@@ -176,13 +176,13 @@ struct Arguments {
     }
   }
 
-  /// Prints a remark on standard error, if that is a terminal and `--quiet` was not given.
+  /// Prints a remark on standard error if that is a terminal, unless `--quiet` or `--json` was given.
   func remark(_ text: @autoclosure () throws -> String) rethrows {
     guard !has("--quiet"), !has("--json"), isatty(2) == 1 else { return }
     Terminal.printProgress(try text() + "\n")
   }
 
-  /// Prints a warning on standard error; as a JSON object with `--json`, as errors are.
+  /// Prints a warning on standard error; with `--json`, as a JSON object, like errors.
   func warn(_ text: String) {
     guard has("--json") else { return Terminal.printError(text) }
     Terminal.printProgress((try? JSON.line(of: ["warning": text])) ?? "")

@@ -13,7 +13,7 @@ enum Suggestion {
     "man": "manual",
   ]
 
-  /// Options of other tools, and this tool's equivalents.
+  /// Options of other tools, and the options of this tool that do the same.
   private static let options: [String: [String]] = [
     "--lines": ["-n"], "--tail": ["-n"], "--last": ["-n"], "--max": ["-n"], "-L": ["-n"],
     "--vacuum-time": ["--age"], "--keep": ["--age"],
@@ -24,12 +24,12 @@ enum Suggestion {
     "--file": ["--output"], "--out": ["--output"], "--compact": ["--quiet"],
   ]
 
-  /// A question to append to the error of an unknown subcommand; nil if there is no suggestion.
+  /// A question to append to the error about an unknown subcommand; nil if there is no suggestion.
   static func subcommand(_ word: String) -> String? {
     subcommands[word].map { "; did you mean '\($0)'?" }
   }
 
-  /// Options of other tools whose function another subcommand has.
+  /// Options of other tools, and the subcommands that do what these options do.
   private static let elsewhere = [
     "-f": "postmortem watch", "--follow": "postmortem watch",
     "--older-than": "postmortem prune --age",
@@ -38,7 +38,7 @@ enum Suggestion {
     "--html": "postmortem show --html, or postmortem dashboard",
   ]
 
-  /// A question about an option, or about the subcommand that has it.
+  /// A question about an option that may be meant, or about the subcommand that has it.
   static func option(_ word: String, among known: [String]) -> String? {
     if let meant = options[word]?.first(where: known.contains) {
       return "; did you mean '\(meant)'?"

@@ -36,7 +36,7 @@ enum DoctorCommand: Subcommand {
   /// The result as JSON.
   struct Answer: Codable {
     let pid: Int32
-    /// The old name of `pid`, until 2.0.
+    /// The old name of `pid`, which stays until 2.0.
     let processID: Int32
     let healthy: Bool
     let findings: [String]
@@ -75,7 +75,7 @@ enum DoctorCommand: Subcommand {
     return first
   }
 
-  /// Names the processes that have a handler.
+  /// Lists the processes that have a handler.
   private static func list(_ arguments: Arguments) throws {
     let database = try arguments["--database"].map { try ReportDatabase.place($0) }
     let found = HandlerSearch.handled(in: database)

@@ -81,7 +81,7 @@ enum ProcessCommand: Subcommand {
     }
   }
 
-  /// Prints the new reports as a table, then the outcomes of the other dumps.
+  /// Prints the new reports as a table, followed by the outcomes of the other dumps.
   private static func printTable(of processed: [ProcessedDump], _ path: String) {
     let made = processed.filter { [.complete, .torn, .ended].contains($0.outcome.kind) }
     let table = ReportTable(
