@@ -25,7 +25,7 @@ struct CoreCxxException {
     (self.snapshot, self.symbols) = (snapshot, symbols)
   }
 
-  /// The exception, without a type name if that is not known; nil if none was caught.
+  /// The exception; nil if no exception was caught, and without a type name if the type is not known.
   var exception: CxxException? {
     let libraries = snapshot.modules.filter { $0.name.hasPrefix("libstdc++.so") }
     let program = snapshot.modules.filter { $0.source == .program }
@@ -52,7 +52,7 @@ struct CoreCxxException {
         "_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
       )
       for module in modules {
-        // An object's first word points after the first two words of the table.
+        // The first word of a type description points to the third word of its class's table of virtual functions.
         for (name, address) in symbols.addresses(of: [single, several], in: module) {
           if name == single { singleBase.insert(address.value &+ 16) }
           if name == several { severalBases.insert(address.value &+ 16) }
@@ -79,7 +79,7 @@ struct CoreCxxException {
     {
       return pointer &+ block.offset &+ offset
     }
-    // mov rax, fs:0; then add rax, distance or lea rax, [rax + distance].
+    // `mov rax, fs:0`, followed by `add rax, distance` or `lea rax, [rax + distance]`.
     guard let start = place(of: [0x64, 0x48, 0x8B, 0x04, 0x25, 0, 0, 0, 0, 0x48]) else {
       return nil
     }
@@ -116,12 +116,12 @@ struct CoreCxxException {
     func text(at place: Address) -> String? {
       memory.word(at: place).flatMap { memory.text(at: Address($0), limit: Self.messageLimit) }
     }
-    // A C string, and a std::string: a pointer comes first in both.
+    // Both a C string and a std::string begin with a pointer to the text.
     let strings: Set = [
       "PKc", "Pc", "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
     ]
     if strings.contains(name) { return text(at: object) }
-    // The pointer to the text follows the pointer to the virtual functions.
+    // In these objects, the pointer to the text follows the pointer to the table of virtual functions.
     return standardError(in: type, classes, depth: 0).flatMap { text(at: object &+ $0 &+ 8) }
   }
 
@@ -142,7 +142,7 @@ struct CoreCxxException {
     else { return nil }
     for index in 0..<min(sizes >> 32, 8) {
       let entry = Address(type) &+ 24 &+ index &* 16
-      // The position of a virtual base is only stored in the object.
+      // The position of a virtual base class is stored only in the object.
       guard let base = memory.word(at: entry), let flags = memory.word(at: entry &+ 8),
         flags & 1 == 0, depth + 1 < Self.depthLimit,
         let offset = standardError(in: base, classes, depth: Self.depthLimit / 2 + depth)

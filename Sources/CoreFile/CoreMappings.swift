@@ -43,7 +43,7 @@ struct CoreMappings {
         Mapping(
           range: file.range, protection: protection, offset: file.offset, path: file.path))
     }
-    // Names that the kernel gives mappings without a file.
+    // The names that the kernel gives to mappings without a file.
     let names = [
       (process.auxiliaryValue(33), "[vdso]"),
       // AT_RANDOM points into the stack of the main thread.

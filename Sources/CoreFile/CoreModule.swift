@@ -34,7 +34,7 @@ struct CoreModule {
     readSegments(memory)
   }
 
-  /// True if an ELF header is at the address.
+  /// True if memory has the beginning of an ELF header at an address.
   static func isImage(at address: Address, in memory: MemorySnapshot) -> Bool {
     memory.word(at: address).map { $0 & 0xFFFF_FFFF == 0x464C_457F } ?? false
   }
@@ -78,7 +78,7 @@ struct CoreModule {
     }
   }
 
-  /// The address range of the first header of a type.
+  /// The address range of the first segment of a type.
   func segment(ofType type: UInt64) -> AddressRange? {
     let headers = headers
     guard let lowest = headers.filter({ $0.type == 1 }).map({ $0.address & ~4095 }).min(),

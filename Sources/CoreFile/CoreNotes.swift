@@ -11,9 +11,9 @@ struct CoreNotes {
       case floatingPoint = 2
       case process = 3
       case auxiliaryVector = 6
-      /// "SIGI".
+      /// The number is "SIGI" as text.
       case signalInformation = 0x5349_4749
-      /// "FILE".
+      /// The number is "FILE" as text.
       case files = 0x4649_4C45
       case extendedState = 0x202
       case armThreadPointer = 0x401

@@ -27,7 +27,7 @@ struct CoreThread {
   private static let registersOffset = 112
   private static let (x86Registers, armRegisters) = (27, 34)
 
-  /// Reads the descriptor of an NT_PRSTATUS note; nil for one that is too short.
+  /// Reads the descriptor of an NT_PRSTATUS note; nil if the descriptor is too short.
   init?(_ status: ArraySlice<UInt8>, _ architecture: ProcessSnapshot.Architecture) {
     guard let signal = status.littleEndian(at: 12, width: 2),
       let blocked = status.littleEndian(at: 24, width: 8),
@@ -56,7 +56,7 @@ struct CoreThread {
     }
   }
 
-  /// Nanoseconds in a `struct timeval`.
+  /// Converts a `struct timeval` to nanoseconds.
   private static func time(_ bytes: ArraySlice<UInt8>, at offset: Int) -> UInt64? {
     guard let seconds = bytes.littleEndian(at: offset, width: 8),
       let microseconds = bytes.littleEndian(at: offset + 8, width: 8)
@@ -117,7 +117,7 @@ struct CoreProcess {
   var files: [CoreMappedFile] = []
   var pageSize: UInt64?
 
-  /// A process can have more threads only on very large machines.
+  /// The maximum number of threads; only a very large machine can run a process with more.
   private static let maximumThreads = 1 << 16
   private static let maximumVectorSize = 1 << 14
 
@@ -176,7 +176,8 @@ struct CoreProcess {
     threads[threads.count - 1][keyPath: path] = value
   }
 
-  /// `struct elf_prpsinfo`: the nice value 3, process 24, parent 28, name 40 (16 bytes).
+  /// Reads `struct elf_prpsinfo`: the nice value is at offset 3, the process at 24, the parent at 28, the name (16
+  /// bytes) at 40.
   private mutating func read(process: ArraySlice<UInt8>) {
     guard processID == nil, let id = process.littleEndian(at: 24, width: 4),
       let parent = process.littleEndian(at: 28, width: 4),

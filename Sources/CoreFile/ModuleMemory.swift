@@ -17,7 +17,7 @@ struct ModuleMemory {
     let known = RangeSet(snapshot.memory.regions.map(\.range))
     var parts: [MemoryRegion] = []
     var count = 0
-    // Most reads concern the innermost calls.
+    // Most reads concern the innermost calls, so their modules come first.
     let urgent = Set(
       snapshot.threads.prefix(64).compactMap(\.instructionPointer)
         .compactMap { snapshot.module(containing: $0)?.address })

@@ -18,7 +18,7 @@ struct RuntimeFacts {
   }
 
   func add(to snapshot: inout ProcessSnapshot) {
-    // In a process that continued, the last message is about something else.
+    // In a process that continued after the dump, the last message is not about this dump.
     if snapshot.request == nil, snapshot.exception != nil {
       snapshot.exception?.fatalMessage = fatalMessage
       snapshot.exception?.abortMessage = abortMessage

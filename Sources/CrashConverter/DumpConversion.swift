@@ -12,9 +12,9 @@ struct DumpConversion: ~Copyable {
   /// The reason why a dump did not become a report this time.
   struct Failure: Error {
     let reason: String
-    /// False if the machine caused the failure, not the dump.
+    /// True if the dump caused the failure, false if the machine did.
     ///
-    /// The dump may then be tried any number of times.
+    /// After a failure that the machine caused, the dump may be tried any number of times.
     let isOfDump: Bool
     /// True if the database has confirmed that it has the report.
     var isReportThere = false
@@ -107,7 +107,7 @@ struct DumpConversion: ~Copyable {
         reportID: found.id, damage: document.damage, summary: summary,
         isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)
     } catch {
-      // The report exists; the next attempt finds it and removes the dump.
+      // The report exists already; the next attempt finds it and removes the dump.
       throw Failure(error)
     }
   }
@@ -247,7 +247,7 @@ struct DumpConversion: ~Copyable {
     return ProcessedDump.Summary(of: snapshot, facts)
   }
 
-  /// The summary of a run without a dump whose report already existed.
+  /// The summary of a run that left no dump, if the run's report already existed.
   private func summary(of snapshot: ProcessSnapshot) -> ProcessedDump.Summary {
     ProcessedDump.Summary(
       of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))

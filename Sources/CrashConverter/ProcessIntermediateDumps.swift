@@ -23,13 +23,13 @@ internal import PendingDumps
 ///   - limit: the maximum number of converted dumps of other programs; there is no limit without an identifier.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files that
 ///     are on this machine now. It takes at most about 2 seconds per dump and 4 per call.
-///   - userStreams: asked for streams of every report.
+///   - userStreams: add streams to every report.
 ///   - pruning: which reports of the database are removed afterward, of any program and whether they were uploaded or
 ///     not.
 ///   - privacy: the secrets that reports may contain; secrets that the handler has left out stay left out. Only full
 ///     reports contain streams of `userStreams` and attachments.
-///   - progress: called after each dump with the number of examined dumps and the number of all. Other converters may
-///     take some of them.
+///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
+///     dumps. Other converters may take some of them.
 /// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for another
 ///   call, with the reason: the owner may still write to the dump, or another converter works on it. Dumps that
 ///   `limit` leaves out have no result.
@@ -174,10 +174,10 @@ private func process(
     }
     let result = try conversion.convert(claim, in: pending)
     if result.isWhole {
-      // A file that cannot be removed now is found and removed by a later call, because its report exists.
+      // If the file cannot be removed now, a later call finds and removes it, because its report exists.
       try? pending.removeAll(of: claim.name, dump: claim.name)
     } else {
-      // The remaining bytes become a separate report.
+      // The bytes that were written later become a separate report.
       try? pending.giveBack(claim, countsAttempt: false)
     }
     return (

@@ -9,7 +9,7 @@ internal import ProcessSnapshot
 /// - Parameters:
 ///   - reportID: the ID that was returned when the dump was taken.
 ///   - path: the database's directory.
-///   - annotations: added to the report; a name that the dump has too gets this value.
+///   - annotations: added to the report; they replace the dump's annotations of the same names.
 ///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
 /// - Returns: the outcome, or the reason why the dump is left for now; nil if another converter claimed it.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
@@ -42,7 +42,7 @@ package func processIntermediateDump(
 /// - Parameters:
 ///   - file: the dump's path.
 ///   - path: the database's directory.
-///   - annotations: added to the report; a name that the dump has too gets this value.
+///   - annotations: added to the report; they replace the dump's annotations of the same names.
 ///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
 /// - Returns: the outcome; nil if another converter was faster.
 /// - Throws: `CrashConverterError` if the file cannot be read, is not a dump or does not name its program; the file
@@ -76,7 +76,7 @@ package func processIntermediateDump(
     if try !pending.put(bytes, as: target.description, by: pending, replacing: false),
       try pending.contents(of: target.description, limit: DumpConversion.maximumSize) != bytes
     {
-      // Another dump has this name.
+      // If another dump already has this name, a new name is used.
       target = target.other(for: DumpDigest.of(bytes))
       _ = try pending.put(bytes, as: target.description, by: pending, replacing: true)
     }
@@ -94,7 +94,7 @@ package func processIntermediateDump(
 }
 
 extension PendingDumpName {
-  /// The name of a finished dump, from its contents.
+  /// The name of a finished dump, derived from the dump's contents.
   fileprivate init?(of bytes: [UInt8]) {
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return nil }
     var identifier: String?

@@ -15,13 +15,14 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       public static let complete = Kind(rawValue: "complete")
       /// The report contains what was written before the dump was cut off.
       public static let torn = Kind(rawValue: "torn")
-      /// There was no dump: the report says how the run ended.
+      /// The run left no dump, and the report says how the run ended.
       public static let ended = Kind(rawValue: "ended")
-      /// The dump stays, to be tried again.
+      /// The conversion failed, and the dump stays for another attempt.
       public static let failed = Kind(rawValue: "failed")
-      /// The dump failed for the last time and is in the database's quarantine directory.
+      /// The conversion failed for the last time, and the dump is in the database's quarantine directory.
       public static let quarantined = Kind(rawValue: "quarantined")
-      /// The dump is left for another call: its owner may still write to it, or another converter works on it.
+      /// The dump is left for another call, because its owner may still write to it, or another converter works on
+      /// it.
       public static let left = Kind(rawValue: "left")
     }
 
@@ -52,16 +53,16 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
   /// The main facts of a crash, for a program that acts on them or logs them.
   public struct Summary: Sendable, Equatable {
-    /// The product's name, otherwise the executable's; nil if a truncated dump lacks both.
+    /// The product's name or, without a product, the executable's; nil if a truncated dump lacks both.
     public let program: String?
     /// The product's version.
     public let version: String?
-    /// The signal's number; nil for a dump without a crash, or if a truncated dump lacks it.
+    /// The signal's number; nil for a dump that was taken without a crash, and if a truncated dump lacks the number.
     public let signal: Int32?
     /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
     public let cause: String?
-    /// The message of the runtime or the C library that ended the process, or the program's reason
-    /// for a dump without a crash.
+    /// The message of the runtime or the C library that ended the process; for a dump that was taken without a crash,
+    /// the program's reason.
     public let message: String?
     /// The signature, which is the same for crashes with the same cause.
     public let signature: String?
@@ -89,7 +90,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// The summary of the crash; nil if this call made no report.
   public let summary: Summary?
 
-  /// One line for a log.
+  /// The result as one line for a log.
   public var description: String {
     let reason = outcome.reason
     let text =

@@ -25,22 +25,22 @@ extension CrashReportDatabase {
 }
 
 extension CrashReportDatabase {
-  /// The outcome of a copy.
+  /// How much of a file was copied as an attachment.
   package struct AttachmentCopy: Sendable, Equatable {
     /// The number of bytes that were copied, and the number of bytes before them that were left out.
     package let size: Int64
     package let bytesOmitted: Int64
   }
 
-  /// Copies a file as an attachment of a report, which need not exist yet.
+  /// Copies a file as an attachment of a report; the report need not exist yet.
   ///
-  /// The copy is complete or missing, even after a power cut. `prune` removes copies without a report.
+  /// After a power cut, the copy is either complete or missing. `prune` removes copies that have no report.
   ///
   /// - Parameters:
   ///   - path: an absolute path. Its last part must not be a symbolic link, because someone could replace the link.
   ///   - name: one of `StoredAttachment.names`.
-  ///   - limit: the maximum number of bytes; of a longer file, the last bytes are copied, because the end of a log is
-  ///     about the crash.
+  ///   - limit: the maximum number of bytes. If the file is longer, its last bytes are copied, because the end of a
+  ///     log is about the crash.
   ///   - user: the user whose permissions apply when the file is opened; nil for the permissions of this thread.
   package func attach(
     _ path: String, as name: String, to id: ReportID, limit: Int64,
@@ -52,7 +52,7 @@ extension CrashReportDatabase {
     let source = try Self.openSource(path, asUser: user)
     let all = try open().subdirectory(Self.attachmentsDirectory)
     let directory = try all.subdirectory(id.description, create: true)
-    // Names that begin with a dot are not listed, and are removed with the directory.
+    // Files whose names begin with a dot are not listed, and are removed with the directory.
     let file = try directory.createTemporary(".\(name)")
     do throws(CrashReportDatabaseError) {
       let copy = try Self.copy(source, to: file, limit: max(0, limit))

@@ -91,8 +91,8 @@ extension CrashReportDatabase {
   public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
     var isFound = false
-    // The states are tried in the order in which reports move. The minidump is removed first; the next prune removes
-    // the rest.
+    // The states are searched in the order in which a report passes through them. The minidump is removed first; if
+    // this process ends then, the next prune removes the other files.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       guard try directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
@@ -189,7 +189,7 @@ extension Directory {
     return sum
   }
 
-  /// Removes a subdirectory and the files in it; a missing one is not an error.
+  /// Removes a subdirectory and the files in it; it is not an error if the subdirectory is missing.
   ///
   /// - Throws: also if the subdirectory contains directories.
   func removeDirectory(_ name: String) throws(CrashReportDatabaseError) {

@@ -63,17 +63,17 @@ public struct CrashReportDatabase: Sendable {
     return true
   }
 
-  /// Opens the database's directory, and checks its owner again, because it may have been replaced.
+  /// Opens the database's directory, and checks its owner again, because the directory may have been replaced.
   package func open() throws(CrashReportDatabaseError) -> Directory {
     try DatabasePath.open(path)
   }
 
   /// Starts a report, which is invisible to others until it is finished.
   ///
-  /// - Parameter id: the report's ID; the same for each conversion of a dump.
+  /// - Parameter id: the report's ID, which is the same for each conversion of a dump.
   /// - Returns: the report, with an empty file to write the minidump to.
   /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. It is
-  ///   not an error if another process is writing the report, or ended while it wrote it.
+  ///   not an error if another process is writing the report, or ended while it was writing it.
   package func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
     try NewReport.make(id, in: open())
   }
@@ -86,7 +86,7 @@ public struct CrashReportDatabase: Sendable {
     try unorderedReports().sorted { ($0.creationTime, $0.id) < ($1.creationTime, $1.id) }
   }
 
-  /// One report.
+  /// Finds one report by its ID.
   ///
   /// - Returns: the report; nil if the database has none with this ID.
   public func report(_ id: ReportID) throws(CrashReportDatabaseError) -> StoredReport? {

@@ -17,7 +17,7 @@ package struct DatabaseSettings: Sendable, Equatable {
   /// The offset of the time of the last upload attempt, which is overwritten without the other settings.
   static let attemptOffset: Int64 = 16
 
-  /// Bit 0: uploads are enabled; unknown bits are kept.
+  /// Bit 0 means that uploads are enabled; unknown bits are kept.
   private var options: UInt32 = 0
   var lastUploadAttemptTime: Int64 = 0
   var clientID: ReportID
@@ -64,7 +64,7 @@ package struct DatabaseSettings: Sendable, Equatable {
 }
 
 extension CrashReportDatabase {
-  /// The random ID that all reports of this database share; the first call creates it.
+  /// The random ID that all reports of this database share, which the first call creates.
   ///
   /// Incomplete settings, or settings of another version, are replaced, with a new ID. Threads and processes that
   /// find no settings at the same moment get the same ID.
@@ -78,7 +78,7 @@ extension CrashReportDatabase {
     let database = try open()
     let workshop = try database.subdirectory(.new)
     let name = DatabaseSettings.fileName
-    // Each iteration ends with settings, or with progress toward them.
+    // Each iteration either ends with settings or makes progress toward them.
     for _ in 0..<100 {
       guard let status = try database.status(of: name) else {
         let settings = DatabaseSettings(clientID: ReportID())
@@ -103,7 +103,7 @@ extension CrashReportDatabase {
       .notARegularFile, "\(path)/\(name) does not stay what it is; remove it")
   }
 
-  /// Renames damaged settings, unless another process has replaced them.
+  /// Renames damaged settings, unless another process has replaced them in the meantime.
   private func setAside(
     _ name: String, _ damaged: FileStatus, _ database: borrowing Directory
   ) throws(CrashReportDatabaseError) {
@@ -125,13 +125,14 @@ extension CrashReportDatabase {
   /// The result is false for settings that are incomplete or have an unknown version, until uploads are enabled
   /// again.
   ///
-  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; treat that as false.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; treat this error as false.
   public func uploadsEnabled() throws(CrashReportDatabaseError) -> Bool {
     try settings().uploadsEnabled
   }
 
-  /// Enables or disables uploads for every process that shares the database, immediately, and synchronizes the change
-  /// to disk.
+  /// Enables or disables uploads for every process that shares the database.
+  ///
+  /// The change has an effect immediately, and is synchronized to disk.
   ///
   /// If two processes do this at the same moment, one of them wins. Nothing else enables uploads, and no other change
   /// of the settings undoes this one.

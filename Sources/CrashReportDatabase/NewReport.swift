@@ -81,7 +81,8 @@ package struct NewReport: ~Copyable, Sendable {
   ) throws(CrashReportDatabaseError) {
     let (id, fileName, own) = report
     let name = StoredReport.fileName(id)
-    // The metadata is moved first, because without it a minidump has no age for Crashpad's tools.
+    // The metadata is moved before the minidump, because Crashpad's tools find no age for a minidump without
+    // metadata.
     let metadata = ReportMetadata(creationTime: Int64(time(nil)))
     let metadataName = StoredReport.metadataName(id)
     if try !target.put(
@@ -98,13 +99,14 @@ package struct NewReport: ~Copyable, Sendable {
     case .sourceMissing:
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
-    // Another writer's report may have moved since the check in `make`, and an uploader may have moved this one.
+    // Since the check in `make`, the report of another writer may have moved, and an uploader may have moved this
+    // report.
     if let found = try elsewhere.status(of: name), !found.isSameFile(as: own) {
       try target.remove(name)
       try target.remove(metadataName)
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    // A name that is left in `new/` after a power cut is removed after three days.
+    // If a power cut leaves the name in `new/`, it is removed after three days.
     try target.synchronize()
   }
 }

@@ -42,7 +42,7 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Reduces the parts of a pending report that are sent from now on.
+  /// Leaves out more parts of a pending report in all later uploads of it.
   package func reduceUpload(
     _ id: ReportID, to reduction: UploadReduction
   ) throws(CrashReportDatabaseError) {
@@ -100,7 +100,7 @@ extension CrashReportDatabase {
   /// always has metadata, even if a process ends between two steps; a later prune removes metadata without a
   /// minidump.
   ///
-  /// - Returns: false if there is no such report in that state.
+  /// - Returns: false if there is no report with this ID in the first state.
   @discardableResult
   private func move(
     _ id: ReportID, from state: StoredReport.State, to newState: StoredReport.State,
@@ -119,7 +119,8 @@ extension CrashReportDatabase {
     let metadataName = StoredReport.metadataName(id)
     _ = try new.put(metadata.bytes, as: metadataName, by: workshop, replacing: true)
     guard newState != state else { return true }
-    // This is one step, because a process that ended between two steps would leave the report in both states.
+    // The minidump moves in one step, because a process that ended between two steps would leave the report in both
+    // states.
     guard try old.rename(name, to: new, name, replacing: true) == .done else { return false }
     try old.remove(metadataName)
     try new.synchronize()

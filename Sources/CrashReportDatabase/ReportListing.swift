@@ -2,7 +2,7 @@ internal import Glibc
 package import IntermediateDump
 internal import Synchronization
 
-/// The reports of a database, and why some are missing.
+/// The reports of a database, and the reasons why some are missing.
 ///
 /// If the file of one report cannot be read, a list, a removal or an upload continues with the others, and the caller
 /// reports that file.
@@ -32,7 +32,7 @@ extension CrashReportDatabase {
 
   /// All reports that can be read, and the failures of the others.
   ///
-  /// - Parameter collect: may call its argument on several threads.
+  /// - Parameter collect: a function that may call its argument on several threads.
   /// - Throws: if a directory cannot be read, or for an error that does not concern only one file.
   package func listing(
     _ collect: Collection = { $1(0..<$0) }
@@ -91,9 +91,9 @@ extension CrashReportDatabase {
 }
 
 extension Directory {
-  /// A report by the name of its minidump; nil if it no longer exists or cannot be read.
+  /// Reads a report by the name of its minidump; nil if it no longer exists or cannot be read.
   ///
-  /// - Parameter note: receives the error of its minidump or its metadata.
+  /// - Parameter note: receives the error of the report's minidump or metadata.
   fileprivate func report(
     _ id: ReportID, _ name: String, _ state: StoredReport.State,
     _ note: (CrashReportDatabaseError) -> Void

@@ -8,7 +8,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
 
   public var description: String { "\(name) \(size) bytes \(path)" }
 
-  /// The longest name, in characters.
+  /// The maximum number of characters of a name.
   static let maximumNameCount = 100
 
   /// True for a name that a copy may have; files of other names are not listed.

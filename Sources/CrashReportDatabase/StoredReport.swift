@@ -54,7 +54,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
     id(metadataName, suffix: ".meta")
   }
 
-  /// Accepts IDs only in the form in which they are written, in lower case.
+  /// Accepts an ID only in lower case, the form in which IDs are written.
   private static func id(_ name: String, suffix: String) -> ReportID? {
     let isWritten = name.utf8.count == 36 + suffix.utf8.count && name.hasSuffix(suffix)
     guard isWritten, !name.utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return nil }
@@ -80,10 +80,10 @@ public struct ReportUpload: Sendable, Equatable {
   public let note: String
   /// The report with whose upload this one is counted; the report's own ID if it is sent without its minidump.
   package let countedWith: ReportID?
-  /// The parts that are left out, because a server refused a larger upload.
+  /// The parts that are left out of the upload, because a server refused a larger upload.
   package let reduction: UploadReduction
 
-  /// - Parameter metadata: nil if it is missing or damaged, which counts as no attempt.
+  /// - Parameter metadata: the metadata; nil if it is missing or damaged, which counts as if no upload was attempted.
   init(_ metadata: ReportMetadata?) {
     attempts = Int(metadata?.uploadAttempts ?? 0)
     func time(_ seconds: Int64?) -> Timestamp? {

@@ -26,7 +26,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     _ = try? directory.rename(name.description, to: directory, Self.freeName, replacing: true)
   }
 
-  /// Claims the database; nil while another uploader, in this process or another, has it.
+  /// Claims the right to upload; nil while another uploader, in this process or another, has it.
   package static func take(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> UploaderClaim? {
@@ -34,7 +34,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     if try root.status(of: directoryName) == nil { try makeDirectory(in: root) }
     let directory = try root.subdirectory(directoryName)
     guard let (current, status) = try find(in: directory) else {
-      // Another program has emptied the directory; the first step creates the file again.
+      // If another program has emptied the directory, the file is created again.
       try makeDirectory(in: root)
       return nil
     }
@@ -57,9 +57,9 @@ package struct UploaderClaim: ~Copyable, Sendable {
     return UploaderClaim(directory: directory, name: mine)
   }
 
-  /// Records the report that is being sent (nil for none), and that the holder is alive.
+  /// Records which report is being sent (nil for none), and thereby that the holder is alive.
   ///
-  /// - Returns: false if another process took the right, after an hour without an update by this process.
+  /// - Returns: false if another process took the right, because this process recorded nothing for an hour.
   package mutating func note(_ report: ReportID?) throws(CrashReportDatabaseError) -> Bool {
     guard
       let next = PendingDumpName(

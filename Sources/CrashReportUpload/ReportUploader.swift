@@ -53,7 +53,7 @@ public final class ReportUploader: Sendable {
 
   deinit { work.withLock { $0?.cancel() } }
 
-  /// Uploads until the task is cancelled or `stop()` is called, and returns then.
+  /// Uploads until the task is canceled or `stop()` is called, and then returns.
   ///
   /// - Throws: `UploadError` if this uploader has been started before.
   public func run() async throws(UploadError) {
@@ -89,10 +89,10 @@ public final class ReportUploader: Sendable {
   /// If a listener has not read 1,000 events, the oldest ones are dropped.
   public var events: AsyncStream<UploadEvent> { listeners.stream() }
 
-  /// Stops the uploader, and returns when nothing is sent any more.
+  /// Stops the uploader, and returns when it is no longer sending anything.
   ///
-  /// It takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader sends
-  /// the report again. It does nothing if the uploader was not started.
+  /// This takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader sends
+  /// the report again. The call does nothing if the uploader was not started.
   public func stop() async {
     guard let task = work.withLock({ $0 }) else { return }
     task.cancel()

@@ -2,8 +2,8 @@ public import ProcessSnapshot
 
 /// The program's own code that adds a stream to a minidump when a dump is converted.
 ///
-/// It is for analysis that is not possible during a crash, for example of a memory allocator's records that
-/// `ExtraMemory` kept.
+/// A stream can contain the results of an analysis that is not possible during a crash, for example of the records of
+/// a memory allocator that `ExtraMemory` captured.
 ///
 /// Source: Crashpad `handler/user_stream_data_source.h`.
 public protocol UserStreamDataSource: Sendable {

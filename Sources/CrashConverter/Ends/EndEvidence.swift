@@ -35,7 +35,7 @@ struct EndEvidence: Sendable {
   /// A heartbeat that is older than the start of the machine by this many nanoseconds is not from the last moments of
   /// the previous boot.
   static let rebootSlack: Int64 = 300_000_000_000
-  /// The shortest time that supervisors wait before they kill, in nanoseconds.
+  /// The shortest time in nanoseconds that supervisors wait before they kill a process.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
   /// How the run ended; nil if the process ended itself or on request, or if nothing shows that it did not.

@@ -43,7 +43,8 @@ struct EndedRun: Sendable {
 }
 
 extension RunEnd {
-  /// The verdict on a living process if it were killed now; nil if there would be none.
+  /// How the run of a living process would have ended if the process were killed now; nil if there would be no
+  /// verdict.
   package init?(ifKilledNow record: RunRecord) {
     // The verdict would be made during the same boot, whatever boot ID this process reads.
     var evidence = EndEvidence(record: record)
@@ -53,7 +54,7 @@ extension RunEnd {
   }
 }
 
-/// The end of a process that its parent has waited for.
+/// The end of a process whose parent has waited for it.
 package struct ObservedEnd: Sendable {
   let processID: UInt32
   let startTime: UInt64
@@ -79,7 +80,7 @@ extension PendingDirectory {
     evidence.bootID = host.bootID
     let refusals = SystemRefusals.now
     let kills = MachineCounts.kills
-    // In another time namespace, times are shifted.
+    // In a time namespace other than the first, times are shifted.
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
     evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
     evidence.machineKills = kills
@@ -99,14 +100,15 @@ extension PendingDirectory {
 
   /// The run record of a dump; nil if there is none or it is damaged.
   ///
-  /// - Throws: if the system refuses to read it for a temporary reason.
+  /// - Throws: if the system refuses to read the record for a temporary reason.
   func runRecord(of name: PendingDumpName) throws(CrashReportDatabaseError) -> RunRecord? {
     do throws(CrashReportDatabaseError) {
       return RunRecord(
         bytes: try directory.contents(
           of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize))
     } catch {
-      // A file of another user, or another kind of file with that name, is not changed.
+      // An error that does not pass means that there is no record to read, for example because a file of another
+      // user, or of another kind, has this name.
       guard SystemRefusals.isPassing(error.errno) else { return nil }
       throw error
     }

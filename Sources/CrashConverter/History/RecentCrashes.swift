@@ -14,8 +14,8 @@ internal import ProcessSnapshot
 ///   - path: the database's directory. A missing database has no crashes.
 ///   - identifier: the program whose crashes are returned, as passed to `startHandler`.
 ///   - limit: the maximum number of crashes to return.
-/// - Returns: each crash once, even while its dump is being processed. Leaves out dumps without a crash, reports of
-///   other programs, and unreadable files.
+/// - Returns: each crash once, even while its dump is being processed. Dumps that were taken without a crash, reports
+///   of other programs, and unreadable files are left out.
 /// - Throws: `CrashConverterError` if the database cannot be read.
 public func recentCrashes(
   database path: String, identifier: String, limit: Int = 20
@@ -111,7 +111,7 @@ private enum CrashHistory {
 }
 
 extension RecentCrash {
-  /// Reads a crash of one program from an intermediate dump, or from the copy of one in a minidump.
+  /// Reads a crash of one program from an intermediate dump, or from the copy of a dump in a minidump.
   ///
   /// - Returns: nil if there was no crash, or another program crashed.
   init?(

@@ -2,8 +2,8 @@ internal import IntermediateDump
 
 /// Distinguishes two dumps with the same report ID.
 ///
-/// It protects against accidents, not against users who craft dumps, because these users may write to the database
-/// anyway.
+/// It protects against accidents, but not against users who craft dumps, because these users may write to the
+/// database anyway.
 struct DumpIdentity {
   private let bytes: DumpBytes
   /// A digest of all bytes, eight at a time, which makes reading a large dump twice as fast.
@@ -16,7 +16,7 @@ struct DumpIdentity {
     self.digest = digest.value
   }
 
-  /// True if `known` is the digest that a report of this dump has.
+  /// True if `known`, the digest in a report, is the digest of this dump.
   func matches(_ known: UInt64?) -> Bool { known == digest }
 
   /// The FNV-1a digest of the dump, byte by byte.

@@ -21,7 +21,7 @@ extension PendingDirectory {
 
   /// Gives the dump back, so that other processes, or this process later, can try again.
   ///
-  /// - Parameter countsAttempt: false if the dump had no part in the failure.
+  /// - Parameter countsAttempt: false if the dump did not cause the failure.
   func giveBack(_ claim: DumpClaim, countsAttempt: Bool) throws(CrashReportDatabaseError) {
     let attempts = countsAttempt ? claim.attempt : claim.attempt.clampedSubtracting(1)
     let free = claim.name.with(
@@ -44,7 +44,7 @@ extension PendingDirectory {
       // If a converter was killed in the middle of the move, the file has both names.
       let isMoved = try quarantine.status(of: target).map { $0 == status }
       guard isMoved != false else { continue }
-      // The reason is written first, so that no dump in quarantine lacks one.
+      // The reason is written first, so that every dump in quarantine has a reason.
       let text = "\(reason)\nattempts: \(claim.attempt)\n"
       let reasonName = "\(target).reason"
       // A reason without a dump is from a converter that was killed after it wrote the reason and before it moved the

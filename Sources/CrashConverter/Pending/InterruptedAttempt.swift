@@ -17,7 +17,7 @@ extension PendingDirectory {
   /// The other dump is still in this directory: it is newer than the dumps that its process had claimed, and so it is
   /// converted after them. The result is false if that dump no longer exists, or does not show such a crash.
   ///
-  /// - Throws: if the system refuses to read it for a temporary reason.
+  /// - Throws: if the system refuses to read the other dump for a temporary reason.
   func crashedElsewhere(
     _ processID: UInt32, startTime: UInt64, _ witness: PendingDumpName.Witness?
   ) throws(CrashReportDatabaseError) -> Bool {

@@ -7,7 +7,7 @@ struct PendingDirectory: ~Copyable {
   /// A file with a name that `PendingDumpName` reads, with its status when the directory was listed.
   struct File: Sendable {
     let name: PendingDumpName
-    /// The status, or the failure to read it; the file exists in both cases.
+    /// The status, or the error of reading it; the file exists in both cases.
     let status: Result<FileStatus, CrashReportDatabaseError>
 
     /// The size in bytes; 0 if the status could not be read.
@@ -151,7 +151,7 @@ struct PendingDirectory: ~Copyable {
         }
         return left("its owner may still write to it: \(reason)", still: still)
       }
-      // Checked after the verdict, because the owner may have written until then.
+      // This is checked after the verdict, because the owner may have written to the file until then.
       if file.name.role == .hang, try directory.status(of: file.name.description)?.size == 0 {
         try removeAll(of: file.name, dump: file.name)
         return .gone
@@ -186,7 +186,7 @@ struct PendingDirectory: ~Copyable {
     guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
-    // A plain rename is enough: if two converters try, the second finds that the old name no longer exists.
+    // A plain rename is enough: if two converters try it, the second one finds that the old name no longer exists.
     let result = try directory.rename(
       file.name.description, to: directory, claimed.description, replacing: true)
     guard result == .done else { return .gone }
@@ -213,7 +213,7 @@ struct PendingDirectory: ~Copyable {
   /// The owner of such a file removed the run record because it could not note its end there, and no process holds
   /// the owner's FIFO.
   ///
-  /// If the owner is alive after all, its crash creates a file with a new ID.
+  /// If the owner is alive after all, its next crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     guard isLocalFileSystem, fifoProbe(name) == .noReader else { return false }
     return try directory.status(of: name.with(role: .runRecord).description) == nil
@@ -223,13 +223,12 @@ struct PendingDirectory: ~Copyable {
     .left(reason, until: still.map { now.addingReportingOverflow($0).partialValue })
   }
 
-  /// True if there is a finished dump with the same report ID, which reports the end.
+  /// True if there is a finished dump with the same report ID, which explains how the run ended.
   private func hasDump(beside name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     (try directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }
 
-  /// Removes a dump, then its owner's run record and FIFO, unless another file of the same report needs
-  /// them.
+  /// Removes a dump, then its owner's run record and FIFO, unless another file with the same report ID needs them.
   func removeAll(
     of name: PendingDumpName, dump: PendingDumpName
   ) throws(CrashReportDatabaseError) {
@@ -244,12 +243,12 @@ struct PendingDirectory: ~Copyable {
   /// Removes the run records and FIFOs whose dump no longer exists, because a process died while it created or
   /// removed its files.
   ///
-  /// - Parameter files: those of this directory, listed at any time before.
+  /// - Parameter files: the files of this directory, listed at any earlier time.
   func removeOrphans(among files: [File]) {
     var dead: [PendingDumpName] = []
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
-      // A deleted FIFO counts as not held.
+      // A deleted FIFO counts as one that no process holds open.
       if ClaimWitness.isAbandoned(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue
@@ -257,8 +256,8 @@ struct PendingDirectory: ~Copyable {
       guard (try? isOrphan(file)) == true else { continue }
       dead.append(file.name)
     }
-    // The files are listed again, because an owner may have been starting when they were listed first, and may have
-    // left a dump and ended before it was checked.
+    // The files are listed again. At the time of the first list, an owner may have been starting; before it was
+    // checked, it may have left a dump and ended.
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {
@@ -268,7 +267,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// True for a run record or FIFO of a dead owner that has no dump.
+  /// True for the run record or FIFO of a dead owner that has left no dump.
   ///
   /// An owner creates its FIFO first, then its run record, then its dump. So if a dead owner has a record and no
   /// dump, no dump will come. Without a record, it is not known who the FIFO's owner is.
@@ -298,7 +297,7 @@ struct DumpClaim: Sendable {
   /// How the previous attempt ended.
   enum Attempt: Sendable {
     case none
-    /// The dump was returned.
+    /// The dump was given back after the attempt failed.
     case failed
     /// The converter ended while it worked on the dump.
     case ended

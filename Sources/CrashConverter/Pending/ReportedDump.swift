@@ -42,7 +42,7 @@ enum ReportedDump {
     return isSame ? .sameDump : .other
   }
 
-  /// True if there is already a report with this ID that says that the run ended by a crash.
+  /// True if the database already has a report with this ID that says that the run ended by a crash.
   static func isCrash(
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {
@@ -50,7 +50,7 @@ enum ReportedDump {
     return try summary(of: database.openReport(report))?.root.map(.runEnd) == nil
   }
 
-  /// This package's copy of the dump in a report; nil in a foreign or damaged minidump.
+  /// The copy of the dump that this package stores in a report; nil in a damaged minidump or one of another writer.
   static func summary(
     of file: borrowing OpenFile
   ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {

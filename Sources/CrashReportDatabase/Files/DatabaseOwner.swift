@@ -8,12 +8,12 @@ internal import IntermediateDump
 /// modules) must not be opened with root's permissions.
 package struct DatabaseOwner: Sendable, Equatable {
   package let user: UInt32
-  /// The primary group; the directory's group if the system does not know the user.
+  /// The user's primary group or, if the system does not know the user, the directory's group.
   package let group: UInt32
   /// The supplementary groups.
   package let groups: [UInt32]
 
-  /// The maximum number of groups, which is more than the default limit for each user.
+  /// The maximum number of groups that are read, which is more than a user can have by default.
   private static let maximumGroups = 1024
   /// The user ID that stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534
@@ -77,7 +77,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   }
 }
 
-/// A closure for another thread; the thread that created it waits for the result.
+/// A closure for another thread; the thread that created this object waits for the result.
 private final class Work {
   private let body: () -> Void
 
@@ -101,7 +101,7 @@ private final class Work {
     pthread_join(thread, nil)
   }
 
-  /// Blocks all signals except faults and those with which a crash handler stops threads.
+  /// Blocks all signals except those of faults, and those with which a crash handler stops threads.
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

@@ -23,7 +23,7 @@ enum DatabasePath {
 }
 
 extension Directory {
-  /// Opens the directory of the reports in a state.
+  /// Opens the directory that contains the reports in a state.
   package func subdirectory(
     _ state: StoredReport.State, create: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {

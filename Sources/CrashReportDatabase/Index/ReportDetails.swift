@@ -3,9 +3,9 @@ package import IntermediateDump
 
 /// The facts of a report that an export contains but a list does not.
 ///
-/// A record of the index keeps them after those of the list, as fields of key (1 byte), size (2) and
-/// contents, little-endian. A reader skips keys that it does not know; versions without details stop
-/// reading a record where these begin.
+/// A record of the index has them after the facts of the list, as fields of key (1 byte), size (2) and contents,
+/// little-endian. A reader skips keys that it does not know. Versions of the package without details stop reading a
+/// record where the details begin.
 package struct ReportDetails: Sendable, Equatable {
   /// What a report is about.
   package enum Kind: UInt64, Sendable, CaseIterable {
@@ -106,7 +106,7 @@ package struct ReportDetails: Sendable, Equatable {
 
   private var texts = [String?](repeating: nil, count: Text.keys.count)
   private var numbers = [UInt64?](repeating: nil, count: Number.keys.count)
-  /// False for a truncated dump.
+  /// True if the dump was complete; false for a truncated dump.
   package var isComplete = true
   /// True if a text was cut, or fields left out, for lack of room.
   package var isCut = false

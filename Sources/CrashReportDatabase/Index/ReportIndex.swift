@@ -37,7 +37,7 @@ package final class ReportIndex: Sendable {
     }
   }
 
-  /// The file; nil if there is none that can be read.
+  /// The file; nil if there is no file that can be read.
   private let file: OpenFile?
   /// The positions, sorted; the last one for a report is its newest record.
   private let places: [Place]
@@ -70,14 +70,14 @@ package final class ReportIndex: Sendable {
     isDamaged = offset != size
   }
 
-  /// The facts of a report; nil if they must be read from its minidump.
+  /// The facts of a report; nil if the index lacks them, so that they must be read from the minidump.
   ///
-  /// - Parameter withDetails: false to leave out `details`, which are most of a record.
+  /// - Parameter withDetails: false to leave out `details`, which make up most of a record.
   package func facts(of report: StoredReport, withDetails: Bool = true) -> ReportFacts? {
     facts(of: Key(of: report), withDetails: withDetails)
   }
 
-  /// The facts of a minidump with an ID and status.
+  /// The facts of the minidump that has an ID and a status.
   package func facts(of key: Key, withDetails: Bool = true) -> ReportFacts? {
     guard let place = place(of: key.id), let bytes = bytes(at: place),
       bytes.littleEndian(at: 16, as: Int64.self) == key.size,
@@ -106,7 +106,7 @@ package final class ReportIndex: Sendable {
     }
   }
 
-  /// The position of the record that begins at an offset, by its head and ID; nil if no record begins there.
+  /// The position of the record that begins at an offset; nil if no record begins there.
   private static func place(
     at offset: Int64, of file: borrowing OpenFile, _ piece: inout FilePiece
   ) -> Place? {
@@ -143,7 +143,7 @@ package final class ReportIndex: Sendable {
     return record.dropFirst(head)
   }
 
-  /// True if the file is damaged, or has more records of reports that no longer exist than of others.
+  /// True if the file is damaged, or if more than half of its records are of reports that no longer exist.
   ///
   /// - Parameter count: the number of the database's reports.
   package func isWorn(reports count: Int) -> Bool {

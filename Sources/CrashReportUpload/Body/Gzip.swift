@@ -17,7 +17,7 @@ internal import CrashReportDatabase
 
   deinit { unsafe pm_gzip_free(stream) }
 
-  /// Compresses bytes, and returns the output that is ready.
+  /// Compresses bytes, and returns the part of the output that is ready.
   ///
   /// - Parameter isLast: true to end the stream, after which nothing may follow.
   /// - Throws: `CrashReportDatabaseError` if zlib failed.
@@ -37,7 +37,7 @@ internal import CrashReportDatabase
       offset &+= taken
       result += piece.prefix(made)
       if state == 1 { return result }
-      // If there is less output than room, zlib waits for more input.
+      // If the output did not fill the piece, zlib waits for more input.
       if offset == bytes.count, made < piece.count {
         if isLast { break }
         return result

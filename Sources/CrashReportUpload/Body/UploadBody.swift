@@ -7,7 +7,7 @@ internal import IntermediateDump
 /// does.
 struct UploadBody: ~Copyable, Sendable {
   let path: String
-  /// The size of the sent body in bytes.
+  /// The size of the body as it is sent, in bytes.
   let size: Int64
   /// The headers that describe the body, by name.
   let headers: [String: String]

@@ -10,7 +10,7 @@ struct UploadGroup: Sendable, Equatable {
   let signature: String?
   /// The number of reports, at least 1.
   let count: Int
-  /// The reason why the minidump is not sent; nil for a complete report.
+  /// The reason why the minidump is not sent; nil if the report is sent complete.
   let omission: String?
 
   /// The form fields about the group, which reviews and annotations cannot change.

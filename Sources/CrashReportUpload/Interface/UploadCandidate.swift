@@ -31,17 +31,17 @@ public struct UploadDecision: Sendable, Equatable {
   }
   let kind: Kind
 
-  /// The longest delay, in seconds: a day.
+  /// The longest delay in seconds, which is a day.
   static let longestDelay: Int64 = 24 * 3600
 
-  /// Sends the report.
+  /// Lets the report be sent.
   ///
   /// - Parameter fields: the fields that replace the candidate's fields; the minidump keeps its own annotations.
   public static func send(fields: [String: String]) -> UploadDecision {
     UploadDecision(kind: .send(fields))
   }
 
-  /// Keeps the report on this machine until its upload is requested; it is then reviewed again.
+  /// Keeps the report on this machine until someone requests its upload; then it is reviewed again.
   ///
   /// - Parameter reason: a text for people, which is stored in the report's note.
   public static func hold(because reason: String) -> UploadDecision {

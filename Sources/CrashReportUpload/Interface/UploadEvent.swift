@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// A step of an uploader.
+/// One step in the work of an uploader.
 public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   /// The kind of step; an open set.
   public struct Kind: RawRepresentable, Sendable, Hashable {
@@ -9,7 +9,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
 
     /// An upload begins; the event has `reportID`, `attempt` and `size`.
     public static let began = Kind(rawValue: "began")
-    /// `sent` of `size` bytes were sent; reported about once per MiB.
+    /// A part of the body was sent: `sent` of `size` bytes; this is reported about once per MiB.
     public static let progressed = Kind(rawValue: "progressed")
     /// The server has the report; `serverID` is its ID for the report.
     public static let uploaded = Kind(rawValue: "uploaded")
@@ -33,7 +33,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   /// The server's ID for the report; empty if the server returned none.
   public private(set) var serverID: String?
   public private(set) var nextAttemptTime: Timestamp?
-  /// The reason, for people.
+  /// The reason, in words for people.
   public private(set) var reason: String?
 
   package static func began(_ id: ReportID, attempt: Int, bytes: Int64) -> UploadEvent {
@@ -62,7 +62,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
     UploadEvent(kind: .failed, reportID: id, reason: reason)
   }
 
-  /// One line for a log.
+  /// The event as one line for a log.
   public var description: String {
     let text =
       switch kind {

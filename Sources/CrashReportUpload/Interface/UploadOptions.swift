@@ -12,7 +12,7 @@ public struct UploadOptions: Sendable, Equatable {
   public var headers: [String: String] = [:]
   /// The minimum time between the beginnings of two uploads from the database, by any process; in whole seconds.
   ///
-  /// Reports wait for their turn; none is dropped.
+  /// Reports wait for their turn, and no report is dropped.
   public var interval = Duration.seconds(60)
   /// The longest time between a report and its first upload; in whole seconds.
   ///
@@ -30,8 +30,10 @@ public struct UploadOptions: Sendable, Equatable {
   /// The time after which an upload has failed, whatever its progress; in whole seconds, at least one.
   public var deadline = Duration.seconds(900)
 
-  /// Whether Sentry makes the event from the minidump, with debug files that were uploaded there, and ignores the
-  /// message, the stacks and the names that are sent.
+  /// Whether Sentry makes the event from the minidump.
+  ///
+  /// Sentry then uses debug files that were uploaded to it, and ignores the message, the stacks and the names in the
+  /// event that is sent.
   ///
   /// The option applies only to `toSentry:`. If it is false, the minidump is a plain attachment.
   public var sentryReadsMinidump = false

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 
-/// Calls a closure when a file is created in a directory or renamed into it, or the directory is removed.
+/// Calls a closure when a file is created in or renamed into a directory, or when the directory is removed.
 ///
 /// Source: inotify(7).
 package final class DirectoryWatcher {

@@ -8,7 +8,7 @@ package struct StandingUploads: Sendable {
   private var failures = 0
   /// The time before which the server accepts nothing, in seconds since 1970.
   private var heldUntil: Int64 = 0
-  /// Reports whose files could not be read, for which an event was sent.
+  /// The reports whose files could not be read, and for which an event was already sent.
   private var passedOver: Set<ReportID> = []
 
   /// The number of failures in a row after which the server, and not a report, is assumed to be the cause.
@@ -47,7 +47,7 @@ package struct StandingUploads: Sendable {
     guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
     try UploadBody.removeLeftovers(in: engine.database)
     try engine.target.grouping.settleCountedReports(in: engine.database)
-    // The report is read again, because another uploader may have sent it before the claim was free.
+    // The report is read again, because another uploader may have sent it before this one got the claim.
     while !Task.isCancelled, case .report(let report) = try next() {
       let goesOn = try await send(report, &claim)
       try engine.target.grouping.settleCountedReports(in: engine.database)
@@ -116,7 +116,7 @@ package struct StandingUploads: Sendable {
   }
 
   private func dueTime(of report: StoredReport, _ now: Int64) -> Int64 {
-    // A time beyond the longest delay comes from a wrong clock.
+    // A delay that is longer than the longest possible one comes from a wrong clock.
     func delay(_ time: Int64) -> Int64 {
       time > now.clampedAdding(UploadVerdict.longestDelay) ? 0 : time
     }
@@ -147,7 +147,7 @@ package struct StandingUploads: Sendable {
 extension UploadEngine {
   /// The earliest time of a report's first upload, in seconds since 1970.
   ///
-  /// - Parameter now: the current time. A report with a later time has a wrong time, and does not wait.
+  /// - Parameter now: the current time. A report whose time is later has a wrong time, and does not wait.
   func spreadTime(of report: StoredReport, _ now: Int64) -> Int64 {
     let spread = target.options.spread.wholeSeconds
     let creation = report.creationTime.seconds

@@ -4,7 +4,7 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// Sends the reports of one database to one place.
+/// Sends the reports of one database to one server.
 struct UploadEngine: Sendable {
   let database: CrashReportDatabase
   let target: UploadTarget
@@ -22,7 +22,7 @@ struct UploadEngine: Sendable {
     case delayed(until: Int64, holdsAll: Bool)
     /// The review, and not the server, decided that the report is not sent.
     case heldBack
-    /// The task was cancelled, or the claim was taken away; the upload is made again.
+    /// The task was canceled, or another uploader took the claim; the upload will be repeated.
     case interrupted
   }
 
@@ -31,7 +31,7 @@ struct UploadEngine: Sendable {
   /// A report that the server finds too large is sent again immediately, with parts left out.
   ///
   /// - Parameters:
-  ///   - claim: shows others which report is being sent.
+  ///   - claim: the right to upload, which shows others which report is being sent.
   ///   - failures: the number of uploads that have failed in a row, whichever reports they sent.
   func upload(
     _ report: StoredReport, _ claim: inout UploaderClaim, failures: Int
@@ -73,7 +73,7 @@ struct UploadEngine: Sendable {
     /// The number of the next attempt, from 1.
     var number: Int
     var reduction: UploadReduction
-    /// The size that the server refused, and its message; nil if it refused none.
+    /// The size that the server refused, and the server's message; nil if no size was refused.
     var refusal: (size: Int64, reason: String)?
     private let failuresBefore: Int
 
@@ -233,7 +233,7 @@ package struct UploadClock: Sendable {
     random: { Double.random(in: 0...1) })
 }
 
-/// Recognizes the first call in each MiB.
+/// Recognizes the first call in each MiB of progress.
 private final class ProgressStep: Sendable {
   private let last = Atomic<Int64>(0)
 

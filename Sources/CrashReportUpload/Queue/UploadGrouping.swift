@@ -2,7 +2,7 @@ internal import CrashReportDatabase
 
 /// Decides which reports one upload counts for.
 protocol UploadGrouping: Sendable {
-  /// Decides which reports an upload counts for; nil for the report alone, without a count.
+  /// Decides which reports an upload counts for; nil if it counts only for this report, and is sent without a count.
   ///
   /// - Parameter now: in seconds since 1970.
   func group(

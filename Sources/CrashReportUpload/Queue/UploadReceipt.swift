@@ -66,7 +66,7 @@ enum UploadReceipt: Sendable, Equatable {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// True for a text that can be a report's ID: no sentence, no markup and no code.
+  /// True for a text that can be a report's ID, and is no sentence, markup or code.
   static func isID(_ text: String) -> Bool {
     isWord(text) && !refusals.contains(text.lowercased())
   }
@@ -90,7 +90,7 @@ enum UploadReceipt: Sendable, Equatable {
     "denied", "forbidden", "unauthorized", "rejected", "refused", "discarded", "unavailable",
   ]
 
-  /// True for markup; no receipt and no error message of a server begins with it.
+  /// True for markup, with which no receipt and no error message of a server begins.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
   /// The text of an answer, to be printed after its status; empty if the answer has no text.
@@ -169,9 +169,9 @@ private struct JSONAnswer {
     init?(intValue: Int) { nil }
   }
 
-  /// The members by name, in lower case and without separators between words; nil for JSON that is not an object.
+  /// The members by name, in lower case and without separators between words; nil if the JSON is not an object.
   private let members: [String: Value]?
-  /// The value of JSON that is a single text or number.
+  /// The text or number, if the JSON is only a single value.
   private let scalar: String?
 
   /// Returns nil for a text that is not JSON.
@@ -199,7 +199,7 @@ private struct JSONAnswer {
     return id(among: Self.idNames) ?? (isSuccess ? "" : nil)
   }
 
-  /// The member `id`; nil if there is none, or the answer is an error.
+  /// The value of the member `id`; nil if there is no such member, or if the answer is an error.
   var eventID: String? { isError ? nil : id(among: ["id"]) }
 
   private static let idNames = [
@@ -217,7 +217,7 @@ private struct JSONAnswer {
     return nil
   }
 
-  /// Members with the outcome in one word or number.
+  /// The names of members that give the outcome in one word or number.
   private static let outcomes = ["status", "response", "result", "code", "statuscode"]
   private static let good: Set = [
     "ok", "success", "succeeded", "successful", "accepted", "received", "created", "done", "queued",

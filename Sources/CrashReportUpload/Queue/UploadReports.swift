@@ -3,10 +3,10 @@ package import IntermediateDump
 
 /// Sends reports immediately, and only once, for `postmortem upload`.
 ///
-/// Ignores the interval and the times of next attempts.
+/// The interval between uploads and the times of next attempts are ignored.
 ///
 /// - Parameters:
-///   - ids: the reports to send, whether uploads are enabled or not; nil for all pending ones, if uploads are
+///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are
 ///     enabled.
 ///   - emit: receives each event, including a failure for each report whose file could not be read and that is
 ///     skipped.
@@ -55,7 +55,7 @@ package func uploadReports(
 extension UploadEngine {
   /// Sends reports one after another.
   ///
-  /// - Returns: the number of reports that the server does not have; nil if another uploader is running.
+  /// - Returns: the number of reports that the server still does not have; nil if another uploader is running.
   fileprivate func send(
     _ reports: [StoredReport], areRequested: Bool
   ) async throws(CrashReportDatabaseError) -> Int? {
@@ -139,12 +139,12 @@ package func describeUploads(
   }
 }
 
-/// A request that is not sent.
+/// A description of a request that is not sent.
 package struct UploadDescription: Codable {
   package let reportID: String
   package let url: String
   package let headers: [String: String]
-  /// The number of bytes of the body that would be sent, before an envelope is compressed.
+  /// The number of bytes that the body would have; an envelope's before its compression.
   package let size: Int64
   /// The body, with the path and size of each file instead of its bytes.
   package let body: String

@@ -1,6 +1,6 @@
 internal import CrashReportDatabase
 
-/// A kind of server: the form in which it accepts reports, and the meaning of its answers.
+/// A kind of server, with the form in which it accepts reports and the meaning of its answers.
 protocol UploadServer: Sendable {
   /// A description of the parts that the smallest upload leaves out, for the server and for people who read the
   /// report there.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The server and the options of uploads, checked once.
+/// The server and the options of uploads, which are checked when this value is created.
 package struct UploadTarget: Sendable {
   let url: String
   let server: any UploadServer

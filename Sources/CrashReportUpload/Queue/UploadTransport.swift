@@ -53,8 +53,8 @@ package protocol UploadTransport: Sendable {
 /// Sends with libcurl, which is loaded when the first request is made.
 ///
 /// Uses libcurl's easy interface through its multi interface: one thread sleeps until there is work, a time limit is
-/// reached, or the transfer is canceled. libcurl checks certificates against the system's, and takes `http_proxy`,
-/// `https_proxy`, `all_proxy` and `no_proxy` from the environment.
+/// reached, or the transfer is canceled. libcurl checks servers' certificates against those of the system. It takes
+/// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` from the environment.
 ///
 /// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
 package struct LibcurlTransport: UploadTransport {
@@ -139,8 +139,8 @@ extension UploadError {
   /// The error of a transfer that brought no answer.
   ///
   /// - Parameters:
-  ///   - timeout: in seconds.
-  ///   - deadline: in seconds.
+  ///   - timeout: the limit without progress, in seconds.
+  ///   - deadline: the limit for the whole transfer, in seconds.
   init(_ result: pm_transfer_result, _ reason: String, timeout: Int, deadline: Int) {
     switch result {
     case PM_TRANSFER_CANCELLED: self.init(.cancelled, "")
@@ -164,7 +164,7 @@ extension Transfer.Answer {
       rateLimits: value(of: "x-sentry-rate-limits"), location: value(of: "location"), body: body)
   }
 
-  /// The first header of a name.
+  /// The value of the first header with a name.
   private func value(of name: String) -> String? {
     for line in headers.split(separator: 0x0A) {
       let parts = line.split(

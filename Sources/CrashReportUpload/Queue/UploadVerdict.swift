@@ -1,7 +1,7 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The meaning of an answer for a report.
+/// What a server's answer means for a report.
 enum UploadVerdict: Sendable, Equatable {
   case uploaded(serverID: String)
   /// The upload should be tried later; `after` is the number of seconds if the server names a time.
@@ -60,7 +60,7 @@ enum UploadVerdict: Sendable, Equatable {
         after: after,
         reason: "\(status) for \(size) bytes" + UploadReceipt.words(of: response.body))
     case 429: return .retry(after: after, reason: reason, holdsAll: true)
-    // These statuses concern a proxy, the time or a replay that TLS allowed, but not the report.
+    // The reason for these statuses is a proxy, the time, or a replay that TLS allowed, but not the report.
     case 407, 408, 425: return .retry(after: after, reason: reason, holdsAll: false)
     case 400..<500 where after == nil && !UploadReceipt.isWebPage(response.body):
       return .skip(reason: reason)
@@ -68,7 +68,7 @@ enum UploadVerdict: Sendable, Equatable {
     }
   }
 
-  /// The latest date that is accepted, in seconds from now.
+  /// The latest date that is accepted, as a number of seconds from now.
   private static let longestDate: Int64 = 365 * 86_400
 
   /// The number of seconds to wait, from a number or a date; nil for anything else.
@@ -89,7 +89,7 @@ enum UploadVerdict: Sendable, Equatable {
   }
 }
 
-/// The delay after failures: doubled each time, and spread by chance.
+/// The delay after failures, which doubles with each failure and is varied by chance.
 enum UploadBackoff {
   /// The delay after the first failure in seconds.
   static let shortest: Int64 = 60
@@ -97,7 +97,8 @@ enum UploadBackoff {
 
   /// The longest wait in seconds after a number of failures; the actual wait is at least half of it.
   ///
-  /// - Parameter random: from 0 to 1; spreads clients that failed at the same moment.
+  /// - Parameter random: a number from 0 to 1, which keeps clients that failed at the same moment from trying
+  ///   together.
   static func delay(failures: Int, random: Double) -> Int64 {
     let doublings = min(max(failures, 1) - 1, 16)
     let full = min(shortest << Int64(doublings), longest)

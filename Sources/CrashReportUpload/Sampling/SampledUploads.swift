@@ -38,7 +38,8 @@ struct SampledUploads: UploadGrouping {
     }
     let same = reports.filter { $0.id != report.id && index.facts(of: $0)?.signature == signature }
     let start = now.clampedSubtracting(sampling.window.wholeSeconds)
-    // Started uploads count too, so that a server that refuses for a while does not get more of them afterward.
+    // Uploads that were only started count too, so that a server that refuses for a while does not get more of them
+    // later.
     let whole = same.filter { other in
       guard other.upload.countedWith == nil, let last = other.upload.lastAttemptTime else {
         return false

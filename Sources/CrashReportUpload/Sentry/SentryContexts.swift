@@ -2,7 +2,7 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The surroundings of a crash: system, machine, program, memory.
+/// The circumstances of a crash: system, machine, program, memory.
 ///
 /// Source: develop.sentry.dev, "Contexts Interface".
 struct SentryContexts {
@@ -61,7 +61,7 @@ struct SentryContexts {
     ]
   }
 
-  /// This package's description of the crash.
+  /// This package's own description of the crash.
   private var crash: SentryValue {
     let snapshot = report.snapshot
     let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])
@@ -103,7 +103,7 @@ struct SentryContexts {
     text.flatMap { $0.isEmpty ? nil : .text(SentryLimits.cut($0, SentryLimits.text)) }
   }
 
-  /// A number, as text if it is above 2^53, because readers of JSON would round it.
+  /// A number, which is written as text if it is above 2^53, because readers of JSON would round it.
   private func number(_ value: UInt64) -> SentryValue {
     value < 1 << 53 ? .unsigned(value) : .text("\(value)")
   }

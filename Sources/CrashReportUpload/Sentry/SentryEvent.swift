@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 
 /// A report as an event of Sentry's protocol.
 ///
-/// It is made from the same tree as the text, page and JSON of a report.
+/// The event is made from the same tree as a report as text, page or JSON.
 ///
 /// Source: develop.sentry.dev, "Event Payloads".
 struct SentryEvent: Sendable {
@@ -34,7 +34,7 @@ struct SentryEvent: Sendable {
     return value(SentryCuts.last).json
   }
 
-  /// The event without the parts that are left out.
+  /// The event without the parts that `cuts` leaves out.
   func value(_ cuts: SentryCuts) -> SentryValue {
     let snapshot = report.snapshot
     let process = snapshot.process
@@ -66,7 +66,7 @@ struct SentryEvent: Sendable {
     ]
   }
 
-  /// The time with microseconds, the precision that servers store.
+  /// A time as text, with microseconds, which is the precision that servers store.
   static func time(_ nanoseconds: Int64) -> String {
     TimeText.utc(nanoseconds: nanoseconds).dropLast(4) + "Z"
   }
@@ -90,7 +90,7 @@ struct SentryEvent: Sendable {
     }
   }
 
-  /// The build ID of the program, which distinguishes builds of one version.
+  /// The build ID of the program, which distinguishes builds of the same version.
   private var dist: String? {
     guard let address = report.snapshot.mainModuleAddress(in: report.snapshot.modules),
       let module = report.snapshot.modules.first(where: { $0.address == address }),

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// The protocol's limits on texts and sizes; servers cut or refuse longer ones.
+/// The protocol's limits on texts and sizes; servers cut or refuse what exceeds them.
 ///
 /// Source: develop.sentry.dev, "Envelopes", Size Limits; Relay `relay-event-schema`, whose fields have
 /// `max_chars`.
@@ -42,7 +42,7 @@ enum SentryLimits {
     return String(result)
   }
 
-  /// The name of a release or an environment with only the allowed characters; nil if none is left.
+  /// The name of a release or an environment without forbidden characters; nil if no characters are left.
   ///
   /// Source: develop.sentry.dev, "Releases"; Relay `relay-event-schema`, validation of releases.
   static func word(_ text: String, _ limit: Int) -> String? {
@@ -54,7 +54,7 @@ enum SentryLimits {
     return word.isEmpty || [".", "..", "latest", "none"].contains(word.lowercased()) ? nil : word
   }
 
-  /// The name of a tag with only the allowed characters.
+  /// The name of a tag, without forbidden characters.
   static func tagName(_ name: String) -> String {
     String(
       name.utf8.prefix(tag).map { byte -> Character in

@@ -2,7 +2,7 @@ internal import Foundation
 internal import IntermediateDump
 internal import Synchronization
 
-/// The times before which a server takes no events, or no attachments.
+/// The times until which a server accepts no events, or no attachments.
 ///
 /// Source: develop.sentry.dev, "Rate Limiting".
 final class SentryRateLimits: Sendable {
@@ -32,7 +32,7 @@ final class SentryRateLimits: Sendable {
   /// The number of seconds until a category may be sent again; nil if it may be sent now.
   func wait(for category: Category, now: Int64) -> Int64? {
     let left = ends.withLock { $0[category] ?? 0 }.clampedSubtracting(now)
-    // A clock that was set back must not delay reports longer than a server may.
+    // A clock that was set back must not delay reports longer than a server may delay them.
     return left > 0 && left <= UploadVerdict.longestDelay ? left : nil
   }
 

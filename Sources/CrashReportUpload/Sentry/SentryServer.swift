@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// Sentry, or a server with the same protocol.
 struct SentryServer: UploadServer {
   let dsn: SentryDSN
-  /// The limits in the answers so far.
+  /// The limits that the server's answers have set so far.
   let rateLimits = SentryRateLimits()
 
   var leftOutOfSmallest: String { "attachments, minidump" }
@@ -46,7 +46,7 @@ extension UploadVerdict {
     }
   }
 
-  /// The wait after a 429 that names no time, in seconds.
+  /// The number of seconds to wait after an answer with status 429 that names no time.
   private static let defaultWait: Int64 = 60
 }
 
@@ -64,8 +64,8 @@ extension ReportUploader {
   ///
   /// The uploader does not send anything yet.
   ///
-  /// Each report is an envelope: an event with message, stacks, tags and breadcrumbs, and the minidump as
-  /// an attachment.
+  /// Each report is an envelope with an event and the minidump as an attachment. The event has a message, stacks,
+  /// tags and breadcrumbs.
   ///
   /// - Parameters:
   ///   - path: the database's directory.

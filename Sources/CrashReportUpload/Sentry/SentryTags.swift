@@ -25,7 +25,7 @@ struct SentryTags {
     tags += (event.group?.fields ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     let own = Set(tags.map(\.0))
     for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) {
-      // The protocol has members for these, and its servers refuse tags with their names.
+      // The protocol has its own members for these values, and its servers refuse tags with these names.
       guard !["release", "environment", "dist", "server_name"].contains(name) else { continue }
       tags.append((own.contains(name) ? "annotation.\(name)" : name, value))
     }
@@ -48,7 +48,7 @@ struct SentryTags {
 struct SentryBreadcrumbs {
   let report: CrashReport
 
-  /// The newest breadcrumbs, oldest first, with those of the crashing work marked; nil if there are none.
+  /// The newest breadcrumbs, oldest first; those of the crashing work are marked. Nil if there are none.
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =
