@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// The captured memory that goes into the file, in order.
+/// The captured memory that goes into the file, in the file's order.
 ///
 /// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list
 /// if regions overlap, if there are more than 4,096 of them, or if one has more than 64 MiB. So longer regions are
@@ -54,7 +54,7 @@ struct MemoryPlan {
     size = offset
   }
 
-  /// All pieces, or the most important ones if there are more than a file may have.
+  /// Chooses all pieces or, if there are more than a file may have, the most important ones.
   private static func chosen(from all: [Piece], threads: [ThreadSnapshot]) -> [Piece] {
     let total = all.reduce(UInt64(0)) { $0 &+ $1.sizeInFile }
     guard all.count > MinidumpFormat.maximumMemoryRegions || total > maximumSize else { return all }
@@ -88,7 +88,7 @@ struct MemoryPlan {
 extension ThreadSnapshot {
   /// The region of the stack that contains the stack pointer, or else the next region above the stack pointer.
   ///
-  /// After a stack overflow the stack pointer is in the guard page, below all memory that could be captured.
+  /// After a stack overflow, the stack pointer is in the guard page, below all memory that could be captured.
   var stackAtPointer: MemoryRegion? {
     guard let pointer = context?.stackPointer ?? stackPointer else { return stack.first }
     return stack.first { !$0.range.ends(atOrBelow: pointer) } ?? stack.first

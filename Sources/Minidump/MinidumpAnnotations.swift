@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
-/// It is for programs that forward minidumps of any size. Annotations of modules are not included.
+/// The type is for programs that forward minidumps of any size. It does not contain the annotations of modules.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {

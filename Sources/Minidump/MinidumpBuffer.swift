@@ -78,7 +78,7 @@ struct MinidumpBuffer {
     return location(from: start)
   }
 
-  /// Appends a MINIDUMP_STRING: bytes without the terminator, UTF-16, terminator.
+  /// Appends a MINIDUMP_STRING: the number of bytes without the terminator, the text in UTF-16, and the terminator.
   mutating func appendString(_ text: String) -> UInt32 {
     align(to: 4)
     let start = rva
@@ -89,14 +89,14 @@ struct MinidumpBuffer {
     return start
   }
 
-  /// Appends Crashpad's MinidumpUTF8String: bytes without the terminator, UTF-8, terminator.
+  /// Appends Crashpad's MinidumpUTF8String: the number of bytes without the terminator, the text, and the terminator.
   mutating func appendUTF8String(_ text: String) -> UInt32 {
     let start = appendByteArray(Array(text.utf8))
     append(UInt8(0))
     return start
   }
 
-  /// Appends Crashpad's MinidumpByteArray: a length, then bytes.
+  /// Appends Crashpad's MinidumpByteArray: the number of bytes, then the bytes.
   mutating func appendByteArray(_ contents: [UInt8]) -> UInt32 {
     align(to: 4)
     let start = rva
@@ -105,7 +105,7 @@ struct MinidumpBuffer {
     return start
   }
 
-  /// Appends UTF-16 in a field of fixed size, cut so that a terminator fits.
+  /// Appends a text as UTF-16 in a field of fixed size, and cuts it so that a terminator fits.
   mutating func appendFixedString(_ text: String, units count: Int) {
     var units = Array(text.utf16.prefix(count - 1))
     // Half of a surrogate pair is not a valid character.

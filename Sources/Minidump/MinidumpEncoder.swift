@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// Lays out one minidump: each stream's encoder is an extension in the file of that stream.
+/// Lays out one minidump; the encoder of each stream is an extension in the file of that stream.
 struct MinidumpEncoder {
   private(set) var snapshot: ProcessSnapshot
   /// The threads in the file: at most 4,096, the crashing thread first.
@@ -9,7 +9,7 @@ struct MinidumpEncoder {
   private(set) var modules: [ModuleSnapshot] = []
   let plan: MemoryPlan
   var buffer = MinidumpBuffer()
-  /// The place of the crashing thread's context, to which the exception stream points too.
+  /// The place of the crashing thread's context, which the exception stream refers to as well.
   var crashedContext: MinidumpLocation?
 
   private typealias Stream = (
@@ -44,7 +44,7 @@ struct MinidumpEncoder {
     snapshot.capture.regionsUnlisted = count(plan.unlistedCount, capture.regionsUnlisted)
   }
 
-  /// Encodes everything except the captured memory, with the header's signature still zero.
+  /// Encodes everything except the captured memory; the header's signature is still zero.
   ///
   /// - Returns: the bytes, and the offset at which captured memory starts.
   mutating func encodeHead() throws(MinidumpError) -> (bytes: [UInt8], memoryBase: UInt64) {
@@ -67,8 +67,9 @@ struct MinidumpEncoder {
     return (buffer.bytes, base)
   }
 
-  /// The streams for which this snapshot has data, in the order of the file; the memory list is last, as in
-  /// Crashpad's files.
+  /// The streams for which this snapshot has data, in the order of the file.
+  ///
+  /// The memory list is last, as in Crashpad's files.
   private func presentStreams() -> [Stream] {
     var streams: [Stream] = [
       (.systemInfo, { $0.encodeSystemInfo() }),

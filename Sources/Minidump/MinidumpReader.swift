@@ -12,7 +12,8 @@ public enum MinidumpReader {
   ///
   /// - Parameter bytes: the whole file.
   /// - Returns: the snapshot. A missing stream is not an error.
-  /// - Throws: `MinidumpError` only if nothing can be used: `notAMinidump`, or `unsupportedArchitecture`.
+  /// - Throws: `MinidumpError` only if nothing can be used, with the code `notAMinidump` or
+  ///   `unsupportedArchitecture`.
   public static func snapshot(of bytes: [UInt8]) throws(MinidumpError) -> ProcessSnapshot {
     try snapshot(of: DumpBytes(bytes))
   }
@@ -23,17 +24,17 @@ public enum MinidumpReader {
   }
 }
 
-/// Reads one minidump: each stream's decoder is an extension in the file of that stream.
+/// Reads one minidump; the decoder of each stream is an extension in the file of that stream.
 struct MinidumpDecoder {
   var file: MinidumpFile
   var snapshot = ProcessSnapshot(architecture: .x86_64)
-  /// The path of the file's first module; nil if it has none.
+  /// The path of the first module in the file; nil if the file has no modules.
   var mainModulePath: String?
-  /// The index in the snapshot of each module in the file's module list.
+  /// For each module in the file's list, its index in the snapshot.
   var moduleIndices: [Int] = []
-  /// The modules' own annotations, in the file's order.
+  /// The annotations of the modules, in the file's order.
   var moduleAnnotations: [ModuleAnnotations] = []
-  /// The number of annotations of modules that may still be read.
+  /// The number of module annotations that may still be read.
   var moduleAnnotationsLeft = MinidumpFile.maximumEntries
 
   mutating func decode() throws(MinidumpError) -> ProcessSnapshot {
@@ -64,7 +65,7 @@ struct MinidumpDecoder {
     return ProcessSnapshot(reading: document, memory: memory)
   }
 
-  /// Reads the streams that any writer's minidump has.
+  /// Reads the streams that minidumps of all writers have.
   private mutating func decodeStandardStreams() throws(MinidumpError) {
     snapshot.architecture = try architecture()
     snapshot.capture.isComplete = true

@@ -8,9 +8,9 @@ package enum MinidumpSummary {
   /// The maximum number of examined streams.
   private static let maximumCount: UInt64 = 4096
 
-  /// Finds the stream by three small reads.
+  /// Finds the stream with three small reads.
   ///
-  /// - Parameter read: reads this many bytes at an offset, or fewer at the end of the file.
+  /// - Parameter read: reads a number of bytes at an offset, or fewer at the end of the file.
   /// - Returns: the part of the stream that was read, which is truncated if the stream is longer; nil for a minidump
   ///   of another writer and for other files.
   package static func document<Failure: Error>(

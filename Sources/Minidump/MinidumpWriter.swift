@@ -11,9 +11,9 @@ public enum MinidumpWriter {
   /// out.
   ///
   /// - Parameters:
-  ///   - snapshot: the snapshot to write; for missing data, the stream is left out or the field is zero.
-  ///   - descriptor: an empty regular file open for reading and writing, not for appending; it stays open and is not
-  ///     synchronized.
+  ///   - snapshot: the snapshot to write. If data is missing, its stream is left out, or its field is zero.
+  ///   - descriptor: an empty regular file that is open for reading and writing, but not for appending. It stays open
+  ///     and is not synchronized to disk.
   /// - Throws: `MinidumpError` with `cannotWrite` and the system's error number, or `tooLarge`.
   ///
   /// Source: Crashpad `minidump/minidump_file_writer.cc`; `Docs/Internals/Minidump.md`.

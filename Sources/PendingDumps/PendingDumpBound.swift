@@ -11,9 +11,9 @@ package import IntermediateDump
 /// removed. If root starts in another user's database, only that user's files count and are removed. So another user
 /// can neither use up the limit nor make root remove a dump. Files that cannot be examined or removed are kept.
 package struct PendingDumpBound {
-  /// The maximum number of bytes of finished dumps that are kept, of all programs together.
+  /// The maximum number of bytes of finished dumps of all programs together that are kept.
   ///
-  /// The newest dumps are kept; the newest one is kept whatever its size is.
+  /// The newest dumps are kept, and the newest one is kept even if it is larger.
   static let maximumSize: Int64 = 128 << 20
   /// The maximum number of this program's empty locked files that are kept, newest first.
   ///
@@ -57,9 +57,9 @@ package struct PendingDumpBound {
   /// True if the start with this report ID lists a directory of any size; the last byte of the random ID decides.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
-  /// Applies the limit.
+  /// Applies the limits.
   ///
-  /// - Parameter wholly: false to leave a large directory to another start.
+  /// - Parameter wholly: false to leave a large directory for another start.
   package func apply(wholly: Bool = true) {
     guard
       let names = DirectoryNames.rest(

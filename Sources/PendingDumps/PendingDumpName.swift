@@ -15,13 +15,13 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The directory below the database for dumps whose conversion keeps failing.
   package static let quarantineDirectory = "quarantine"
 
-  /// The meaning of the part after the UUID.
+  /// What the part after the UUID means.
   package enum Role: Sendable, Hashable {
     case finished
     case locked
     /// A converter has claimed the dump. Attempts count from 1. Process ID and start time (in clock ticks) are those
-    /// of the converter. The place is a digest of the boot, the PID namespace and the time namespace in which these
-    /// two are valid; 0 if it is not known.
+    /// of the converter. The place is a digest of the boot, the PID namespace and the time namespace in which the
+    /// process ID and the start time are valid; 0 if the place is not known.
     ///
     /// Process ID 0 means that the converter gave the dump back after that many failed attempts. If the converter's
     /// process cannot be examined, the witness shows whether the converter is alive; nil if it has no witness.
@@ -30,8 +30,10 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       witness: Witness? = nil)
     case runRecord
     case fifo
-    /// A complete dump of a hang in progress. The owner removes it when the hang ends; other processes treat it like
-    /// a locked file. It has its own FIFO and run record.
+    /// A complete dump of a hang in progress.
+    ///
+    /// The owner removes it when the hang ends; other processes treat it like a locked file. It has its own FIFO and
+    /// run record.
     case hang
   }
 

@@ -1,5 +1,5 @@
 extension String {
-  /// The lines without line feeds, each created when it is used.
+  /// The lines of the text without line feeds, each of which is created when it is used.
   package var lazyLines: UnfoldSequence<Substring, Substring> {
     sequence(state: self[...]) { rest in
       rest.isEmpty ? nil : rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()
@@ -22,7 +22,7 @@ extension Substring {
     return self
   }
 
-  /// The word at a position, counted from 0; words are separated by blanks.
+  /// The word at a position, counted from 0; blanks separate words.
   func word(_ place: Int) -> Substring? {
     var rest = self
     var left = place

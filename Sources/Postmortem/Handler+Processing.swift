@@ -6,9 +6,9 @@ public import IntermediateDump
 extension Handler {
   /// Makes reports of the dumps that earlier runs of this program left in the database.
   ///
-  /// It takes tens of milliseconds for each dump. Any number of threads and processes may call it at the same time:
-  /// each dump becomes one report. It converts this program's dumps first, then at most 20 finished dumps of other
-  /// programs in the same database. It uploads nothing.
+  /// The call takes tens of milliseconds for each dump. Any number of threads and processes may make it at the same
+  /// time: each dump becomes one report. It converts this program's dumps first, then at most 20 finished dumps of
+  /// other programs in the same database. It uploads nothing.
   ///
   /// - Parameters:
   ///   - annotations: added to every report; they replace a dump's annotations of the same names.
@@ -17,8 +17,8 @@ extension Handler {
   ///   - userStreams: add streams to every report.
   ///   - pruning: the limits of the database. Afterward, reports beyond these limits are removed, of any program and
   ///     whether they were uploaded or not.
-  /// - Returns: a result for each dump, which prints as one line. A dump that failed is not an
-  ///   error: it is tried again at the next call.
+  /// - Returns: a result for each dump, which can be printed as one line. A dump that failed is not an error: it is
+  ///   tried again at the next call.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
   ///
   /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.
@@ -87,7 +87,7 @@ extension Handler {
       at: path, database: database, annotations: annotations, userStreams: userStreams)
   }
 
-  /// Returns the last crashes of this program, newest first, processed or not.
+  /// Returns the last crashes of this program, newest first, whether or not their dumps were processed.
   ///
   /// ```swift
   /// let handler = try startHandler(database: directory)
@@ -95,9 +95,9 @@ extension Handler {
   /// let isSafeMode = soon.count == 3
   /// ```
   ///
-  /// It reads the first part of each dump and of the newest reports, which takes a millisecond or two each. It
-  /// changes nothing, and can be called on any thread. Runs without a crash are not in the result: to find crashes
-  /// *in a row*, compare `crashTime` with the times of good runs.
+  /// The call reads the first part of each dump and of the newest reports, which takes a millisecond or two each. It
+  /// changes nothing, and any thread can make it. Runs without a crash are not in the result: to find crashes *in a
+  /// row*, compare `crashTime` with the times of good runs.
   ///
   /// - Parameter limit: the maximum number of crashes to return.
   /// - Returns: crashes with this handler's identifier, each once.

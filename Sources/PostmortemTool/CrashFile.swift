@@ -4,7 +4,7 @@ internal import Minidump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A file with a crashed process: an intermediate dump, a minidump or a core file, recognized by its first bytes.
+/// A file about a crashed process: an intermediate dump, a minidump or a core file, recognized by its first bytes.
 struct CrashFile {
   let snapshot: ProcessSnapshot
   private let bytes: DumpBytes
@@ -52,7 +52,7 @@ struct CrashFile {
     }
   }
 
-  /// Throws if a part of the file, including stacks and memory, could not be read, because the report would be
+  /// Throws if a part of the file, including stacks and memory, could not be read, because its report would be
   /// incomplete.
   func checkReads() throws(ToolError) { try Self.checkReads(of: bytes, path) }
 

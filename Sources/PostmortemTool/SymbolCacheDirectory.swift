@@ -13,10 +13,10 @@ final class SymbolCacheDirectory: SymbolStore {
 
   private let directory: Directory
 
-  /// Opens the directory; creates it, accessible to this user only, if it is missing.
+  /// Opens the directory; creates it, accessible only by this user, if it is missing.
   ///
   /// - Parameters:
-  ///   - environment: contains `XDG_CACHE_HOME`, or `HOME` for `~/.cache`.
+  ///   - environment: the environment, of which `XDG_CACHE_HOME` is used, or `HOME` for `~/.cache`.
   ///   - maximumSize: the maximum number of bytes of all files.
   /// - Returns: nil if the cache is turned off, belongs to another user or cannot be created.
   init?(

@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 
 /// The failure of a command: a message for standard error, and an exit status.
 struct ToolError: Error, CustomStringConvertible {
-  /// The message; empty if the failure was already printed as a result.
+  /// The message; empty if the failure was already printed as a part of the output.
   let description: String
   let exitStatus: Int32
 

@@ -20,7 +20,7 @@ struct UploadForm: UploadContent {
   private let boundary = "---postmortem-\(ReportID())"
   private var parts: [(header: String, content: Content)] = []
   private let reportID: ReportID
-  /// The fields by name, except `report_id`. By this field, a server recognizes a report that it already has.
+  /// The fields by name, except `report_id`, by which a server recognizes a report that it already has.
   var fields: [String: String] = [:]
   /// The reports that the upload counts for; nil if it counts only for this report.
   private var group: UploadGroup?

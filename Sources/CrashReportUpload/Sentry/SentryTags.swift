@@ -48,7 +48,7 @@ struct SentryTags {
 struct SentryBreadcrumbs {
   let report: CrashReport
 
-  /// The newest breadcrumbs, oldest first; those of the crashing work are marked. Nil if there are none.
+  /// The newest breadcrumbs, oldest first, in which those of the crashing work are marked; nil if there are none.
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =

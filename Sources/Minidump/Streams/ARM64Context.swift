@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// The parts of the context that a complete set of registers fills.
+  /// Flags for the parts of the context that a complete set of registers fills.
   static func flags(of context: ARM64Context) -> UInt32 {
     let all = MinidumpFormat.arm64Control | MinidumpFormat.arm64Integer
     return context.vectorRegisters.count == 512 ? all | MinidumpFormat.arm64FloatingPoint : all

@@ -2,12 +2,12 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes Crashpad's own stream: report ID, client ID and the simple annotations.
+  /// Encodes Crashpad's own stream, with report ID, client ID and the simple annotations.
   ///
   /// Source: Crashpad `minidump/minidump_extensions.h`.
   mutating func encodeCrashpadInfo() -> MinidumpLocation {
     var annotations = snapshot.annotations
-    // Servers that accept Crashpad's dumps use these two names.
+    // Servers that accept Crashpad's dumps look for these two names.
     for (name, value) in [
       (MinidumpFormat.productAnnotation, snapshot.process.product),
       (MinidumpFormat.versionAnnotation, snapshot.process.version),
@@ -26,7 +26,7 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// Appends a MinidumpSimpleStringDictionary, preceded by its strings.
+  /// Appends the strings of a MinidumpSimpleStringDictionary, then the dictionary.
   mutating func appendDictionary(_ entries: [String: String]) -> MinidumpLocation {
     guard !entries.isEmpty else { return .none }
     var places: [(key: UInt32, value: UInt32)] = []
@@ -69,7 +69,8 @@ extension MinidumpDecoder {
     }
   }
 
-  /// Finds the entries of a list to which a location descriptor refers: a 32-bit count, then entries of one size.
+  /// Finds the entries of the list that a location descriptor refers to: a 32-bit count, then entries of the same
+  /// size.
   func list(at location: Int, size: Int) -> [Int] {
     guard let list = file.location(at: location), list.count >= 4,
       let count = file.integer(at: list.lowerBound, width: 4)

@@ -22,7 +22,7 @@ extension MinidumpEncoder {
     let number = snapshot.request == nil ? UInt32(bitPattern: exception.signal ?? 0) : .max
     buffer.append(number)
     buffer.append(UInt32(bitPattern: exception.code ?? 0))
-    // No nested exception.
+    // There is no nested exception.
     buffer.append(UInt64(0))
     buffer.append(exception.address ?? exception.systemCall?.address ?? 0 as Address)
     buffer.append(UInt32(truncatingIfNeeded: parameters.count))
@@ -74,7 +74,7 @@ extension MinidumpDecoder {
     let decoded = context(at: stream.lowerBound + 160)
     exception.context = decoded.context
     if let index = snapshot.threads.firstIndex(where: { $0.id == exception.threadID }) {
-      // The thread's own context may be inside the handler; the exception's context is that of the crash.
+      // The thread's own context may be inside the handler; the exception's context is from the moment of the crash.
       if let context = decoded.context {
         snapshot.threads[index].context = context
         snapshot.threads[index].stackPointer = decoded.stackPointer

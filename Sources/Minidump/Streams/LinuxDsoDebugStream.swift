@@ -2,8 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes MDRawDebug64, preceded by names and MDRawLinkMap64 entries, and followed by the bytes of the dynamic
-  /// section.
+  /// Encodes the names and the MDRawLinkMap64 entries, then MDRawDebug64, then the bytes of the dynamic section.
   ///
   /// Source: Breakpad `minidump_format.h`; `client/linux/minidump_writer/minidump_writer.cc`,
   /// WriteDSODebugStream.
@@ -12,7 +11,7 @@ extension MinidumpEncoder {
       (entry: entry, name: buffer.appendString(entry.name))
     }
     buffer.align(to: 8)
-    // Breakpad's value for a missing location.
+    // Breakpad writes this value if there is no location.
     let entriesRVA = entries.isEmpty ? UInt32.max : buffer.rva
     for (entry, name) in entries {
       buffer.append(entry.address)

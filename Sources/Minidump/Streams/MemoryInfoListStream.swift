@@ -58,7 +58,7 @@ extension MinidumpDecoder {
         let type = file.integer(at: entry + 40, width: 4)
       else { break }
       let range = AddressRange(start: Address(start), byteCount: size)
-      // MEM_COMMIT; other states describe address space without memory.
+      // The state is MEM_COMMIT; other states describe address space without memory.
       guard state == 0x1000, size > 0, range.byteCount == size else { continue }
       mappings.append(
         MemoryMapping(

@@ -49,7 +49,7 @@ extension MinidumpDecoder {
     return regions
   }
 
-  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil for an empty region, and for one outside the file.
+  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil if the region is empty or outside the file.
   mutating func region(at entry: Int, in list: String) -> MemoryRegion? {
     guard let address = file.integer(at: entry, width: 8), let range = file.location(at: entry + 8),
       Self.fits(range.count, at: Address(address))

@@ -1,7 +1,8 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes MINIDUMP_MISC_INFO_4; form 5 would only add an XSTATE layout, which no context here has.
+  /// Encodes MINIDUMP_MISC_INFO_4; MINIDUMP_MISC_INFO_5 would only add a layout of XSTATE areas, which no context
+  /// here has.
   ///
   /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_misc_info_writer.cc`.
   mutating func encodeMiscInfo() -> MinidumpLocation {

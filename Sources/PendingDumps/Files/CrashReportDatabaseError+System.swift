@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 
 extension CrashReportDatabaseError {
-  /// The error of a failed system call.
+  /// The error for a system call that has failed.
   package init(systemCall context: String, errno: Int32) {
     self.init(.fileSystemError, context + Self.advice(errno), errno: errno)
   }

@@ -1,4 +1,4 @@
-/// The error of every operation on a database.
+/// The error of all operations on a database.
 public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -16,7 +16,7 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     public static let invalidGroup = Code(description: "no such group")
     /// The file at the path is not a regular file.
     public static let notARegularFile = Code(description: "not a regular file")
-    /// A file is larger than files of its kind can be.
+    /// A file is larger than a file of its kind can be.
     public static let tooLarge = Code(description: "too large")
     /// The report is already in the database, pending or completed.
     public static let reportExists = Code(description: "the report exists already")

@@ -100,7 +100,7 @@ package enum DatabaseDirectory {
     }
   }
 
-  /// Opens a directory of a database; does not follow a link.
+  /// Opens a directory of a database, without following a link.
   ///
   /// - Parameters:
   ///   - parent: the descriptor of the database's directory, or of one below it.
@@ -122,7 +122,7 @@ package enum DatabaseDirectory {
     return try checked(descriptor, path, database: parent, creating: creating)
   }
 
-  /// Bits of a mode: others may write, the group may write, and new files get the directory's group.
+  /// Bits of a mode: others may write, the group may write, and new files get the group of the directory.
   ///
   /// Source: inode(7).
   private static let others: UInt32 = 0o2
@@ -134,7 +134,7 @@ package enum DatabaseDirectory {
 
   private static let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
 
-  /// Opens a directory.
+  /// Opens a directory by its path.
   ///
   /// A link is followed only after a check of its owner. A link that has replaced the checked link is never followed.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
@@ -175,7 +175,7 @@ package enum DatabaseDirectory {
 
   // MARK: - Making
 
-  /// Creates the directory and missing ones above it, each accessible to this user only.
+  /// Creates the directory and missing ones above it, each accessible only by this user.
   private static func makeDirectories(_ path: String) throws(CrashReportDatabaseError) {
     let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     var status = stat()
@@ -191,12 +191,13 @@ package enum DatabaseDirectory {
     try make(name, in: parent, path: path)
   }
 
-  /// Creates a directory that only this user can access, whatever the umask is; an existing one stays unchanged.
+  /// Creates a directory that only this user can access, whatever the umask is; leaves an existing directory
+  /// unchanged.
   ///
   /// Mode and owner are set through a descriptor of the new directory, not by its name. In between, the owner of the
   /// parent directory could replace the new directory by a link or by another directory.
   ///
-  /// - Parameter owner: the user that gets a directory created by root.
+  /// - Parameter owner: the user that becomes the owner of a directory created by root.
   private static func make(
     _ name: String, in parent: Int32, path: String, owner: DirectoryOwner? = nil
   ) throws(CrashReportDatabaseError) {
@@ -204,7 +205,7 @@ package enum DatabaseDirectory {
       if errno == EEXIST { return }
       throw failure("making the directory", path)
     }
-    // O_PATH needs no permission on the directory, which the umask may have removed.
+    // O_PATH works without permissions on the directory, which the umask may have removed.
     let made = unsafe openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard made >= 0 else { return }
     defer { close(made) }
@@ -222,7 +223,7 @@ package enum DatabaseDirectory {
 
   // MARK: - Checks
 
-  /// Returns the directory if it may be used; otherwise closes it and throws.
+  /// Returns the directory if it may be used; otherwise closes the directory and throws.
   private static func checked(
     _ descriptor: Int32, _ path: String, status known: stat? = nil, database: Int32? = nil,
     creating: Bool
@@ -260,7 +261,7 @@ package enum DatabaseDirectory {
           + (remedy() ?? "chmod 700 \(path)")
           + ", or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
     }
-    // Root may read any user's database, but follows no other user's links to it.
+    // Root may read any user's database, but must not follow other users' links to it.
     guard !isTrusted(status), !isShared(status), geteuid() != 0 else { return }
     var above = stat()
     if let database, unsafe fstat(database, &above) == 0, above.st_uid == status.st_uid { return }
@@ -277,7 +278,7 @@ package enum DatabaseDirectory {
     return "its file system (\(type)) keeps no modes: mount it with \(option)"
   }
 
-  /// - Parameter option: the mount option that makes this user the owner; nil if chown(1) can do that.
+  /// - Parameter option: the mount option that would make this user the owner; nil if chown(1) can do that.
   private static func foreign(
     _ status: stat, _ object: String, option: String? = nil
   ) -> CrashReportDatabaseError {
@@ -289,8 +290,9 @@ package enum DatabaseDirectory {
         + "another path")
   }
 
-  /// True for an object that belongs to this user, to root, or to a user outside this user namespace: the volumes of
-  /// a container usually belong to root or to users of the host.
+  /// True for an object that belongs to this user, to root, or to a user outside this user namespace.
+  ///
+  /// The volumes of a container usually belong to root or to users of the host.
   private static func isTrusted(_ status: stat) -> Bool {
     status.st_uid == 0 || status.st_uid == geteuid() || status.st_uid == pm_file_user()
       || UserNamespace.isOutside(status.st_uid)
@@ -324,7 +326,7 @@ package enum DatabaseDirectory {
       && hasGroups.load(ordering: .acquiring) && groups.withLock { $0.contains(status.st_gid) }
   }
 
-  /// Gives a directory to the group, if this process owns the directory and shares databases.
+  /// Gives a directory to the shared group, if this process owns the directory and shares databases.
   ///
   /// - Parameter status: the status of the directory, updated by this call.
   private static func share(_ descriptor: Int32, _ status: inout stat) {

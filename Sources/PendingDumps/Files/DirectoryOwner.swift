@@ -22,7 +22,7 @@ package struct DirectoryOwner: Sendable, Equatable {
     group = status.st_gid
   }
 
-  /// Gives this user an open file or directory, if it belongs to root.
+  /// Makes this user the owner of an open file or directory, if it belongs to root.
   package func give(_ file: Int32) {
     var status = stat()
     guard unsafe fstat(file, &status) == 0, status.st_uid == 0 else { return }

@@ -1,4 +1,4 @@
-/// The mount options that set the owner and mode of files, on file systems that do not store them.
+/// The mount options that set the owner and mode of files, for file systems that do not store owner and mode.
 enum MountOptions {
   /// The remedy for a directory that others may write to, on a file system of a type; nil if chmod(1) works there.
   ///

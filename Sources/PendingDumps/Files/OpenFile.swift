@@ -6,7 +6,7 @@ package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
   /// The path that messages show.
   package let path: String
-  /// The first status of a file that a `Directory` created or opened.
+  /// The status that a file had when a `Directory` created or opened it.
   package internal(set) var firstStatus: FileStatus?
   private var isKept = false
 
@@ -33,10 +33,10 @@ package struct OpenFile: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// Waits until the file's bytes, or the directory's entries, are on disk.
+  /// Waits until the file's bytes, or the directory's entries, are stored on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     while fsync(descriptor) != 0 {
-      // EINVAL: the file system does not synchronize this kind of file.
+      // EINVAL means that the file system does not synchronize this kind of file.
       if errno == EINVAL || errno == EROFS { return }
       guard errno == EINTR else {
         throw CrashReportDatabaseError(systemCall: "writing \(path) to the disk", errno: errno)
@@ -44,7 +44,7 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// Writes bytes at the file's position, with as many calls as that takes.
+  /// Writes bytes at the file's position, with as many system calls as are needed.
   package func write(_ bytes: [UInt8]) throws(CrashReportDatabaseError) {
     var offset = 0
     while offset < bytes.count {
@@ -61,7 +61,7 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// The size; throws for a file of more than `limit` bytes.
+  /// The size of the file; throws if it is more than `limit` bytes.
   private func size(limit: Int) throws(CrashReportDatabaseError) -> Int {
     let size = try status().size
     guard size <= limit else {
@@ -98,7 +98,7 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// Reads bytes at an offset, fewer at the end of the file.
+  /// Reads bytes at an offset, or fewer at the end of the file.
   ///
   /// - Parameter size: the maximum number of bytes that one call requests, because `count` can come from a damaged
   ///   file.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Finds out whether a process has the read end of a FIFO open, by opening it for writing.
+/// Finds out whether a process has the read end of a FIFO open, by trying to open the FIFO for writing.
 ///
 /// Source: fifo(7), ENXIO of a non-blocking open.
 package enum FIFOProbe: Sendable, Equatable {

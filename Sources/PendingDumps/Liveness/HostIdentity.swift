@@ -2,12 +2,13 @@ internal import Glibc
 
 /// The boot and the namespaces of this process, and its process ID and start time in these namespaces.
 package struct HostIdentity: Sendable, Equatable {
-  /// `/proc/sys/kernel/random/boot_id`.
+  /// The contents of `/proc/sys/kernel/random/boot_id`.
   package var bootID: String?
   /// The inode of `/proc/self/ns/pid`.
   package var processNamespace: UInt64?
-  /// The inode of `/proc/self/ns/time`, which shifts the start times that this process reads; nil in
-  /// kernels before 5.6.
+  /// The inode of `/proc/self/ns/time`; nil in kernels before 5.6.
+  ///
+  /// This namespace shifts the start times that this process reads.
   package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this process's PID namespace.
   ///
@@ -53,7 +54,7 @@ package struct HostIdentity: Sendable, Equatable {
     return text?.isEmpty == false ? text : nil
   }
 
-  /// The text of `/proc/sys/kernel/random/boot_id` without the line's end.
+  /// The text of `/proc/sys/kernel/random/boot_id` without the line feed.
   static func bootID(of text: [UInt8]) -> String {
     String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
   }
@@ -76,7 +77,7 @@ package struct HostIdentity: Sendable, Equatable {
   /// A digest of the boot alone; 0 if the boot is not known.
   package var boot: UInt32 { bootID.map(Self.digest) ?? 0 }
 
-  /// The digest of a boot's ID or a place; never 0.
+  /// The digest of a boot ID or a place; never 0.
   package static func digest(_ text: String) -> UInt32 {
     max(text.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, 1)
   }

@@ -14,10 +14,10 @@ package struct ProcessStatistics: Sendable, Equatable {
   /// The wait status of a process that has ended and that its parent has not waited for yet; also 0 if the kernel
   /// does not show the status to this user.
   package var waitStatus: Int32?
-  /// Facts that are only used for the calling process.
+  /// Facts that are used only for the calling process.
   package var own = Own()
 
-  /// More fields, which are only used for the calling process; 0 for those that the kernel does not show.
+  /// More fields, used only for the calling process; 0 for a field that the kernel does not show.
   package struct Own: Sendable, Equatable {
     /// The process ID in the PID namespace of `/proc`.
     package var processID: UInt32 = 0
@@ -39,9 +39,9 @@ package struct ProcessStatistics: Sendable, Equatable {
     self.stackStart = stackStart
   }
 
-  /// Parses the file's text; nil if it has another format.
+  /// Parses the text of the file; nil if it has another format.
   package init?(statText text: [UInt8]) {
-    // Field 2, the name, may contain blanks and parentheses; no later field does.
+    // Field 2, the name, may contain blanks and parentheses, but later fields do not.
     guard let nameEnd = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     var (state, threadCount, startTime, stackStart) = (
       UInt8?.none, Int64?.none, UInt64?.none, UInt64?.none
@@ -111,7 +111,7 @@ package struct ProcessStatistics: Sendable, Equatable {
   }
 }
 
-/// The process with an ID, if `/proc` shows it.
+/// The process that has an ID, if `/proc` shows the process.
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing

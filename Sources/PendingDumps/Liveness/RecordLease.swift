@@ -1,11 +1,11 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// Asks the kernel whether any process has a run record open for writing, or mapped for writing.
+/// Asks the kernel whether any process has a run record open, or mapped, for writing.
 ///
 /// A mapping counts even after its descriptor was closed. The probe requests a read lease, which the kernel refuses
-/// while the file has a writer, and immediately releases it. This cannot disturb a running owner, because a lease on
-/// its record is never granted.
+/// while a process can write to the file. If the kernel grants the lease, the probe releases it immediately. This
+/// cannot disturb a running owner, because a lease on its record is never granted.
 ///
 /// It is only for ordinary code, not for signal handlers. Source: fcntl(2), F_SETLEASE.
 package enum RecordLease: Sendable, Equatable {
@@ -30,7 +30,7 @@ package enum RecordLease: Sendable, Equatable {
     let descriptor = unsafe openat(
       directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return .unknown }
-    // Closing the descriptor releases the lease too.
+    // Closing the descriptor also releases the lease.
     defer { close(descriptor) }
     // On a file that is not regular, the kernel refuses a lease with EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }

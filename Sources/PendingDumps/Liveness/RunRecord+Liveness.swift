@@ -21,8 +21,8 @@ extension RunRecord {
   ///   - name: the name of the locked file, or of any other file of the same owner.
   ///   - directory: the descriptor of the directory of these files.
   ///   - isLocalFileSystem: true if only this machine writes to the file system.
-  ///   - age: nanoseconds since the locked file or its run record was last written to.
-  ///   - isOwnIdentifier: true if the file belongs to the asking program.
+  ///   - age: the number of nanoseconds since the locked file or its run record was last written.
+  ///   - isOwnIdentifier: true if the file belongs to the program that asks.
   package static func evidence(
     _ record: RunRecord?, of name: PendingDumpName, in directory: Int32, host: HostIdentity,
     isLocalFileSystem: Bool, age: Int64, isOwnIdentifier: Bool

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// The process's signal dispositions and its ID, from one read instead of a system call for each signal.
+/// The process's signal dispositions and its ID, found by one read instead of a system call for each signal.
 ///
 /// Source: proc_pid_status(5), SigIgn, SigCgt, SigBlk and NStgid.
 package struct SignalDispositions: Sendable, Equatable {
@@ -20,7 +20,7 @@ package struct SignalDispositions: Sendable, Equatable {
       .flatMap(SignalDispositions.init(statusText:))
   }
 
-  /// Parses the file's text; nil if it lacks the ignored signals or those with a handler.
+  /// Parses the text of the file; nil if it lacks the ignored signals or the signals with a handler.
   package init?(statusText text: [UInt8]) {
     guard let ignored = Self.last("SigIgn:", in: text), let caught = Self.last("SigCgt:", in: text)
     else { return nil }

@@ -7,11 +7,12 @@ internal import Glibc
 package enum CgroupText {
   package static let root = "/sys/fs/cgroup"
 
-  /// A process's paths in the used cgroup hierarchies; nil for a hierarchy to which it does not belong.
+  /// A process's paths in the cgroup hierarchies; nil for a hierarchy that is not used or has no path for the
+  /// process.
   package struct Paths {
     /// The path in version 2.
     package var unified: String?
-    /// The paths of two controllers in version 1; nil if version 2 has the controller.
+    /// The paths of two controllers in version 1; nil if version 2 has them.
     package var memory: String?
     package var tasks: String?
 
@@ -40,7 +41,7 @@ package enum CgroupText {
   }
 }
 
-/// This process's memory cgroup, with the two files that the handler keeps open.
+/// This process's memory cgroup, with the two files of it that the handler keeps open.
 package struct MemoryCgroupFiles {
   /// The cgroup's path; nil if there is none.
   package let path: String?
@@ -66,13 +67,13 @@ package struct MemoryCgroupFiles {
     limitAtOpening = Self.limit(in: limit)
   }
 
-  /// The number in a file; nil for no limit, which version 1 expresses by the largest number of pages.
+  /// The number in a file; nil if there is no limit, for which version 1 has the largest number of pages.
   fileprivate static func limit(in file: Int32) -> UInt64? {
     SystemFile.integer(file).flatMap { $0 >= 1 << 62 ? nil : $0 }
   }
 }
 
-/// The numbers of this process's memory cgroup that show whether the kernel killed a process when memory ran out.
+/// Those numbers of this process's memory cgroup that show whether the kernel killed a process when memory ran out.
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst, memory.events;
 /// Documentation/admin-guide/cgroup-v1/memory.rst, memory.oom_control.

@@ -19,9 +19,9 @@ package struct ProcessDescriptor: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Queues a signal with a request for one thread.
+  /// Queues a signal with a request, for one thread of the process.
   ///
-  /// The signal ends a process that has no handler for it.
+  /// The signal ends the process if it has no handler for the signal.
   ///
   /// The signal is queued for one thread, because the kernel may deliver a signal for the process to a thread that
   /// waits in sigwait(3).

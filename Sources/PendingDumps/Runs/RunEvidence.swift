@@ -1,7 +1,7 @@
 internal import Glibc
 package import IntermediateDump
 
-/// The state of a process and its machine at launch or at the last heartbeat.
+/// The state of a process and of its machine, at launch or at the last heartbeat.
 ///
 /// Every property except the time may be missing.
 package struct RunEvidence: Sendable {
@@ -25,20 +25,20 @@ package struct RunEvidence: Sendable {
   /// The memory of the cgroup in bytes; the limit is nil if there is none.
   package var memoryUsed: UInt64?
   package var memoryLimit: UInt64?
-  /// The memory of the process, of the machine, and the available memory of the machine, in bytes.
+  /// The memory of the process and of the machine, and the available memory of the machine, in bytes.
   package var residentMemory: UInt64?
   package var machineMemory: UInt64?
   package var availableMemory: UInt64?
-  /// Paths of the program's files on which the process held kernel locks.
+  /// The paths of the program's files on which the process held kernel locks.
   package var lockedFiles: [String] = []
-  /// The report ID of a hang that was in progress.
+  /// The report ID of the hang that was in progress, if there was one.
   package var hangReport: ReportID?
   /// The last breadcrumbs, oldest first; in heartbeats only.
   package var breadcrumbs: [Breadcrumb] = []
 
   /// A breadcrumb: a note that the program left.
   package struct Breadcrumb: Sendable, Equatable {
-    /// The time by CLOCK_BOOTTIME in nanoseconds.
+    /// The time in nanoseconds by CLOCK_BOOTTIME.
     package var uptime: UInt64
     package var threadID: UInt32
     package var text: String
@@ -56,7 +56,7 @@ package struct RunEvidence: Sendable {
 
   /// Reads the current state of the calling process.
   ///
-  /// Leaves out the locked files, which only a heartbeat has.
+  /// The locked files are left out, because only a heartbeat has them.
   ///
   /// - Parameters:
   ///   - isLaunch: true if the cgroup's files have just been opened.
@@ -128,7 +128,7 @@ package struct RunEvidence: Sendable {
     writer.end()
   }
 
-  /// The bytes of a heartbeat in a run record: its size (4 bytes), a separate document, and zeros.
+  /// The bytes of a heartbeat in a run record: the size (4 bytes), a separate document, and zeros.
   package func heartbeatBytes() -> [UInt8]? {
     var evidence = self
     while true {

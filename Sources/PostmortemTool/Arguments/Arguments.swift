@@ -65,7 +65,7 @@ struct Arguments {
     }
   }
 
-  /// Reads an option, and its value if that is the next word.
+  /// Reads an option and, if the next word is its value, that value.
   private mutating func take(
     _ word: String, _ rest: inout ArraySlice<String>
   ) throws(ToolError) {
@@ -96,7 +96,7 @@ struct Arguments {
     _ word: String, _ rest: inout ArraySlice<String>
   ) throws(ToolError) -> Bool {
     var letters = word.dropFirst()
-    // "-json" is a mistake for "--json".
+    // A word such as "-json" is a mistake for "--json".
     guard option("-" + word) == nil else { return false }
     while let letter = letters.popFirst() {
       guard let option = option("-\(letter)") else { return false }
@@ -127,10 +127,10 @@ struct Arguments {
     return usage(text)
   }
 
-  /// An error of this command line, with the command's usage.
+  /// An error in this command line, with the usage of the command.
   func usage(_ reason: String) -> ToolError { ToolError.usage(reason, help: help) }
 
-  /// The error for one operand too many.
+  /// The error about an operand that is one too many.
   func unexpected(_ operand: String) -> ToolError {
     usage("unexpected argument '\(operand.escapedForMessage)'")
   }
@@ -166,7 +166,7 @@ struct Arguments {
     return number
   }
 
-  /// Whether standard output is colored, according to `--color`.
+  /// True if standard output is to be colored, according to `--color`.
   func usesColor() throws(ToolError) -> Bool {
     switch self["--color"] ?? "auto" {
     case "always": return true

@@ -42,7 +42,7 @@ struct CommandOption: Sendable {
 
   var name: String { names.last ?? "" }
 
-  /// The left column of help: "-o, --output FILE".
+  /// The left column of help, such as "-o, --output FILE".
   var term: String {
     names.joined(separator: ", ") + (value.map { " \($0)" } ?? "")
   }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import IntermediateDump
 
 extension Arguments {
-  /// The time between `--since` and `--until`.
+  /// The period between `--since` and `--until`.
   func period() throws(ToolError) -> Period {
     let now = Timestamp.now
     return Period(since: try moment("--since", now), until: try moment("--until", now))
@@ -106,7 +106,7 @@ extension Timestamp {
   }
 }
 
-/// A duration in the form that options accept: "90m", "7d", "2weeks", "1d12h", "1 hour 30 min".
+/// A duration in the forms that options accept, such as "90m", "7d", "2weeks", "1d12h" and "1 hour 30 min".
 ///
 /// Source: systemd.time(7), "Parsing time spans".
 struct Age {
@@ -144,7 +144,7 @@ struct Age {
   }
 }
 
-/// A number of bytes in the form that options accept: "500M", "1G", "10GiB".
+/// A number of bytes in the forms that options accept, such as "500M", "1G" and "10GiB".
 enum ByteCount {
   /// Returns nil for a text that is not a size, or that has no unit.
   static func bytes(_ text: String) -> Int64? {
@@ -157,7 +157,7 @@ enum ByteCount {
 }
 
 extension Int64 {
-  /// Division rounded down.
+  /// Divides and rounds down.
   fileprivate func dividedDown(by divisor: Int64) -> Int64 {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? quotient &- 1 : quotient

@@ -4,7 +4,7 @@ internal import PendingDumps
 // The rules by which a command line names its database. Docs/Decisions/28-command-line.md has the reasons.
 
 extension String {
-  /// True for a word that can only be a path: it has a slash, or is `.` or `..`.
+  /// True for a word that can only be a path, because it has a slash, or is `.` or `..`.
   var isPath: Bool { contains("/") || self == "." || self == ".." }
 
   /// The text, quoted so that a shell reads it as one word.

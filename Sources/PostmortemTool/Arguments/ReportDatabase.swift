@@ -8,7 +8,7 @@ internal import ProcessSnapshot
 
 /// Finds the database of a command, which must exist, because a mistyped path must not create directories.
 enum ReportDatabase {
-  /// The environment variable that replaces DIR.
+  /// The environment variable that can be set instead of giving DIR.
   static let variable = "POSTMORTEM_DATABASE"
 
   /// The database that the environment names; nil if it names none.
@@ -18,7 +18,7 @@ enum ReportDatabase {
 
   /// Finds a report by its ID or the beginning of its ID.
   ///
-  /// - Parameter help: shown for a word that cannot be an ID.
+  /// - Parameter help: the help text that is shown if the word cannot be an ID.
   /// - Throws: `ToolError` if there is no such report, or more than one.
   static func report(
     _ text: String, in database: CrashReportDatabase, at path: String, help: String
@@ -58,7 +58,7 @@ enum ReportDatabase {
 
   /// The database that a command line names.
   ///
-  /// - Throws: `ToolError` if it is not a directory.
+  /// - Throws: `ToolError` if the path is not a directory.
   static func place(_ path: String) throws(ToolError) -> String {
     try InputFile.requireDirectory(path)
     return DatabaseDirectory.place(path)

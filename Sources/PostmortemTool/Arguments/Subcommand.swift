@@ -3,7 +3,7 @@ protocol Subcommand: SendableMetatype {
   static var name: String { get }
   /// Other names for the subcommand.
   static var aliases: [String] { get }
-  /// One line for the list of subcommands.
+  /// A description in one line, for the list of subcommands.
   static var summary: String { get }
   /// The usage lines, each without "postmortem" and the subcommand's name.
   static var usage: [String] { get }

@@ -1,6 +1,6 @@
 /// Finds the word that the user probably meant.
 enum Suggestion {
-  /// Words of other tools, and the corresponding subcommands.
+  /// Words of other tools, and this tool's subcommands that do the same.
   private static let subcommands: [String: String] = [
     "log": "list", "logs": "list", "ps": "list", "reports": "list", "crashes": "list",
     "view": "show", "cat": "show", "report": "show", "last": "show latest", "latest": "show latest",
@@ -48,7 +48,7 @@ enum Suggestion {
 
   /// A question to append to an error; empty if no known word is similar.
   static func text(for word: String, among known: [String]) -> String {
-    // Any two options of one letter count as similar.
+    // Otherwise, any two options of one letter would count as similar.
     let near = known.map { (distance(word, $0), $0) }.filter { distance, known in
       known.count > 2 && distance <= max(1, known.count / 3)
     }

@@ -91,7 +91,7 @@ enum UploadFiles {
     return String(decoding: line, as: UTF8.self)
   }
 
-  /// Splits `name=value` or `name: value`; nil without the separator or without a name.
+  /// Splits `name=value` or `name: value`; nil if the separator or the name is missing.
   static func namedValue(_ text: String, separator: Character) -> (name: String, value: String)? {
     let parts = text.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty else { return nil }

@@ -186,7 +186,7 @@ private struct RequestedProcess: ~Copyable {
     }
   }
 
-  /// Checks that the process is the one of the run record and has a handler for the signal.
+  /// Checks that the process is the one that the run record describes, and that it has a handler for the signal.
   ///
   /// - Returns: a thread that the signal can be sent to.
   private func checkedThread() throws(ToolError) -> Int32 {
@@ -247,7 +247,7 @@ private struct RequestedProcess: ~Copyable {
     return likely
   }
 
-  /// Waits until the dump is finished or a converter has claimed it.
+  /// Waits until the dump is finished, or until a converter has claimed it.
   ///
   /// - Throws: `ToolError` after the deadline, or if the process has ended without a dump.
   func wait(for request: CaptureRequest, seconds: Int) throws(ToolError) -> ReportID {

@@ -33,7 +33,7 @@ enum DoctorCommand: Subcommand {
     output is empty then), or none was found, 64 wrong usage.
     """
 
-  /// The result as JSON.
+  /// The result of the examination as JSON.
   struct Answer: Codable {
     let pid: Int32
     /// The old name of `pid`, which stays until 2.0.
@@ -57,7 +57,7 @@ enum DoctorCommand: Subcommand {
     if !examination.isHealthy { throw ToolError.printed }
   }
 
-  /// Finds the process by a number or a program's name.
+  /// Finds the process whose ID or program name is given.
   private static func processID(_ word: String, _ arguments: Arguments) throws -> Int32 {
     if let number = Int32(word), number > 0 { return number }
     guard !word.isEmpty, word.contains(where: \.isLetter) else {

@@ -68,7 +68,7 @@ enum ListCommand: Subcommand {
     let output = ReportOutput(try arguments.usesColor(), arguments)
     let path = try ReportDatabase.place(arguments.database())
     let rest = DatabaseRest(of: path)
-    // A database that only a handler has used has no reports yet, and `open` does not treat it as a database.
+    // If only a handler has used the database, it has no reports yet, and `open` does not treat it as a database.
     guard ReportDatabase.waiting(in: path) == nil || InputFile.isDirectory(path + "/pending") else {
       return try output.print([], of: (0, rest))
     }

@@ -161,7 +161,7 @@ enum UploadCommand: Subcommand {
 
   /// Prints the result of a report's upload, for commands whose main work is something else.
   ///
-  /// - Parameter json: receives a line of JSON; nil for text on standard error.
+  /// - Parameter json: receives a line of JSON; nil to print text on standard error instead.
   static func printEnd(of event: UploadEvent, json: ((String) -> Void)?) {
     guard let line = line(of: event) else { return }
     if let json { json(line) } else { Terminal.printError(event.description.escapedForMessage) }

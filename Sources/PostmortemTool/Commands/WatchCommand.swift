@@ -173,9 +173,9 @@ private final class WatchWaiting {
     if !watcher.watch(directory) { watcher.watch(parent) }
   }
 
-  /// Waits for an event or until the time is over.
+  /// Waits until there is an event or the time is over.
   ///
-  /// - Returns: false after one of the signals.
+  /// - Returns: false if one of the signals has arrived.
   func wait(seconds: Int) -> Bool {
     _ = wake.wait(timeout: .now() + .seconds(seconds))
     // Several events are answered by one check.

@@ -45,7 +45,7 @@ enum Completer {
 
   private static func answer(for words: [String]) -> Answer {
     var before = words.dropLast()
-    // Skips options before the subcommand.
+    // Options before the subcommand are skipped.
     while let word = before.first, word.hasPrefix("-") {
       before = before.dropFirst(["-d", "--database", "--shared-with"].contains(word) ? 2 : 1)
     }

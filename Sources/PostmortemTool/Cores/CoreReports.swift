@@ -12,9 +12,9 @@ enum CoreReports {
   /// - Parameters:
   ///   - directory: the directory with the core files.
   ///   - database: the path of the database's own directory.
-  ///   - takes: returns false for the path of a file to skip.
+  ///   - takes: returns false if the file at a path is to be skipped.
   ///   - progress: called with the number of examined files and the number of all files.
-  /// - Returns: the outcomes, and the number of core files that could not be read, each of which was named on
+  /// - Returns: the outcomes, and the number of core files that could not be read. Each of these was named on
   ///   standard error.
   static func make(
     of directory: String, in database: String, _ arguments: Arguments,

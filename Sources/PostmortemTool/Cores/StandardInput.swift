@@ -61,7 +61,7 @@ extension InputFile {
     }
   }
 
-  /// True for a core file, and for a file that may contain one.
+  /// True for a core file, and for a file that may contain one, such as a compressed file.
   static func isLarge(_ bytes: DumpBytes) -> Bool {
     let start = bytes.slice(0..<min(18, bytes.count)) ?? []
     return CoreReader.isCore(start) || Compression(of: start) != nil

@@ -4,14 +4,14 @@ internal import PendingDumps
 
 /// The directories of core files that `postmortem watch` checks; each file is examined once.
 struct WatchedCores {
-  /// The time without a change after which a file counts as written, in seconds.
+  /// The number of seconds without a change after which a file counts as completely written.
   ///
   /// The kernel writes a core file at its final path. While a file is being written, the kernel refuses a read lease
   /// on it, but only the file's owner and root may ask for a lease.
   static let quietTime = 2
 
   private let directories: [String]
-  /// The files with their status when they were last checked.
+  /// The files with the status that they had when they were last checked.
   private var known: Set<FileState> = []
   /// True if a file was still being written when it was last checked.
   private(set) var isWaiting = false

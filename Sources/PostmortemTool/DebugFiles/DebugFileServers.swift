@@ -22,7 +22,7 @@ struct DebugFileServers {
   private let urls: [String]
   private let download: FileDownload
 
-  /// - Returns: nil if no server is named, or there is no directory for a cache.
+  /// - Returns: nil if the variable names no server, or if there is no directory for a cache.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     let words = environment["DEBUGINFOD_URLS"]?.split(separator: " ").map(String.init) ?? []
     urls = words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
@@ -46,9 +46,9 @@ struct DebugFileServers {
       deadline: number("DEBUGINFOD_MAXTIME", or: 600))
   }
 
-  /// Downloads the debug files of modules that have frames in a report but no known lines.
+  /// Downloads the debug files of the modules that have frames in a report, but whose lines are not known.
   ///
-  /// - Returns: true if there are now files that may provide more names.
+  /// - Returns: true if there are now files from which more names may be found.
   func fetch(for report: CrashReport) -> Bool {
     var wanted: [ModuleSnapshot] = []
     for frame in report.threads.flatMap(\.frames) where frame.sourceLocation == nil {

@@ -5,7 +5,7 @@ internal import IntermediateDump
 
 /// A column of `postmortem export`; a test writes `Docs/Reference/Export.md` from the columns.
 struct ExportColumn {
-  /// The type of a column's values, for the table declarations in the documentation.
+  /// The type of a column's values, which the table declarations in the documentation use.
   enum Kind: String, CaseIterable {
     case text
     /// One text of a small fixed set.
@@ -20,7 +20,7 @@ struct ExportColumn {
 
   let name: String
   let kind: Kind
-  /// The unit of the values; empty for a value without a unit.
+  /// The unit of the values; empty if they have no unit.
   let unit: String
   /// True if the value may be null.
   let isOptional: Bool
@@ -167,7 +167,7 @@ struct ExportColumn {
 }
 
 extension ExportColumn {
-  /// Adds a line of `postmortem export`: an object that contains every column.
+  /// Adds a line of `postmortem export`, which is an object that contains every column.
   static func addLine(_ report: ExportedReport, to json: inout JSONWriter) {
     var isFirst = true
     for column in all {

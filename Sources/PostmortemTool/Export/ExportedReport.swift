@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A report as `postmortem export` writes it.
+/// A report in the form in which `postmortem export` writes it.
 struct ExportedReport {
   let id: ReportID
   let state: StoredReport.State
@@ -33,14 +33,14 @@ struct ExportedReport {
     self.failure = failure
   }
 
-  /// "crash", "hang", "dump", "end" or "unreadable".
+  /// One of "crash", "hang", "dump", "end" and "unreadable".
   var kind: String {
     failure == nil ? (details.kind ?? .crash).word : "unreadable"
   }
 
   var signal: String? { facts.signal ?? details[.endSignal] }
 
-  /// The name of the signal's code, or its number.
+  /// The name of the signal's code or, if it has no name, its number.
   var code: String? {
     details[.codeName] ?? details[.code].map { String(Int64(bitPattern: $0)) }
   }

@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import DumpInspection
 internal import IntermediateDump
 
-/// A line of `postmortem export --format otlp`: one ExportLogsServiceRequest as JSON, with one record.
+/// A line of `postmortem export --format otlp`: an ExportLogsServiceRequest with one record, as JSON.
 ///
 /// A fact that the semantic conventions define has the name given there. The names of all other facts begin with
 /// `postmortem.`.

@@ -20,7 +20,7 @@ struct ReportWalk {
     self.period = period
   }
 
-  /// - Throws: `ToolError` for a directory that is not a database, and errors of `visit`.
+  /// - Throws: `ToolError` if a directory is not a database, and errors that `visit` throws.
   mutating func forEach(_ visit: (ExportedReport) throws -> Void) throws {
     let databases = try paths.map { path in (path: path, database: try Self.open(path)) }
     for (number, (_, database)) in databases.enumerated() {
@@ -49,8 +49,8 @@ struct ReportWalk {
   ) throws {
     let directory = try database.open()
     var index = ReportIndex(in: directory)
-    // No record can be added to a damaged index. Listing the reports writes the index again, but keeps all facts in
-    // memory.
+    // No record can be added to a damaged index. Listing the reports writes the index again, although it keeps all
+    // facts in memory.
     if index.isWorn(reports: .max / 4) {
       _ = try ListedReport.all(in: database)
       index = ReportIndex(in: directory)

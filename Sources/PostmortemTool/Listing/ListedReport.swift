@@ -3,10 +3,10 @@ internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
 
-/// A report with the facts that lists print.
+/// A report with the facts that lists show.
 struct ListedReport {
   let stored: StoredReport
-  /// The facts; nil for a report that is still being written or cannot be read.
+  /// The facts; nil if the report is still being written or cannot be read.
   var facts: ReportFacts?
   /// The process ID; nil if it is not known or was not requested.
   var processID: UInt64?
@@ -30,7 +30,7 @@ struct ListedReport {
   ///
   /// A minidump that another program wrote is treated as a crash.
   ///
-  /// - Returns: nil for a minidump that cannot be read.
+  /// - Returns: nil if the minidump cannot be read.
   func kind(in database: CrashReportDatabase) -> ReportDetails.Kind? {
     if let facts {
       if let kind = facts.details?.kind { return kind }
@@ -65,7 +65,7 @@ struct ListedReport {
 
   /// All reports of a database with their facts, oldest crash first.
   ///
-  /// Reports that the index lacks are read in a separate process, and added to it.
+  /// If the index lacks a report, the report is read in a separate process and added to the index.
   ///
   /// - Parameters:
   ///   - needsNames: true to read also reports for which the search for names was not complete when they were made.

@@ -47,12 +47,12 @@ extension ReportFacts {
   }
 }
 
-/// The outcome of a dump, as `process --json` and `watch --json` print it.
+/// The outcome for a dump, in the form in which `process --json` and `watch --json` print it.
 struct ProcessedEntry: Codable {
   let reportID: String
   /// The dump's name in the directory of pending dumps.
   let file: String
-  /// "complete", "torn", "ended", "failed", "quarantined" or "left".
+  /// One of "complete", "torn", "ended", "failed", "quarantined" and "left".
   let outcome: String
   /// The reason for the outcome, for all dumps except complete ones.
   let reason: String?
@@ -67,7 +67,7 @@ struct ProcessedEntry: Codable {
     until = dump.outcome.until?.description
   }
 
-  /// True if the dump has no report.
+  /// True if the dump could not be converted.
   var isFailure: Bool { outcome == "failed" || outcome == "quarantined" }
   /// True if the dump was not read, because another process may be using it.
   var isLeft: Bool { outcome == "left" }

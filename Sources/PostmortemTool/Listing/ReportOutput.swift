@@ -22,7 +22,7 @@ struct ReportOutput {
   /// - Parameters:
   ///   - total: the number of reports before the filter, and what else the database contains; nil to print no line
   ///     with counts.
-  ///   - uploading: the report that is being sent.
+  ///   - uploading: the report that is being sent now; nil if there is none.
   func print(
     _ reports: [ListedReport], of total: (count: Int, rest: DatabaseRest)?,
     uploading: ReportID? = nil
@@ -67,7 +67,7 @@ struct ReportOutput {
   }
 }
 
-/// A report in the JSON of `list`, `delete` and `prune`.
+/// A report in the form of the JSON of `list`, `delete` and `prune`.
 struct ReportEntry: Codable {
   let reportID: String
   /// The same ID under the name that was used before version 1.1; this name is removed in version 2.0.

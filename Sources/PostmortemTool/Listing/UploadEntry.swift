@@ -1,9 +1,9 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The state of a report's upload, as `list` prints it.
+/// The state of a report's upload, in the form in which `list` prints it.
 struct UploadEntry: Codable {
-  /// "pending", "uploading", "uploaded" or "skipped".
+  /// One of "pending", "uploading", "uploaded" and "skipped".
   let state: String
   let attempts: Int
   let lastAttempt: Timestamp?

@@ -4,7 +4,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Makes reports with function names from summaries.
+/// Makes reports with function names from summaries in a log.
 final class LoggedSummarySymbolicator {
   private var directories: [String]
   private let readsFiles: Bool

@@ -17,7 +17,7 @@ struct CrashOverview {
     var versions: Set<Int32> = []
     /// The hosts of the reports, as far as they are known.
     var hosts: Set<Int32> = []
-    /// The counts by day since 1970.
+    /// The number of reports on each day, counted in days since 1970.
     var days: [Int32: Int] = [:]
   }
 
@@ -30,7 +30,7 @@ struct CrashOverview {
   private(set) var total = 0
   private(set) var unreadable = 0
   private(set) var all = Group()
-  /// The counts by kind, then by day since 1970.
+  /// The number of reports by kind, and for each kind by day since 1970.
   private(set) var days: [ReportDetails.Kind: [Int32: Int]] = [:]
   private(set) var signatures: [Subject: Group] = [:]
   private(set) var versions: [Subject: Group] = [:]
@@ -73,7 +73,7 @@ struct CrashOverview {
     }
   }
 
-  /// The text for an unknown name.
+  /// The text that is shown for an unknown name.
   static let noName = "not known"
 
   private mutating func number(of name: String) -> Int32 {

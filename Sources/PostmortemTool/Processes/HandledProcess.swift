@@ -27,7 +27,7 @@ struct HandledProcess {
   /// The target of the link of each descriptor.
   let links: [String: String]
   let signals: ThreadSignals
-  /// The locked file; nil in a process without a handler and in a forked process.
+  /// The locked file; nil for a process without a handler, and for a forked process.
   let file: LockedFile?
   /// The path by which this process reaches the directory of pending dumps, and whether the other process has it
   /// open.
@@ -83,7 +83,7 @@ struct HandledProcess {
         || namespace == record.processNamespace.map { "pid:[\($0)]" })
   }
 
-  /// True if the process still holds its locked file, which exec closes.
+  /// True if the process still has its locked file open, which exec closes.
   var holdsFile: Bool {
     guard let file else { return false }
     return links.contains { key, link in

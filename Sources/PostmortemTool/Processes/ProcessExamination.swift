@@ -5,7 +5,7 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// Findings on the crash handler of a running process.
+/// The findings about the crash handler of a running process.
 struct ProcessExamination {
   private let processID: Int32
   /// The answer to the question of `doctor`, for a process that is healthy.
@@ -84,7 +84,7 @@ struct ProcessExamination {
     }
   }
 
-  /// A forked process has inherited its parent's handler and the descriptor of the directory, but has no locked file
+  /// A forked process has inherited its parent's handler and the descriptor of the directory. It has no locked file
   /// until it crashes.
   private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
     name(process)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PendingDumps
 
-/// The database of a program that `postmortem run` runs, and its owner.
+/// The database of the program that `postmortem run` runs, and the owner of this database.
 ///
 /// A command that starts as root and gives up its permissions can use neither root's files nor files that it created
 /// as root. If such a mistake is found before the command runs, it is an error of the command line; if it is found
@@ -28,7 +28,7 @@ struct RunDatabase {
         ?? User(number: number, group: group, name: "\(number)")
     }
 
-    /// - Parameter text: a name or a number; nil if there is no such user.
+    /// - Parameter text: the user's name or number; the result is nil if there is no such user.
     init?(_ text: String) {
       if let user = unsafe Self.entry({ unsafe getpwnam_r(text, $0, $1, $2, $3) }) {
         self = user

@@ -1,10 +1,11 @@
 internal import Foundation
 internal import PendingDumps
 
-/// Checks whether a thread of another process may wait for a signal in sigwait(3) or a similar call, which would take
-/// the signal instead of the handler.
+/// Checks whether a thread of another process may be waiting for a signal in sigwait(3) or a similar call.
 ///
-/// The kernel shows the signals of such a wait as not blocked. Source: Linux kernel/signal.c,
+/// Such a call would take the signal instead of the handler.
+///
+/// The kernel shows the signals for which a thread waits as not blocked. Source: Linux kernel/signal.c,
 /// do_sigtimedwait.
 enum SignalWait {
   #if arch(arm64)

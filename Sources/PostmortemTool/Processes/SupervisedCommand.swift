@@ -25,7 +25,7 @@ enum SupervisedCommand {
     for signal in untouched { unsafe sigdelset(&signals, signal) }
     var before = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
-    // Some parents leave this signal ignored; the kernel then does not report the end of a child.
+    // Some parents leave this signal ignored, and the kernel then does not report the end of a child.
     Glibc.signal(SIGCHLD, SIG_DFL)
     let child = try start(lastArguments: count, mask: before)
     return wait(for: child, &signals)
@@ -87,7 +87,7 @@ enum SupervisedCommand {
     return process.startTime
   }
 
-  /// The user that the command ran as when it ended; nil if it still runs or /proc does not show the user.
+  /// The user that the command ran as when it ended; nil if it is still running, or if /proc does not show the user.
   ///
   /// Source: proc_pid_status(5), `Uid`, which a zombie still has.
   private static func userOfEnded(_ child: pid_t) -> UInt32? {

@@ -9,7 +9,7 @@ enum AwaitedTask {
 
   /// Runs asynchronous work, and blocks this thread until it has ended.
   ///
-  /// - Parameter seconds: the time after which the task is canceled and awaited; nil for no limit.
+  /// - Parameter seconds: the time after which the work is canceled and its end awaited; nil for no limit.
   /// - Returns: nil only if the work never ended.
   static func run<Value: Sendable, Failure: Error>(
     seconds: Int? = nil, _ work: @escaping @Sendable () async throws(Failure) -> Value

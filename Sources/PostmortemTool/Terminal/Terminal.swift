@@ -49,11 +49,11 @@ enum Terminal {
     let pipe = Pipe()
     let environment = ProcessInfo.processInfo.environment
     pager.executableURL = URL(fileURLWithPath: "/bin/sh")
-    // less quits if the text fits on one screen, and passes colors on.
+    // less quits if the text fits on one screen, and passes colors on to the terminal.
     pager.environment = ["LESS": "FRX"].merging(environment) { $1 }
     pager.arguments = ["-c", environment["PAGER"].flatMap { $0.isEmpty ? nil : $0 } ?? "less"]
     pager.standardInput = pipe
-    // If the pager ends before it has read everything, the rest is dropped.
+    // If the pager ends before it has read everything, the rest of the text is dropped.
     signal(SIGPIPE, SIG_IGN)
     guard (try? pager.run()) != nil else { return print(text) }
     try? pipe.fileHandleForReading.close()
@@ -70,7 +70,7 @@ enum Terminal {
   /// True if a person can be asked a question.
   static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
 
-  /// Asks a question on the terminal; everything except "y" and "yes" is no.
+  /// Asks a question on the terminal; every answer except "y" and "yes" means no.
   static func ask(_ question: String) -> Bool {
     printProgress(question + " [y/N] ")
     guard let answer = readLine() else {
@@ -102,10 +102,11 @@ enum Terminal {
   }
 }
 
-/// A file named on the command line to which output is written.
+/// A file named on the command line, to which output is written.
 enum OutputFile {
-  /// Writes a text into a new file, which then replaces a regular file; writes into an existing file of another kind,
-  /// such as /dev/stdout.
+  /// Writes a text into a new file, which then replaces the regular file at the path.
+  ///
+  /// If there is a file of another kind, such as /dev/stdout, the text is written into that file.
   static func write(_ text: String, to path: String) throws(ToolError) {
     try replace(path) { descriptor throws(ToolError) in
       guard Terminal.write(text, to: descriptor) else {
