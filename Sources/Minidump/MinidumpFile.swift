@@ -17,8 +17,9 @@ struct MinidumpFile {
   let timeStamp: UInt32
   /// Descriptions of the parts that were left out, with the reasons.
   private(set) var damage: [String] = []
-  /// The number of bytes that may still be copied from the file. A malicious file may refer to the same bytes again
-  /// and again.
+  /// The number of bytes that may still be copied from the file.
+  ///
+  /// It is limited because a malicious file may refer to the same bytes again and again.
   private var copyBudget: Int
 
   /// Reads the header and the directory.
