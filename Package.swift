@@ -50,14 +50,14 @@ let package = Package(
   ],
   targets: [
     // MARK: - The core
-    // Handler, dump, snapshot, minidump, stacks, report, database and conversion. Each module stands below those that
+    // Handler, dump, snapshot, minidump, stacks, report, database and conversion. Each module comes after those that
     // it imports, and none imports the outer ring (`RingTests`).
 
     // The only C calls that crash code may make, and the assembly that it needs.
     .target(name: "CSignalSafe"),
     // The dump file between handler and converter: schema, writer, reader.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
-    // Names of pending files, run records, claims, and whether their owners are alive.
+    // The names of pending files, run records and claims, and the checks whether their owners are alive.
     .target(name: "PendingDumps", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Installs the signal handlers and writes the dump. It knows no snapshot, minidump or converter.
     .target(

@@ -46,7 +46,8 @@ struct CoreCxxException {
     private(set) var singleBase: Set<UInt64> = []
     private(set) var severalBases: Set<UInt64> = []
 
-    /// - Parameter modules: the modules, because the program may have a copy of the library's variables.
+    /// - Parameter modules: all modules that may have the variables, because the program may have a copy of the
+    ///   library's.
     init(_ symbols: SymbolSource, _ modules: [ModuleSnapshot]) {
       let (single, several) = (
         "_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE"

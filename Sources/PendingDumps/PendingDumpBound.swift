@@ -11,7 +11,7 @@ package import IntermediateDump
 /// removed. If root starts in another user's database, only that user's files count and are removed. So another user
 /// can neither use up the limit nor make root remove a dump. Files that cannot be examined or removed are kept.
 package struct PendingDumpBound {
-  /// The maximum number of bytes of finished dumps of all programs together that are kept.
+  /// The maximum number of bytes of finished dumps that are kept, counted over all programs.
   ///
   /// The newest dumps are kept, and the newest one is kept even if it is larger.
   static let maximumSize: Int64 = 128 << 20

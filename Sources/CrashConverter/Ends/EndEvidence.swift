@@ -25,7 +25,8 @@ struct EndEvidence: Sendable {
   var bootTime: Int64?
   /// The number of processes that the machine's kernel has killed by now because memory ran out.
   var machineKills: UInt64?
-  /// The number of such kills in the run's cgroup, if the cgroup still exists.
+  /// The number of processes in the run's cgroup that were killed because memory ran out; nil if the cgroup no longer
+  /// exists.
   var groupKills: UInt64?
   /// True if the kernel's log names the process as killed because memory ran out.
   var isInKernelLog = false

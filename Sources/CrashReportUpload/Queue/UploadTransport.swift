@@ -20,11 +20,11 @@ package struct UploadRequest: Sendable {
 /// A server's answer.
 package struct UploadResponse: Sendable, Equatable {
   package var status: Int
-  /// The unchanged header Retry-After.
+  /// The value of the header Retry-After, unchanged.
   package var retryAfter: String?
-  /// The unchanged header X-Sentry-Rate-Limits.
+  /// The value of the header X-Sentry-Rate-Limits, unchanged.
   var rateLimits: String?
-  /// The unchanged header Location.
+  /// The value of the header Location, unchanged.
   var location: String?
   /// The first 64 KiB of the body.
   var body: [UInt8] = []

@@ -10,7 +10,7 @@
 ///    differs, alive if both are equal, or if the one that can be read is equal.
 /// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner
 ///    mapped it: dead. Both are needed, because a program may close the FIFO, and overlayfs hides the mapping.
-/// 5. The boot is another one: dead on a file system that no other machine writes to.
+/// 5. The boot is a different one: dead on a file system that no other machine writes to.
 /// 6. Otherwise the age decides.
 ///
 /// A rule whose evidence cannot be read is skipped. If two rules conflict, the earlier one decides.

@@ -18,7 +18,8 @@ package struct RunEvidence: Sendable {
   package var uptime: UInt64?
   /// The number of processes on the machine that the kernel has killed since boot because memory ran out.
   package var machineKills: UInt64?
-  /// The number of such kills in the process's memory cgroup, and the number of processes in that cgroup.
+  /// The number of processes of the process's memory cgroup that were killed because memory ran out, and the number
+  /// of processes in it.
   package var groupKills: UInt64?
   package var groupProcesses: UInt64?
   package var cgroup: String?

@@ -31,7 +31,7 @@ struct DatabaseRest {
       + "postmortem process\(path.asDatabaseOperand)"
   }
 
-  /// The sentences about these dumps, one for each kind of dump that the database contains.
+  /// The sentences about the dumps without a report, one for each kind of dump that the database contains.
   var notes: [String] {
     var notes: [String] = []
     if waiting > 0 { notes.append(waitingText) }

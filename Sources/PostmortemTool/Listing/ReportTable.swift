@@ -92,7 +92,7 @@ struct ReportTable {
       + rows.map { line($0, isTitle: false) }.joined()
   }
 
-  /// The widths of the columns: that of the widest cell each; if they do not fit, the widest columns are narrowed.
+  /// Makes each column as wide as its widest cell; if the columns do not fit, the widest ones are narrowed.
   private func widths(of rows: [[String]], _ columns: [Column]) -> [Int] {
     var widths = columns.indices.map { number in
       max(columns[number].title.count, rows.map { $0[number].count }.max() ?? 0)
