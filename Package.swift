@@ -4,8 +4,8 @@ import PackageDescription
 
 /// The settings of every Swift target.
 ///
-/// Applied in a loop at the end of this file, so that no target can forget it. Nothing here is an
-/// unsafe flag: a package with those cannot be depended on. CI adds `-warnings-as-errors`.
+/// Applied in a loop at the end of this file, so that no target can lack them. None of them is an unsafe flag,
+/// because no package can depend on a package with unsafe flags. CI adds `-warnings-as-errors`.
 let sharedSettings: [SwiftSetting] = [
   .strictMemorySafety(),
   .enableUpcomingFeature("ExistentialAny"),
@@ -16,7 +16,7 @@ let sharedSettings: [SwiftSetting] = [
 
 /// Whether the crash handler itself is built, or its interface alone.
 ///
-/// A manifest sees the host and not the target. Where they differ, `POSTMORTEM_PLATFORM` decides: `unsupported` for
+/// A manifest knows the host and not the target. Where they differ, `POSTMORTEM_PLATFORM` decides: `unsupported` for
 /// Musl, `linux` for Linux with glibc built from another system (decision 6 in Docs/Decisions).
 #if os(Linux)
   let isSupported = Context.environment["POSTMORTEM_PLATFORM"] != "unsupported"
@@ -35,8 +35,8 @@ let package = Package(
     .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
   traits: [
-    // One: SwiftPM before 6.4 gives the compiler several in another order each time, and builds all of
-    // a package again that has two (swiftlang/swift-package-manager#10525).
+    // There is only one trait. SwiftPM before 6.4 passes several traits to the compiler in a different order each
+    // time, and therefore rebuilds all of a package that has two (swiftlang/swift-package-manager#10525).
     .trait(
       name: "Interposition",
       description: """
@@ -50,33 +50,34 @@ let package = Package(
   ],
   targets: [
     // MARK: - The core
-    // Handler, dump, snapshot, minidump, stacks, report, database and conversion. Each module stands below those that
+    // Handler, dump, snapshot, minidump, stacks, report, database and conversion. Each module comes after those that
     // it imports, and none imports the outer ring (`RingTests`).
 
     // The only C calls that crash code may make, and the assembly that it needs.
     .target(name: "CSignalSafe"),
     // The dump file between handler and converter: schema, writer, reader.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
-    // Names of pending files, run records, claims, and whether their owners are alive.
+    // The names of pending files, run records and claims, and the checks whether their owners are alive.
     .target(name: "PendingDumps", dependencies: ["CSignalSafe", "IntermediateDump"]),
-    // Installs the signal handlers and writes the dump. Sees no snapshot, minidump or converter.
+    // Installs the signal handlers and writes the dump. It knows no snapshot, minidump or converter.
     .target(
       name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
-    // Watches parts of the program and dumps a hang. A module of its own, because it needs Dispatch.
+    // Watches parts of the program, and writes a dump if one of them hangs. It is a separate module, because it needs
+    // Dispatch.
     .target(
       name: "HangDetection",
       dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump", "PendingDumps"]),
-    // pthread_sigmask, sigprocmask, posix_spawn, exec and abort, which the linker finds before libc's. Linked where
-    // the trait Interposition is enabled.
+    // Replaces pthread_sigmask, sigprocmask, posix_spawn, exec and abort: the linker finds these functions before
+    // those of libc. It is linked if the trait Interposition is enabled.
     .target(name: "CSignalMasks", dependencies: ["CSignalSafe"]),
-    // pthread_create, likewise.
+    // Replaces pthread_create in the same way.
     .target(name: "CThreadStacks", dependencies: ["CSignalMasks", "CSignalSafe"]),
-    // _exit, _Exit and daemon, likewise.
+    // Replaces _exit, _Exit and daemon in the same way.
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process as values, independent of file formats.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
-    // The meaning of each key, and how reports show it; a dump as text. A module of its own, so that
-    // programs that link the handler alone do not contain these texts.
+    // The meaning of each key of a dump, how reports show it, and a dump's contents as text. It is a separate module,
+    // so that programs that link only the handler do not contain these texts.
     .target(name: "DumpInspection", dependencies: ["IntermediateDump"]),
     // Microsoft's minidump format: writer and reader.
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
@@ -103,7 +104,7 @@ let package = Package(
         "CSignalSafe", "CrashReport", "CrashReportDatabase", "DumpInspection", "IntermediateDump",
         "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ]),
-    // The library of programs whose dumps another program converts: the handler alone.
+    // The library for programs whose dumps another program converts: the handler alone.
     .target(
       name: "PostmortemHandler",
       dependencies: [
@@ -112,8 +113,8 @@ let package = Package(
         .target(name: "CSignalMasks", condition: .when(traits: ["Interposition"])),
         .target(name: "CThreadStacks", condition: .when(traits: ["Interposition"])),
       ]),
-    // The library of most programs: handler and conversion. Names the modules whose symbols its
-    // documentation links to, which a documentation build finds in direct dependencies alone.
+    // The library for most programs: handler and conversion. It lists the modules whose symbols its documentation
+    // links to, because a documentation build finds symbols in direct dependencies only.
     .target(
       name: "Postmortem",
       dependencies: [
@@ -121,18 +122,18 @@ let package = Package(
         "IntermediateDump", "PendingDumps", "PostmortemHandler", "ProcessSnapshot",
       ]),
     // MARK: - The outer ring
-    // Stands on the core, which never imports it.
+    // These targets use the core, which never imports them.
 
-    // A request by libcurl, within bounds.
+    // Makes HTTP requests with libcurl, within limits.
     .target(name: "CUploadTransfer"),
-    // Sends reports to a collector. The one library target that imports Foundation.
+    // Sends reports to a collector. It is the only library target that imports Foundation.
     .target(
       name: "CrashReportUpload",
       dependencies: [
         "CUploadTransfer", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
         "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ]),
-    // The library of programs that upload their reports.
+    // The library for programs that upload their reports.
     .target(
       name: "PostmortemUpload", dependencies: ["CrashHandler", "CrashReportUpload"]),
     // The `postmortem` command.
@@ -146,17 +147,17 @@ let package = Package(
 
     // MARK: - Examples and tests
 
-    // The README's usage, and a service that uses the rest.
+    // The code of the README, and a service that uses the rest of the interface.
     .executableTarget(
       name: "MinimalCLI", dependencies: ["Postmortem"], path: "Examples/MinimalCLI"),
     .executableTarget(
       name: "ReportingService", dependencies: ["Postmortem", "PostmortemUpload"],
       path: "Examples/ReportingService"),
-    // An HTTP server with crash reports, and routes that crash it.
+    // An HTTP server with crash reports, and with routes that crash it.
     .executableTarget(
       name: "Server", dependencies: ["Postmortem"], path: "Examples/Server",
       exclude: ["load.sh"]),
-    // A parent that forks its workers; a program without the code that reads dumps.
+    // A parent that forks its workers, and a program without the code that reads dumps.
     .executableTarget(
       name: "PreforkServer", dependencies: ["Postmortem"], path: "Examples/PreforkServer"),
     .executableTarget(
@@ -165,7 +166,7 @@ let package = Package(
     // Code that CrashLab and HandlerOnlyVictim share.
     .target(
       name: "CrashLabDeeds", dependencies: ["PostmortemHandler"], path: "Examples/CrashLab/Deeds"),
-    // The table of the kinds of crashes, for CrashLab and those that test what it leaves.
+    // The table of the kinds of crashes, for CrashLab and for the tests of the files that it leaves.
     .target(name: "CrashKinds", path: "Examples/CrashLab/Table"),
     .executableTarget(
       name: "CrashLab",
@@ -220,14 +221,14 @@ let package = Package(
         "PostmortemTool", "ProcessSnapshot", "Stackwalk",
       ]),
 
-    // Helpers of tests and proofs: run victims and debuggers, build fixtures. Never a product.
+    // Helpers of tests and proofs: they run victims and debuggers, and build fixtures. Never a product.
     .target(
       name: "CrashTestSupport",
       dependencies: [
         "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot",
       ], path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
-    // Every kind of crash under every condition, with the report expected of it; never a product.
+    // Every kind of crash under every condition, with the expected report; never a product.
     .target(
       name: "CrashCatalogue",
       dependencies: [
@@ -242,11 +243,11 @@ let package = Package(
         "CrashTestSupport", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
         "Server", "Stackwalk",
       ]),
-    // Asks a server as fast as it answers; for Examples/Server/load.sh and the benchmark.
+    // Sends requests to a server as fast as it answers; for Examples/Server/load.sh and the benchmark.
     .executableTarget(
       name: "load-generator", dependencies: ["CrashTestSupport"], path: "Tests/LoadGenerator"),
-    // Checks that are long, or need a debugger, ptrace, root or a build of their own: `swift run
-    // proofs`. Never a product. Depends on the programs that it runs, so that they are built.
+    // Checks that take long, or need a debugger, ptrace, root or a separate build: `swift run proofs`. Never a
+    // product. The target depends on the programs that it runs, so that they are built.
     .executableTarget(
       name: "proofs",
       dependencies: [
@@ -301,7 +302,7 @@ let package = Package(
         "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ],
       path: "Tests/ExtremeDumps", exclude: ["LibFuzzer", "Corpora", "Findings"]),
-    // libFuzzer's interface, for builds of ExtremeDumps with it.
+    // The interface of libFuzzer, for builds of ExtremeDumps that use libFuzzer.
     .target(name: "CLibFuzzer", path: "Tests/ExtremeDumps/LibFuzzer"),
     // A program that links the handler alone, and shares databases with programs that convert.
     .executableTarget(
@@ -325,8 +326,8 @@ where ![
 
 /// The files of each library module that need no Linux.
 ///
-/// For other systems the module is made of these and of its folder in `Sources/PostmortemStub`, which has
-/// the rest of its interface.
+/// For other systems, the module consists of these files and of its folder in `Sources/PostmortemStub`, which has the
+/// rest of the module's interface.
 let portableSources = [
   "CrashConverter": [
     "Client/UserStreamDataSource.swift", "CrashConverterError.swift",
@@ -378,7 +379,8 @@ if !isSupported {
     let sources = portable.map { "\(target.name)/\($0)" } + files.filter { $0.hasPrefix(stub) }
     target.path = "Sources"
     target.sources = sources
-    // Named one by one: files that are neither sources nor excluded are warned of.
+    // The excluded files are named one by one, because SwiftPM warns about files that are neither sources nor
+    // excluded.
     target.exclude = files.filter { $0.contains(".") && !sources.contains($0) }
   }
 }

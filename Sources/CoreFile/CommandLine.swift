@@ -6,7 +6,9 @@ internal import ProcessSnapshot
 /// Source: System V ABI AMD64 supplement, 3.4.1 (initial process stack); Linux fs/binfmt_elf.c,
 /// create_elf_tables().
 struct CommandLineFinder {
-  /// The arguments and the environment take up to 128 KiB by default, and their pointers the same.
+  /// The range of the searches in bytes.
+  ///
+  /// Arguments and environment strings take up to 128 KiB by default, and the pointers to them as much again.
   private static let reach: UInt64 = 2 << 20
   private static let maximumCount: UInt64 = 1 << 16
   private static let maximumSize = 4096
@@ -28,8 +30,8 @@ struct CommandLineFinder {
   /// The words of `argv`, without the null pointer after them.
   private var argumentPointers: AddressRange? {
     guard let vector = vectorOnStack else { return nil }
-    // Going down from the vector: a null pointer, the pointers of the environment, a null pointer, the arguments,
-    // their count.
+    // Downward from the vector, the stack holds a null pointer, the environment's pointers, another null pointer, the
+    // argument pointers and the argument count.
     guard var place = vector.subtracting(8), memory.word(at: place) == 0 else { return nil }
     var nulls = 0
     var count: UInt64 = 0
@@ -50,7 +52,7 @@ struct CommandLineFinder {
     return nil
   }
 
-  /// The address of the auxiliary vector, below the bytes that AT_RANDOM points to.
+  /// The address of the auxiliary vector, found by a search below the bytes that AT_RANDOM points to.
   private var vectorOnStack: Address? {
     let vector = process.auxiliaryVector
     guard let random = process.auxiliaryValue(25), vector.count >= 32 else { return nil }

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The contents of a core file, as the tokens of a dump.
+/// Converts the contents of a core file to the tokens of an intermediate dump.
 struct Core {
   let image: CoreImage
   let process: CoreProcess
@@ -15,7 +15,7 @@ struct Core {
   ///
   /// Source: System V ABI AMD64 supplement, 3.2.2; arm64 has none.
   private static let redZone: UInt64 = 128
-  /// A larger XSAVE area is left out.
+  /// The maximum size of an XSAVE area in bytes; a larger area is left out.
   private static let maximumStateSize = 1 << 14
   private static let legacyStateSize = 512
   private static let chunkSize = 1 << 20
@@ -42,20 +42,22 @@ struct Core {
   /// The crashed thread: the kernel and gdb write that thread first.
   private var first: CoreThread { process.threads[0] }
 
-  /// The signal; nil if no signal ended the process.
+  /// The signal that ended the process; nil if no signal did.
   private var signal: Int32? {
     let told = process.signalInformation?.littleEndian(at: 0, as: Int32.self) ?? 0
     let number = told == 0 ? first.signal : told
     return Self.coreSignals.contains(number) ? number : nil
   }
 
-  /// The signals for which the kernel writes a core file; a debugger that writes one stopped the process by a
-  /// different signal.
+  /// The signals for which the kernel writes a core file.
+  ///
+  /// A core file with any other signal comes from a debugger, which stopped the process with that signal.
   ///
   /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
   private static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]
 
-  /// The digest is the same for a copy of the file, a compressed copy, and one that is cut off after the notes.
+  /// The report's ID, from a digest that is the same for a copy of the core file, a compressed copy, and a copy that
+  /// is cut off after the notes.
   private var reportID: ReportID? {
     var digest = DumpDigest()
     for note in image.notes {
@@ -64,10 +66,10 @@ struct Core {
     return Self.family?.other(for: digest.value)
   }
 
-  /// A fixed ID, from which IDs of core files are derived; no report has it.
+  /// A fixed ID, from which the report IDs of core files are derived; no report has this ID itself.
   private static let family = ReportID("c02ef11e-0000-4000-8000-000000000000")
 
-  /// The dump; nil if it came to more than 256 MiB.
+  /// The intermediate dump; nil if it would be larger than 256 MiB.
   var dump: [UInt8]? {
     let hint = 1 << 16 + process.threads.count * 2048 + mappings.text.count
     let encoded = IntermediateDumpEncoding.encode(sizeHint: hint) { writer in
@@ -88,7 +90,7 @@ struct Core {
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }
-    // The writer stores the architecture of its own machine, which may be another.
+    // The writer stores the architecture of the machine it runs on, which may differ from the core file's.
     bytes[10] = image.architecture == .arm64 ? 2 : 1
     return bytes
   }
@@ -101,7 +103,7 @@ struct Core {
     if let program = modules.first(where: { $0.source == .program }), !program.path.isEmpty {
       writer.text(.executablePath, program.path)
     }
-    // For the main thread, the kernel stores the time of all threads.
+    // In the main thread's note, the kernel stores the CPU time of all threads together.
     if let main = process.threads.first(where: { $0.id == process.processID }) {
       writer.unsigned(.userTime, main.userTime)
       writer.unsigned(.systemTime, main.systemTime)
@@ -113,7 +115,7 @@ struct Core {
     writer.end()
   }
 
-  /// If no signal ended the process, only the thread is written, because the process continued.
+  /// Writes the exception; only its thread if no signal ended the process, because such a process continued.
   private func writeException(to writer: inout IntermediateDumpWriter) {
     if signal == nil {
       writer.startMap(.dumpRequest)
@@ -161,7 +163,8 @@ struct Core {
     writer.end()
   }
 
-  /// The state in the kernel's signal-frame layout; nil if the core file does not have it.
+  /// The floating-point state in the layout of the kernel's signal frame; nil if the core file does not have this
+  /// state.
   private func floatingPointState(of thread: CoreThread, isWhole: Bool) -> [UInt8]? {
     if image.architecture == .x86_64, isWhole, let place = thread.extendedState,
       place.count <= Self.maximumStateSize
@@ -172,8 +175,8 @@ struct Core {
       place.count <= Self.maximumStateSize, let state = image.bytes.slice(place)
     else { return nil }
     guard image.architecture == .arm64 else { return Array(state.prefix(Self.legacyStateSize)) }
-    // `struct user_fpsimd_state`: the vectors, fpsr, fpcr. In a signal frame magic and size come first, and
-    // the vectors last.
+    // In `struct user_fpsimd_state`, the vectors come first, then fpsr and fpcr. In a signal frame, magic and size
+    // come first, and the vectors last.
     var bytes: [UInt8] = []
     for word in [0x4650_8001, 528] as [UInt32] { bytes.append(littleEndian: word) }
     return bytes + state.dropFirst(512).prefix(8) + state.prefix(512)

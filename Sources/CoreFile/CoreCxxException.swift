@@ -4,8 +4,9 @@ internal import Stackwalk
 
 /// The C++ exception that the thread was handling when the process aborted.
 ///
-/// The data is the same as in the handler's `CxxExceptionSection`. No function can be called here, so the address of
-/// the thread's variable is read from the code of `__cxa_get_globals`. Only libstdc++'s exceptions are known.
+/// The data is the same as in the handler's `CxxExceptionSection`. A core file cannot run functions, so the address
+/// of the thread's variable is read from the machine code of `__cxa_get_globals`. Only exceptions of libstdc++ are
+/// recognized.
 ///
 /// Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2, and 2.9.5 (RTTI layout); libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -24,7 +25,7 @@ struct CoreCxxException {
     (self.snapshot, self.symbols) = (snapshot, symbols)
   }
 
-  /// The exception, without a type name if that is not known; nil if none was caught.
+  /// The exception; nil if no exception was caught, and without a type name if the type is not known.
   var exception: CxxException? {
     let libraries = snapshot.modules.filter { $0.name.hasPrefix("libstdc++.so") }
     let program = snapshot.modules.filter { $0.source == .program }
@@ -40,18 +41,19 @@ struct CoreCxxException {
     return libraries.isEmpty ? nil : CxxException(typeName: nil)
   }
 
-  /// The first words of descriptions of classes with one base and with several.
+  /// The first words of the type descriptions of classes with one base class, and of classes with several.
   private struct Classes {
     private(set) var singleBase: Set<UInt64> = []
     private(set) var severalBases: Set<UInt64> = []
 
-    /// - Parameter modules: the modules, because the program may have a copy of the library's variables.
+    /// - Parameter modules: all modules that may have the variables, because the program may have a copy of the
+    ///   library's.
     init(_ symbols: SymbolSource, _ modules: [ModuleSnapshot]) {
       let (single, several) = (
         "_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
       )
       for module in modules {
-        // An object's first word points after the first two words of the table.
+        // The first word of a type description points to the third word of its class's table of virtual functions.
         for (name, address) in symbols.addresses(of: [single, several], in: module) {
           if name == single { singleBase.insert(address.value &+ 16) }
           if name == several { severalBases.insert(address.value &+ 16) }
@@ -60,7 +62,7 @@ struct CoreCxxException {
     }
   }
 
-  /// The variable of the crashed thread; nil if the function has unknown code.
+  /// The address of the crashed thread's exception globals; nil if the function's machine code is not recognized.
   private func globals(_ function: Address, _ module: ModuleSnapshot) -> Address? {
     guard snapshot.architecture == .x86_64, let pointer = snapshot.crashedThread?.threadPointer,
       let code = memory.bytes(at: function, count: 48)
@@ -68,7 +70,7 @@ struct CoreCxxException {
     func place(of bytes: [UInt8]) -> Int? {
       (0..<32).first { code.dropFirst($0).starts(with: bytes) }
     }
-    // lea rdi, [rip + distance], to a pair of words: the module, and the offset in its block.
+    // `lea rdi, [rip + distance]` loads the address of two words: the module, and the offset in its TLS block.
     if let start = place(of: [0x48, 0x8D, 0x3D]),
       let distance = code.littleEndian(at: start + 3, as: Int32.self),
       let offset = memory.word(
@@ -78,7 +80,7 @@ struct CoreCxxException {
     {
       return pointer &+ block.offset &+ offset
     }
-    // mov rax, fs:0; then add rax, distance or lea rax, [rax + distance].
+    // `mov rax, fs:0`, followed by `add rax, distance` or `lea rax, [rax + distance]`.
     guard let start = place(of: [0x64, 0x48, 0x8B, 0x04, 0x25, 0, 0, 0, 0, 0x48]) else {
       return nil
     }
@@ -91,7 +93,7 @@ struct CoreCxxException {
 
   private func exception(_ header: Address, _ classes: Classes) -> CxxException {
     let unknown = CxxException(typeName: nil)
-    // "GNUCC++" and a zero byte, or a one for an exception that refers to another.
+    // The exception class: "GNUCC++" and a zero byte, or a one for an exception that refers to another exception.
     let object: UInt64
     switch memory.word(at: header &+ 80) {
     case 0x474E_5543_432B_2B00: object = header.value &+ Self.headerSize
@@ -108,19 +110,19 @@ struct CoreCxxException {
       .flatMap { memory.text(at: Address($0), limit: Self.nameLimit) }
   }
 
-  /// The text of a thrown object; nil for a type that stores none, or stores it in its own way.
+  /// The text of a thrown object; nil if its type stores no text, or stores the text in a way that is not known here.
   private func message(
     of object: Address, _ type: UInt64, _ name: String, _ classes: Classes
   ) -> String? {
     func text(at place: Address) -> String? {
       memory.word(at: place).flatMap { memory.text(at: Address($0), limit: Self.messageLimit) }
     }
-    // A C string, and a std::string: a pointer comes first in both.
+    // Both a C string and a std::string begin with a pointer to the text.
     let strings: Set = [
       "PKc", "Pc", "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
     ]
     if strings.contains(name) { return text(at: object) }
-    // The pointer to the text follows the pointer to the virtual functions.
+    // In these objects, the pointer to the text follows the pointer to the table of virtual functions.
     return standardError(in: type, classes, depth: 0).flatMap { text(at: object &+ $0 &+ 8) }
   }
 
@@ -141,7 +143,7 @@ struct CoreCxxException {
     else { return nil }
     for index in 0..<min(sizes >> 32, 8) {
       let entry = Address(type) &+ 24 &+ index &* 16
-      // The position of a virtual base is only stored in the object.
+      // The position of a virtual base class is stored only in the object.
       guard let base = memory.word(at: entry), let flags = memory.word(at: entry &+ 8),
         flags & 1 == 0, depth + 1 < Self.depthLimit,
         let offset = standardError(in: base, classes, depth: Self.depthLimit / 2 + depth)

@@ -2,11 +2,11 @@ internal import IntermediateDump
 package import ProcessSnapshot
 
 extension ProcessSnapshot {
-  /// The snapshot with only the memory that the handler would capture in a crash, so that a report is not a second
-  /// core file.
+  /// The snapshot with only the memory that the handler would capture in a crash, so that a report does not become a
+  /// second core file.
   ///
-  /// The bounds are the defaults of `CaptureLimits`. For tasks, it keeps the memory of the task object and the
-  /// allocations of its functions.
+  /// The bounds are the defaults of `CaptureLimits`. For each task, the excerpt keeps the task object and the slabs
+  /// that hold the frames of the task's functions.
   package var excerpt: ProcessSnapshot {
     var excerpt = self
     let crashed = exception?.threadID
@@ -38,7 +38,8 @@ extension ProcessSnapshot {
     return excerpt
   }
 
-  /// Three quarters from the stack pointer, and one quarter from the beginning of the stack.
+  /// The parts of a large stack to keep: three quarters of the limit from the stack pointer on, and one quarter at
+  /// the other end, where the stack began.
   private static func parts(of stack: AddressRange, limit: UInt64) -> [AddressRange] {
     guard stack.byteCount > limit else { return [stack] }
     let bottom = limit / 4
@@ -48,7 +49,8 @@ extension ProcessSnapshot {
     ]
   }
 
-  /// Memory around the fault and the instruction, and memory that registers of the crashing thread point to.
+  /// Memory around the fault address and the current instruction, and memory that the crashing thread's registers
+  /// point to.
   private var crashedMemory: [AddressRange] {
     guard let context = exception?.context ?? threads.first?.context else { return [] }
     let places =
@@ -58,7 +60,7 @@ extension ProcessSnapshot {
     }
   }
 
-  /// A task, and the slabs with its functions' frames.
+  /// The memory of a task: the task object, and the slabs that hold its functions' frames.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x78 the first slab; in a slab its
   /// metadata, the next one, its capacity, and how much of it is used.

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The headers of an ELF core file: segments of memory, and where the notes are.
+/// The headers of an ELF core file, which say where the memory segments and the notes are.
 ///
 /// Reads nothing but headers. Every offset and size of the file is checked here, once.
 ///
@@ -18,7 +18,7 @@ struct CoreImage {
     let missingCount: UInt64
   }
 
-  /// A process has 65,530 mappings by default.
+  /// The maximum number of program headers that are read; a process has at most 65,530 mappings by default.
   private static let maximumHeaders = 1 << 18
   private static let headerSize = 56
   private static let (load, note): (UInt64, UInt64) = (1, 4)
@@ -30,10 +30,11 @@ struct CoreImage {
   private(set) var notes: [Range<Int>] = []
   /// The number of bytes of notes that the file does not have.
   private(set) var missingNoteCount: UInt64 = 0
-  /// Headers that were not read: there are more than any process needs, or the file ends before them.
+  /// The number of headers that were not read, because there are more than any process needs or the file ends before
+  /// them.
   private(set) var missingHeaders = 0
 
-  /// True for the first bytes of a core file, of whatever processor.
+  /// True for the first bytes of a core file, whatever the processor is.
   static func isCore(_ start: ArraySlice<UInt8>) -> Bool {
     start.starts(with: [0x7F, 0x45, 0x4C, 0x46]) && start.littleEndian(at: 16, width: 2) == 4
   }
@@ -43,7 +44,7 @@ struct CoreImage {
     guard let header = bytes.slice(0..<min(bytes.count, 64)), Self.isCore(header) else {
       throw CoreError(.notACore, "byte 0")
     }
-    // 64-bit, little-endian.
+    // The file must be 64-bit and little-endian.
     guard header.littleEndian(at: 4, width: 2) == 0x0102,
       let machine = header.littleEndian(at: 18, width: 2), machine == 62 || machine == 183
     else {
@@ -73,7 +74,7 @@ struct CoreImage {
     let fitting = start < bytes.count ? (bytes.count - start) / Self.headerSize : 0
     let read = min(count, fitting, Self.maximumHeaders)
     missingHeaders = count - read
-    // The number of headers that one page of the file has room for.
+    // The number of headers that fit in one page of the file.
     let step = 256
     for first in stride(from: 0, to: read, by: step) {
       let place = start + first * Self.headerSize
@@ -113,7 +114,7 @@ struct CoreImage {
     }
   }
 
-  /// The bytes of a range that the file has.
+  /// The part of a range that lies inside the file.
   private func part(of offset: UInt64, size: UInt64) -> Range<Int> {
     guard let start = Int(exactly: offset), start < bytes.count else { return 0..<0 }
     return start..<start + Int(clamping: min(size, UInt64(bytes.count - start)))

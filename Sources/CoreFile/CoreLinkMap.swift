@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension LinkMap {
-  /// Follows the dynamic linker's list in the memory of a core file, from the program's dynamic section on.
+  /// Follows the dynamic linker's list in the memory of a core file, starting at the program's dynamic section.
   ///
   /// Source: glibc `<link.h>`, struct r_debug and struct link_map; gABI, dynamic section.
   ///

@@ -6,12 +6,12 @@ internal import ProcessSnapshot
 /// Source: Linux fs/binfmt_elf.c, fill_files_note().
 struct CoreMappedFile {
   let range: AddressRange
-  /// The number of bytes from the start of the file.
+  /// The offset in the file at which the mapping starts, in bytes.
   let offset: UInt64
   /// The path as in `/proc/<pid>/maps`, except that a line feed is not escaped.
   let path: String
 
-  /// The kernel writes 4 MiB at most.
+  /// The maximum size of the note in bytes; the kernel writes at most 4 MiB.
   private static let maximumSize = 64 << 20
 
   /// Reads the note's contents; nil if they are not valid.

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The mappings of the process: the segments of a core file with the names of the files in them.
+/// The mappings of the process: the segments of a core file, with the names of the mapped files.
 struct CoreMappings {
   private struct Mapping {
     var range: AddressRange
@@ -10,11 +10,11 @@ struct CoreMappings {
     var path = ""
   }
 
-  /// Longer texts are cut at a line.
+  /// The maximum size of the text in bytes; a longer text is cut at the end of a line.
   private static let maximumTextSize = 64 << 20
 
-  /// Lines like those of `/proc/<pid>/maps`, without device, inode and whether a mapping is shared, which core files
-  /// lack.
+  /// Lines like those of `/proc/<pid>/maps`, but without the device, the inode and the flag of shared mappings,
+  /// because core files lack these.
   let text: [UInt8]
   /// The number of mappings.
   let count: Int
@@ -43,7 +43,7 @@ struct CoreMappings {
         Mapping(
           range: file.range, protection: protection, offset: file.offset, path: file.path))
     }
-    // Names that the kernel gives mappings without a file.
+    // The names that the kernel gives to mappings without a file.
     let names = [
       (process.auxiliaryValue(33), "[vdso]"),
       // AT_RANDOM points into the stack of the main thread.

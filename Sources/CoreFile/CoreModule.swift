@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// An ELF image in the memory of a core file, with those of its headers that the file has.
+/// An ELF image in the memory of a core file, with the headers of the image that the core file contains.
 ///
 /// Source: System V gABI, "Program Header"; elf(5).
 struct CoreModule {
@@ -12,16 +12,16 @@ struct CoreModule {
   /// The Elf64_Phdr structures, one after the other; empty if the core file does not have them.
   private(set) var programHeaders: [UInt8] = []
   private(set) var buildID: [UInt8] = []
-  /// The addresses of its segments of code.
+  /// The address ranges of the image's code segments.
   private var code: [AddressRange] = []
   /// The range from the lowest page to the end of the last loaded segment.
   private(set) var range: AddressRange
 
-  /// A linker writes a dozen.
+  /// The maximum number of program headers; a linker writes about a dozen.
   private static let maximumHeaders = 128
   private static let maximumNoteSize: UInt64 = 1 << 16
 
-  /// - Parameter memory: with the first page of the image, if the core file has it.
+  /// - Parameter memory: memory that includes the image's first page, if the core file has that page.
   init(at address: Address, path: String, in memory: MemorySnapshot) {
     (self.address, self.path) = (address, path)
     range = AddressRange(start: address, byteCount: 1)
@@ -34,7 +34,7 @@ struct CoreModule {
     readSegments(memory)
   }
 
-  /// True if an ELF header is at the address.
+  /// True if memory has the beginning of an ELF header at an address.
   static func isImage(at address: Address, in memory: MemorySnapshot) -> Bool {
     memory.word(at: address).map { $0 & 0xFFFF_FFFF == 0x464C_457F } ?? false
   }
@@ -78,7 +78,7 @@ struct CoreModule {
     }
   }
 
-  /// The address range of the first header of a type.
+  /// The address range of the first segment of a type.
   func segment(ofType type: UInt64) -> AddressRange? {
     let headers = headers
     guard let lowest = headers.filter({ $0.type == 1 }).map({ $0.address & ~4095 }).min(),
@@ -93,10 +93,11 @@ struct CoreModule {
 }
 
 extension CoreModule {
-  /// The maximum number of modules that are searched for, because every mapping of a malicious file could be one.
+  /// The maximum number of modules; without it, a malicious file could make every mapping a module.
   private static let limit = 1 << 14
 
-  /// Finds the images of mapped files, of the kernel, and of the program if no note names its file.
+  /// Finds the images of the mapped files, the image that the kernel provides, and the program's image if no note
+  /// names its file.
   static func all(_ process: CoreProcess, in memory: MemorySnapshot) -> [CoreModule] {
     var modules: [CoreModule] = []
     var seen: Set<Address> = []

@@ -11,9 +11,9 @@ struct CoreNotes {
       case floatingPoint = 2
       case process = 3
       case auxiliaryVector = 6
-      /// "SIGI".
+      /// The number is "SIGI" as text.
       case signalInformation = 0x5349_4749
-      /// "FILE".
+      /// The number is "FILE" as text.
       case files = 0x4649_4C45
       case extendedState = 0x202
       case armThreadPointer = 0x401
@@ -55,7 +55,7 @@ struct CoreNotes {
     }
   }
 
-  /// True for the kernel's owner names: other writers use the same numbers for their own notes.
+  /// True if a note's owner name is one of the kernel's; other writers use the same type numbers for their own notes.
   private func isKnown(_ place: Int, size: UInt64) -> Bool {
     guard size == 5 || size == 6, let name = image.bytes.slice(place..<place + Int(size)) else {
       return false

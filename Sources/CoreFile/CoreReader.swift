@@ -4,21 +4,23 @@ internal import Stackwalk
 
 /// Reads ELF core files written by the kernel or by debuggers.
 ///
-/// The notes are converted to the tokens of a dump, which the dump's reader converts to a snapshot. So a core file
-/// and a dump of one crash are read by the same rules. Memory stays in the file and is read only when it is used.
+/// The notes are converted to the tokens of an intermediate dump, and the reader of dumps makes a snapshot from these
+/// tokens. So a core file and a dump of the same crash are read by the same rules. Memory stays in the file and is
+/// read only when it is used.
 package enum CoreReader {
   /// True for the first bytes of a core file.
   package static func isCore(_ start: ArraySlice<UInt8>) -> Bool { CoreImage.isCore(start) }
 
   /// Makes a snapshot of everything in a core file.
   ///
-  /// Accepts any bytes without trapping. Facts that a core file cannot contain stay nil or empty. A cut-off file is
-  /// not an error; `capture` notes it.
+  /// Accepts any bytes without trapping. Facts that a core file cannot contain stay nil or empty. A truncated file is
+  /// not an error: the snapshot's `capture` records the damage.
   ///
   /// - Parameters:
   ///   - bytes: the whole file.
-  ///   - symbolDirectories: searched for the modules' files besides their own paths. Memory that is missing in the
-  ///     core file and constant in every process is read from the module's file, if it is the same build.
+  ///   - symbolDirectories: directories that are searched for the modules' files, in addition to the modules' own
+  ///     paths. Memory that the core file lacks and that is the same in every process is read from the module's file,
+  ///     if this file is of the same build.
   ///   - readsFiles: false to read nothing but the core file.
   /// - Throws: `CoreError` only if nothing in the file can be used.
   package static func snapshot(

@@ -4,8 +4,8 @@ internal import Stackwalk
 
 /// The tasks of Swift concurrency that threads ran, found in the runtime's thread-local variable.
 ///
-/// The handler finds them by the same rule (`TaskFinder` in CrashHandler): a word of the runtime's block that
-/// points to memory which begins as every task does.
+/// The handler finds tasks by the same rule (`TaskFinder` in CrashHandler): a word of the runtime's thread-local
+/// block points to memory with the typical beginning of a task object.
 ///
 /// Source: swift stdlib/public/Concurrency/Task.cpp, class ActiveTask.
 struct CoreTasks {

@@ -10,7 +10,7 @@ struct CoreThread {
   /// `pr_cursig`; 0 for a process that no signal ended.
   let signal: Int32
   let blockedSignals: UInt64
-  /// The CPU time in user mode in nanoseconds; for the main thread, the time of all threads.
+  /// The CPU time in user mode and in the kernel, in nanoseconds; for the main thread, the time of all threads.
   let (userTime, systemTime): (UInt64, UInt64)
   /// The registers in the layout of a signal frame, without the trap number that a frame contains.
   let registers: [UInt8]
@@ -18,16 +18,16 @@ struct CoreThread {
   let instructionPointer: Address
   /// The `fs` base on x86_64; on arm64 another note has the thread pointer.
   var threadPointer: UInt64?
-  /// The system call that the thread was in; nil if it was in none, or that is not known.
+  /// The system call that the thread was in; nil if it was in none, or if this is not known.
   var systemCall: Int32?
-  /// The position of the floating-point state in the file, and of the XSAVE area.
+  /// The positions of the floating-point state and of the XSAVE area in the file.
   var floatingPoint: Range<Int>?
   var extendedState: Range<Int>?
 
   private static let registersOffset = 112
   private static let (x86Registers, armRegisters) = (27, 34)
 
-  /// Reads the descriptor of an NT_PRSTATUS note; nil for one that is too short.
+  /// Reads the descriptor of an NT_PRSTATUS note; nil if the descriptor is too short.
   init?(_ status: ArraySlice<UInt8>, _ architecture: ProcessSnapshot.Architecture) {
     guard let signal = status.littleEndian(at: 12, width: 2),
       let blocked = status.littleEndian(at: 24, width: 8),
@@ -56,7 +56,7 @@ struct CoreThread {
     }
   }
 
-  /// Nanoseconds in a `struct timeval`.
+  /// Converts a `struct timeval` to nanoseconds.
   private static func time(_ bytes: ArraySlice<UInt8>, at offset: Int) -> UInt64? {
     guard let seconds = bytes.littleEndian(at: offset, width: 8),
       let microseconds = bytes.littleEndian(at: offset + 8, width: 8)
@@ -80,16 +80,17 @@ struct CoreThread {
     return bytes
   }
 
-  /// The results of a system call that the end of the process interrupted: EINTR, ERESTARTSYS and related errors.
+  /// The results of a system call that was interrupted by the end of the process: EINTR, ERESTARTSYS and related
+  /// errors.
   ///
   /// Source: Linux include/linux/errno.h.
   private static let brokenOff: Set<Int64> = [-4, -512, -513, -514, -516]
 
   /// The number of the system call that the thread waited in; nil if it was in none.
   ///
-  /// The arguments are left out, because the kernel may have changed their registers.
+  /// The arguments are left out, because the kernel may have changed the registers that held them.
   func waitingCall(_ architecture: ProcessSnapshot.Architecture) -> Int32? {
-    // rax of `gregset_t`, x0.
+    // The register with the result: rax in `gregset_t`, or x0.
     let index = architecture == .x86_64 ? 13 : 0
     guard let systemCall, systemCall >= 0,
       let result = registers.littleEndian(at: index * 8, as: Int64.self),
@@ -104,7 +105,7 @@ struct CoreProcess {
   var threads: [CoreThread] = []
   /// The number of threads that were not read, because there are too many.
   var omittedThreads = 0
-  /// NT_PRPSINFO.
+  /// From NT_PRPSINFO, like the next three fields.
   var processID: UInt32?
   var parentProcessID: UInt32?
   /// The main thread's name, 15 bytes at most.
@@ -116,7 +117,7 @@ struct CoreProcess {
   var files: [CoreMappedFile] = []
   var pageSize: UInt64?
 
-  /// A process can have more threads only on very large machines.
+  /// The maximum number of threads; only a very large machine can run a process with more.
   private static let maximumThreads = 1 << 16
   private static let maximumVectorSize = 1 << 14
 
@@ -139,7 +140,8 @@ struct CoreProcess {
         threads.append(thread)
       case .process: if let information = contents(4096) { read(process: information) }
       case .signalInformation:
-        // Debuggers write one for each thread; the first belongs to the thread that received the signal.
+        // Debuggers write an NT_SIGINFO note for each thread; the first belongs to the thread that received the
+        // signal.
         if signalInformation == nil, threads.count < 2, let information = contents(4096),
           information.count >= 128
         {
@@ -166,7 +168,7 @@ struct CoreProcess {
     pageSize = auxiliaryValue(6) ?? pageSize
   }
 
-  /// The notes of a thread follow its NT_PRSTATUS.
+  /// Sets a field of the last thread, because the other notes of a thread follow its NT_PRSTATUS note.
   private mutating func setLast<Value>(
     _ path: WritableKeyPath<CoreThread, Value?>, _ value: Value?
   ) {
@@ -174,7 +176,8 @@ struct CoreProcess {
     threads[threads.count - 1][keyPath: path] = value
   }
 
-  /// `struct elf_prpsinfo`: the nice value 3, process 24, parent 28, name 40 (16 bytes).
+  /// Reads `struct elf_prpsinfo`: the nice value is at offset 3, the process at 24, the parent at 28, the name (16
+  /// bytes) at 40.
   private mutating func read(process: ArraySlice<UInt8>) {
     guard processID == nil, let id = process.littleEndian(at: 24, width: 4),
       let parent = process.littleEndian(at: 28, width: 4),
@@ -186,7 +189,7 @@ struct CoreProcess {
     name = Array(process.dropFirst(40).prefix(16).prefix { $0 != 0 })
   }
 
-  /// A value of the auxiliary vector; nil without one.
+  /// The value of a type in the auxiliary vector; nil if the vector does not have this type.
   ///
   /// Source: getauxval(3).
   func auxiliaryValue(_ type: UInt64) -> UInt64? {

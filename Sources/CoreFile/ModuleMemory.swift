@@ -2,12 +2,13 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Memory that a core file lacks because a file contains it: code and constants.
+/// Memory that a core file lacks because the modules' files contain it: code and constants.
 ///
-/// The kernel leaves such pages out by default (core(5), `coredump_filter`). They are read from the modules' files,
-/// if these are the builds that the core file names, and only for memory that no process can have changed.
+/// The kernel leaves such pages out by default (core(5), `coredump_filter`). They are read from the modules' files
+/// instead, if these files are of the builds that the core file names. Only memory that no process can have changed
+/// is read this way.
 struct ModuleMemory {
-  /// The most files that are open at the same time, because each takes a descriptor.
+  /// The maximum number of files that are open at the same time, because each takes a descriptor.
   private static let maximumFiles = 256
 
   private let parts: [MemoryRegion]
@@ -16,7 +17,7 @@ struct ModuleMemory {
     let known = RangeSet(snapshot.memory.regions.map(\.range))
     var parts: [MemoryRegion] = []
     var count = 0
-    // Most reads concern the innermost calls.
+    // Most reads concern the innermost calls, so their modules come first.
     let urgent = Set(
       snapshot.threads.prefix(64).compactMap(\.instructionPointer)
         .compactMap { snapshot.module(containing: $0)?.address })

@@ -4,8 +4,8 @@ internal import Stackwalk
 
 /// The threads that this package's handler had stopped when the process ended.
 ///
-/// A core file shows them waiting in the handler. Their earlier stack is above the kernel's signal frame, which has
-/// their registers.
+/// In a core file, these threads wait in the handler. The stack from before the stop is above the kernel's signal
+/// frame, and this frame holds the registers from that moment.
 ///
 /// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
 struct ParkedThreads {
@@ -29,7 +29,7 @@ struct ParkedThreads {
       snapshot.threads[index].context = context
       snapshot.threads[index].stackPointer = context.stackPointer
       snapshot.threads[index].instructionPointer = context.instructionPointer
-      // The call in which the thread waits belongs to the handler.
+      // The system call in which the thread waits belongs to the handler.
       snapshot.threads[index].systemCall = nil
       snapshot.threads[index].captureMethod = .stopped
     }
@@ -40,7 +40,7 @@ struct ParkedThreads {
     let frames = walker.frames(of: thread, limit: Self.maximumFrames)
     guard let index = frames.firstIndex(where: { $0.trust == .signalFrame }),
       frames[..<index].contains(where: { $0.symbol?.linkageName == Self.parkingFunction }),
-      // The frame of the code that the handler returns to; its stack pointer is at the kernel's signal frame.
+      // The frame of the code that the handler returns to has its stack pointer at the kernel's signal frame.
       let place = frames[..<index].last?.stackPointer
     else { return nil }
     let (offset, count) = snapshot.architecture == .x86_64 ? (40, 19) : (312, 34)

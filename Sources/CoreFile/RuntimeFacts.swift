@@ -5,7 +5,8 @@ internal import Stackwalk
 /// The last messages of Swift's runtime and of the C library, found in the memory of a core file by the names
 /// of the variables that lead to them.
 ///
-/// The handler gets these addresses from the runtimes; here they are read from the modules' files of the same builds.
+/// The handler gets the addresses of these variables from the runtimes. Here, they are read from the modules' files,
+/// which must be of the same builds.
 struct RuntimeFacts {
   private static let messageLimit = 16384
 
@@ -17,19 +18,19 @@ struct RuntimeFacts {
   }
 
   func add(to snapshot: inout ProcessSnapshot) {
-    // In a process that continued, the last message is about something else.
+    // In a process that continued after the dump, the last message is not about this dump.
     if snapshot.request == nil, snapshot.exception != nil {
       snapshot.exception?.fatalMessage = fatalMessage
       snapshot.exception?.abortMessage = abortMessage
     }
-    // A process that aborts explains the reason in this message.
+    // A process that aborts may have an uncaught C++ exception, which explains the abort.
     if snapshot.exception?.signal == 6 {
       snapshot.cxxException = CoreCxxException(of: snapshot, symbols).exception
     }
     snapshot.tasks = CoreTasks(of: snapshot, symbols).all
   }
 
-  /// glibc's message, which follows its size of 4 bytes.
+  /// glibc's message about an abort, which follows a size field of 4 bytes.
   ///
   /// Source: glibc sysdeps/posix/libc_fatal.c, `__abort_msg`.
   private var abortMessage: String? {
@@ -54,8 +55,8 @@ struct RuntimeFacts {
     return snapshot.memory.text(at: Address(message) &+ skipping, limit: Self.messageLimit)
   }
 
-  /// The address of a variable or a function in a library, otherwise in the program, into which the library may be
-  /// linked.
+  /// The address of a variable or a function in a library, or in the program, because the library may be linked into
+  /// the program.
   private func address(of name: String, in libraries: [String]) -> Address? {
     let modules =
       snapshot.modules.filter { module in libraries.contains { module.name.hasPrefix($0) } }
@@ -66,7 +67,7 @@ struct RuntimeFacts {
     return nil
   }
 
-  /// The address of the variable that a function returns, read from its code.
+  /// The address of the variable that a function returns, read from the function's machine code.
   private func addressReturned(by function: Address) -> Address? {
     guard let code = snapshot.memory.bytes(at: function, count: 32) else { return nil }
     switch snapshot.architecture {

@@ -2,8 +2,10 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Thread-local variables of modules in the memory of a core file, if they have the same offset in each thread: those
-/// of the program, and of the libraries that it was started with.
+/// Thread-local variables of modules in the memory of a core file, if the variables have the same offset in each
+/// thread.
+///
+/// These are the variables of the program and of the libraries that the program was started with.
 ///
 /// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def, the variables
 /// `_thread_db_`, which give debuggers the offsets of fields in glibc's structures.
@@ -19,26 +21,26 @@ struct ThreadLocals {
   let snapshot: ProcessSnapshot
   let symbols: SymbolSource
 
-  /// The block of a module; nil if the module has none, or its place is not known.
+  /// The block of a module; nil if the module has none, or if the block's place is not known.
   func block(of module: ModuleSnapshot) -> Block? {
     guard let segment = segment(of: module) else { return nil }
     let isProgram = module.source == .program
     switch snapshot.architecture {
     case .x86_64:
-      // Below the thread pointer, the program's first.
+      // The blocks are below the thread pointer, and the program's block comes first.
       let own =
         segment.size.clampedAdding(segment.alignment &- 1) & (0 &- segment.alignment)
       guard let distance = isProgram ? own : linkersOffset(of: module) else { return nil }
       return Block(offset: 0 &- distance, size: segment.size)
     case .arm64:
-      // Above the thread control block, of 16 bytes.
+      // The blocks are above the thread control block, which takes 16 bytes.
       guard let distance = isProgram ? max(16, segment.alignment) : linkersOffset(of: module)
       else { return nil }
       return Block(offset: distance, size: segment.size)
     }
   }
 
-  /// PT_TLS in the module's headers in memory.
+  /// The size and alignment of the module's PT_TLS segment, from the module's headers in memory.
   private func segment(of module: ModuleSnapshot) -> (size: UInt64, alignment: UInt64)? {
     let memory = snapshot.memory
     guard let offset = memory.word(at: module.address &+ 32),
@@ -64,7 +66,7 @@ struct ThreadLocals {
     }
     for library in libraries {
       guard let place = symbols.addresses(of: [Self.offsetName], in: library)[Self.offsetName],
-        // Bits, count, offset.
+        // The description of a field consists of its number of bits, a count and its offset.
         let field = memory.bytes(at: place, count: 12)?.littleEndian(at: 8, width: 4),
         let entry = linkEntry(of: module), let value = memory.word(at: entry &+ field)
       else { continue }

@@ -15,7 +15,7 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
       description: "the directory of pending dumps cannot be used")
     /// A named file does not exist or is not a dump.
     public static let dumpUnusable = Code(description: "the dump cannot be used")
-    /// The call without a database came before `startHandler`.
+    /// A call that names no database came before `startHandler`.
     public static let handlerNotStarted = Code(description: "the crash handler was not started")
   }
 
@@ -25,12 +25,12 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
   /// The system's error number; 0 if no system call failed.
   public let errno: Int32
 
-  /// The description, with a remedy.
+  /// Returns this error with a remedy added to its context.
   func adding(_ advice: String) -> CrashConverterError {
     CrashConverterError(code: code, context: "\(context); \(advice)", errno: errno)
   }
 
-  /// The error of a call without a database, in a process without a handler.
+  /// The error of a call that names no database, in a process without a handler.
   package static let handlerNotStarted = CrashConverterError(
     code: .handlerNotStarted,
     context: "call startHandler(database:) first, or name the database here", errno: 0)

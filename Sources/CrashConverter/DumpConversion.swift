@@ -12,9 +12,9 @@ struct DumpConversion: ~Copyable {
   /// The reason why a dump did not become a report this time.
   struct Failure: Error {
     let reason: String
-    /// False if the machine caused the failure, not the dump.
+    /// True if the dump caused the failure, false if the machine did.
     ///
-    /// The dump may then be tried any number of times.
+    /// After a failure that the machine caused, the dump may be tried any number of times.
     let isOfDump: Bool
     /// True if the database has confirmed that it has the report.
     var isReportThere = false
@@ -24,9 +24,9 @@ struct DumpConversion: ~Copyable {
   static let maximumSize = 512 << 20
 
   let database: CrashReportDatabase
-  /// The caller's annotations for every dump; these win over the dump's own.
+  /// The caller's annotations for every dump; they replace the dump's own annotations of the same name.
   let annotations: [String: String]
-  /// The budget for storing names and lines of the crashing thread in the report; nil to store none.
+  /// The time for finding the names and lines of the crashing thread that the report stores; nil to store none.
   let symbols: SymbolBudget?
   let userStreams: UserStreams
   /// The privacy level of the reports; a dump may require a stricter level.
@@ -34,13 +34,13 @@ struct DumpConversion: ~Copyable {
 
   /// The result of one dump's conversion.
   struct Result {
-    /// The report's ID: the dump's, unless another report has it.
+    /// The report's ID, which is the dump's ID unless another report has that ID.
     let reportID: ReportID
-    /// The place and the reason where a truncated dump ends; nil for a complete dump.
+    /// Where and why a truncated dump ends; nil for a complete dump.
     let damage: IntermediateDumpDocument.Damage?
     /// The summary of the crash; nil if the report existed already.
     let summary: ProcessedDump.Summary?
-    /// False if the dump was written to after it was read, so there is more to read.
+    /// False if more was written to the dump after it was read.
     let isWhole: Bool
   }
 
@@ -63,14 +63,15 @@ struct DumpConversion: ~Copyable {
     if !found.isReported {
       captured.addedAnnotations = annotations
       // Secrets are removed first, because names, analysis and index must match the report. For a report without
-      // memory, the walk of frames is limited by work and not by time, so that the result does not depend on the load
-      // of the machine.
+      // memory, the stack walk is limited by the amount of work and not by time, so that the result does not depend
+      // on the load of the machine.
       let refusals = SystemRefusals.now
       var snapshot = captured.keeping(
         privacy, symbols: claim.isHarmless ? SymbolSource() : nil)
-      // Skipped if a converter has died on this dump, because the report is more important than its names.
+      // Skipped if a converter has died on this dump, because the report is more important than the names in it.
       if let symbols, claim.isHarmless { snapshot.storedSymbols = symbols.gather(for: snapshot) }
-      // The next attempt finds the names, unless one of the symbol files is damaged.
+      // If the system refused to open or read a file, the next attempt finds the names, unless one of the symbol
+      // files is damaged.
       if claim.isHarmless, claim.attempt < PendingDirectory.maximumAttempts,
         let errno = refusals.refusalSince
       {
@@ -92,10 +93,10 @@ struct DumpConversion: ~Copyable {
             source: symbols?.source)
           break
         } catch  where error.isReportThere {
-          // Another converter treated this one as dead, and was faster.
+          // Another converter treated this converter as dead, and finished the report first.
           let before = found.id
           found = try target(of: claim.name.reportID, captured, dump.identity)
-          // Another file, which is not a report, has this name.
+          // Another file, which is not a report, has the name of this report.
           if found.id == before, !found.isReported { throw error }
         }
       }
@@ -106,12 +107,12 @@ struct DumpConversion: ~Copyable {
         reportID: found.id, damage: document.damage, summary: summary,
         isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)
     } catch {
-      // The report exists; the next attempt finds it and removes the dump.
+      // The report exists already; the next attempt finds it and removes the dump.
       throw Failure(error)
     }
   }
 
-  /// The end of the dump's run; nil if it is not known.
+  /// How the run that wrote the dump ended; nil if this is not known.
   private func end(
     of claim: DumpClaim, in pending: borrowing PendingDirectory
   ) throws(Failure) -> RunEnd? {
@@ -122,10 +123,10 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// True if the database has the report of a dump that is not read again: its converter ended after storing the
-  /// report and before removing the dump.
+  /// True if the database has the report of a dump that must not be read again.
   ///
-  /// Only computes a digest of the bytes, piece by piece, and does not parse them.
+  /// This happens if a converter ended after it had stored the report, and before it removed the dump. Only a digest
+  /// of the dump's bytes is computed, piece by piece; the bytes are not parsed.
   func isReported(
     _ claim: DumpClaim, in directory: borrowing Directory
   ) throws(Failure) -> Bool {
@@ -164,7 +165,7 @@ struct DumpConversion: ~Copyable {
 
   /// Makes a report of a run that left no dump, and synchronizes it to disk.
   ///
-  /// It is uploaded only on request.
+  /// The report is uploaded only on request.
   ///
   /// - Returns: nil if a dump with this ID has already reported the end.
   func convert(
@@ -187,7 +188,7 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// True if the report with an ID is about a crash; nil if there is none that would survive a power cut.
+  /// True if the report with an ID is about a crash; nil if there is no such report that would survive a power cut.
   private func isReportOfCrash(_ reportID: ReportID) throws(Failure) -> Bool? {
     do throws(CrashReportDatabaseError) {
       guard try database.synchronize(reportID) else { return nil }
@@ -228,9 +229,8 @@ struct DumpConversion: ~Copyable {
   /// Analyzes a stored report, and adds it to the index.
   ///
   /// - Parameters:
-  ///   - isAnalysed: false to leave out everything that needs a stack walk.
-  ///   - source: the symbol files that the report's names came from. The same files are used so that the walk finds
-  ///     the same stack; without their unwind tables it would end earlier.
+  ///   - source: the symbol files that the report's names came from. The stack walk uses the same files so that it
+  ///     finds the same stack; without their unwind tables, the walk would end earlier.
   func summarize(
     _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, source: SymbolSource?
   ) -> ProcessedDump.Summary {
@@ -238,7 +238,7 @@ struct DumpConversion: ~Copyable {
     if isAnalysed {
       crash = source.map { CrashFacts(of: snapshot, symbols: $0) } ?? CrashFacts(of: snapshot)
     }
-    // The report of an end has no stack.
+    // A report about a run that left no dump has no stack.
     let isNamed = snapshot.end != nil || source.map { !$0.isTimeOver } ?? false
     let facts = ReportFacts(of: snapshot, crash, isNamed: isNamed)
     if isAnalysed, let directory = try? database.open() {
@@ -247,7 +247,7 @@ struct DumpConversion: ~Copyable {
     return ProcessedDump.Summary(of: snapshot, facts)
   }
 
-  /// The summary of a run without a dump whose report already existed.
+  /// The summary of a run that left no dump, if the run's report already existed.
   private func summary(of snapshot: ProcessSnapshot) -> ProcessedDump.Summary {
     ProcessedDump.Summary(
       of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))

@@ -5,15 +5,15 @@ internal import Stackwalk
 
 /// Makes a report of a process for which there is no dump, for example from a core file.
 ///
-/// A second call makes no second report.
+/// A second call for the same crash makes no second report.
 ///
 /// - Parameters:
-///   - snapshot: the snapshot, with the memory for the report and the report's ID, which is the same for the same
-///     crash.
-///   - name: the name of its source file.
+///   - snapshot: the snapshot, with the memory that the report is to contain and with the report's ID, which must be
+///     the same for the same crash.
+///   - name: the name of the file that the snapshot was made from.
 ///   - path: the database's directory.
 ///   - privacy: the privacy level of the report.
-/// - Returns: the outcome; it has no summary if the report already existed.
+/// - Returns: the outcome, which has no summary if the report already existed.
 /// - Throws: `CrashConverterError` only if no report can be made at all.
 package func makeReport(
   of snapshot: ProcessSnapshot, named name: String, database path: String,
@@ -41,7 +41,7 @@ package func makeReport(
 extension DumpConversion {
   /// Makes a report of a snapshot, and synchronizes it to disk.
   ///
-  /// - Returns: nil if the report was there already.
+  /// - Returns: nil if the report already existed.
   fileprivate func convert(
     _ captured: ProcessSnapshot, as id: ReportID
   ) throws(Failure) -> ProcessedDump.Summary? {

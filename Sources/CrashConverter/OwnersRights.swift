@@ -5,7 +5,8 @@ internal import PendingDumps
 /// Runs a conversion with the file permissions of the database's owner, if this process is root and the owner is
 /// another user.
 ///
-/// Files that it makes belong to that user, and modules and attachments are opened as that user.
+/// Files that the conversion creates belong to that user, and modules and attachments are opened with that user's
+/// permissions.
 func withOwnersRights<Value>(
   to path: String, _ body: () throws(CrashConverterError) -> Value
 ) throws(CrashConverterError) -> Value {

@@ -3,14 +3,14 @@ public import CrashReportDatabase
 public import IntermediateDump
 internal import PendingDumps
 
-/// Makes reports of the dumps that crashed processes left in a database, and of runs that ended without a dump and
+/// Makes reports of the dumps that crashed processes left in a database, and of runs that left no dump although they
 /// did not end themselves.
 ///
-/// It reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads and
-/// processes may call this at the same time; each dump becomes one report. A dump is removed only once its report
+/// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
+/// and processes may call this at the same time; each dump becomes one report. A dump is removed only once its report
 /// would survive a power cut. A dump that cannot be converted stays and is tried again at the next call. The third
-/// failure moves it to the quarantine directory. So does the third attempt, without reading the dump, if the second
-/// attempt ended its process.
+/// failure moves it to the quarantine directory. The third attempt also moves it there, without reading it, if the
+/// second attempt ended its process.
 ///
 /// If root calls this for another user's database, a separate thread converts the dumps with that user's file
 /// permissions, and calls `userStreams` and `progress`.
@@ -23,16 +23,16 @@ internal import PendingDumps
 ///   - limit: the maximum number of converted dumps of other programs; there is no limit without an identifier.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files that
 ///     are on this machine now. It takes at most about 2 seconds per dump and 4 per call.
-///   - userStreams: asked for streams of every report.
+///   - userStreams: add streams to every report.
 ///   - pruning: which reports of the database are removed afterward, of any program and whether they were uploaded or
 ///     not.
 ///   - privacy: the secrets that reports may contain; secrets that the handler has left out stay left out. Only full
 ///     reports contain streams of `userStreams` and attachments.
-///   - progress: called after each dump with the number of examined dumps and the number of all. Other converters may
-///     take some of them.
-/// - Returns: a result for each dump, in that order. They include dumps that are left for another call, with the
-///   reason: the owner may still write to the dump, or another converter works on it. They do not include dumps that
-///   `limit` leaves out.
+///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
+///     dumps. Other converters may take some of them.
+/// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for another
+///   call, with the reason: the owner may still write to the dump, or another converter works on it. Dumps that
+///   `limit` leaves out have no result.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
@@ -46,9 +46,9 @@ public func processIntermediateDumps(
     progress: progress)
 }
 
-/// Makes reports of a database, with the end of a process that the caller has waited for.
+/// Makes reports of a database's dumps, and uses the end of a process that the caller has waited for.
 ///
-/// Otherwise as `processIntermediateDumps(database:)`.
+/// In all other respects, this is `processIntermediateDumps(database:)`.
 package func processIntermediateDumps(
   database path: String, after observedEnd: ObservedEnd?, identifier: String? = nil,
   annotations: [String: String] = [:], limit: Int = 20, storingSymbols: Bool = true,
@@ -82,8 +82,8 @@ package func processIntermediateDumps(
       if isForeign { foreignCount += 1 }
       workedOn += 1
       unpruned = unpruned.clampedAdding(max(0, file.size))
-      // So a program that runs only for a second also prunes, and many dumps at once do not accumulate. Pruning reads
-      // all reports, so it is not done after every few dumps.
+      // Pruning between dumps lets a program that runs only for a second prune too, and keeps the reports of many
+      // dumps from accumulating. Pruning reads all reports, so it is not done more often.
       if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
         prune(database, pruning)
         unpruned = 0
@@ -113,7 +113,7 @@ func openPendingDirectory(
   }
 }
 
-/// Claims a file of the pending directory and makes its report; nil if there was nothing to claim.
+/// Claims a file of the pending directory and makes its report; returns nil if there was nothing to claim.
 func process(
   _ file: PendingDirectory.File, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingDirectory
@@ -136,7 +136,7 @@ func process(
       return outcome.map { dump($0, reportID, summary) }
     }
   } catch {
-    // Nothing was read, so for a run that ended without a dump it is not known whether data was lost.
+    // Nothing was read, so if the file is empty, it is not known whether any data was lost.
     return dump(
       file.size == 0 ? .left(error.description, until: nil) : .failed(error.description))
   }
@@ -147,7 +147,7 @@ private func process(
   _ pending: borrowing PendingDirectory
 ) -> (ProcessedDump.Outcome?, ReportID?, ProcessedDump.Summary?) {
   do throws(DumpConversion.Failure) {
-    // Only once: if this start ends here too, the next one moves the dump to quarantine.
+    // This is tried only once: if this process ends here too, the next one moves the dump to quarantine.
     if claim.isSetAside, claim.attempt == PendingDirectory.maximumAttempts,
       try conversion.isReported(claim, in: pending.directory)
     {
@@ -160,7 +160,7 @@ private func process(
           + " converter", isOfDump: true)
     }
     if let run = claim.run {
-      // An owner that was wrongly treated as dead may have crashed in the meantime.
+      // An owner that was wrongly treated as dead may have crashed in the meantime, and may be writing its dump.
       guard try isEmpty(claim, pending) else {
         return (keepForLater(claim, "its owner writes to it", pending), nil, nil)
       }
@@ -174,10 +174,10 @@ private func process(
     }
     let result = try conversion.convert(claim, in: pending)
     if result.isWhole {
-      // A file that cannot be removed now is found and removed by a later call, because its report exists.
+      // If the file cannot be removed now, a later call finds and removes it, because its report exists.
       try? pending.removeAll(of: claim.name, dump: claim.name)
     } else {
-      // The remaining bytes become a separate report.
+      // The bytes that were written later become a separate report.
       try? pending.giveBack(claim, countsAttempt: false)
     }
     return (
@@ -225,14 +225,14 @@ private func keep(
   do throws(CrashReportDatabaseError) {
     try pending.giveBack(claim, countsAttempt: failure.isOfDump)
   } catch {
-    // It stays claimed by this process, and is found again after the process has ended.
+    // The dump stays claimed by this process, and is found again after the process has ended.
     reason += "; and it could not be given back: \(error)"
   }
   return .failed(reason)
 }
 
 extension ProcessedDump.Outcome {
-  /// The counter of the outcome; nil for a dump that was not converted.
+  /// The counter for this outcome; nil for a dump that was not converted.
   fileprivate var counter: WritableKeyPath<OutcomeCounters, Int>? {
     switch kind {
     case .complete: \.complete

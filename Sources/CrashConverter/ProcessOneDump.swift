@@ -7,10 +7,10 @@ internal import ProcessSnapshot
 /// Makes a report of one finished dump of the pending directory.
 ///
 /// - Parameters:
-///   - reportID: the ID that the call that took the dump returned.
+///   - reportID: the ID that was returned when the dump was taken.
 ///   - path: the database's directory.
-///   - annotations: added to the report; a name that the dump has too gets this value.
-///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
+///   - annotations: added to the report; they replace the dump's annotations of the same names.
+///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
 /// - Returns: the outcome, or the reason why the dump is left for now; nil if another converter claimed it.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 package func processIntermediateDump(
@@ -34,7 +34,7 @@ package func processIntermediateDump(
   }
 }
 
-/// Makes a report of a dump at any path, such as one of `dumpWithoutCrash(to:)`.
+/// Makes a report of a dump at any path, such as one that `dumpWithoutCrash(to:)` wrote.
 ///
 /// The dump is first copied to the pending directory and then removed from its place, so that a failed or interrupted
 /// conversion is tried again like any other. A second call makes no second report.
@@ -42,8 +42,8 @@ package func processIntermediateDump(
 /// - Parameters:
 ///   - file: the dump's path.
 ///   - path: the database's directory.
-///   - annotations: added to the report; a name that the dump has too gets this value.
-///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
+///   - annotations: added to the report; they replace the dump's annotations of the same names.
+///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
 /// - Returns: the outcome; nil if another converter was faster.
 /// - Throws: `CrashConverterError` if the file cannot be read, is not a dump or does not name its program; the file
 ///   is then kept.
@@ -60,8 +60,8 @@ package func processIntermediateDump(
     let directory = try Directory(path: slash.map { String(file[..<$0]) + "/." } ?? ".")
     let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
     let source = try directory.open(name)
-    // Its copy in the database belongs to this user, so attachments would be opened with this user's permissions for
-    // another user's dump.
+    // The copy in the database belongs to this user. If the dump belonged to another user, its attachments would be
+    // opened with this user's permissions.
     let status = try source.status()
     guard status.owner == pm_file_user() else {
       throw CrashReportDatabaseError(
@@ -76,7 +76,7 @@ package func processIntermediateDump(
     if try !pending.put(bytes, as: target.description, by: pending, replacing: false),
       try pending.contents(of: target.description, limit: DumpConversion.maximumSize) != bytes
     {
-      // Another dump has this name.
+      // If another dump already has this name, a new name is used.
       target = target.other(for: DumpDigest.of(bytes))
       _ = try pending.put(bytes, as: target.description, by: pending, replacing: true)
     }
@@ -94,7 +94,7 @@ package func processIntermediateDump(
 }
 
 extension PendingDumpName {
-  /// The name of a finished dump, from its contents.
+  /// The name of a finished dump, derived from the dump's contents.
   fileprivate init?(of bytes: [UInt8]) {
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return nil }
     var identifier: String?
@@ -107,7 +107,7 @@ extension PendingDumpName {
     self.init(identifier: identifier, reportID: reportID, role: .finished)
   }
 
-  /// The name for another dump.
+  /// The name for a second dump with the same report ID.
   fileprivate func other(for digest: UInt64) -> PendingDumpName {
     PendingDumpName(
       identifier: identifier, reportID: reportID.other(for: digest), role: .finished) ?? self

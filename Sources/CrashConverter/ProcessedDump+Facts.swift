@@ -19,7 +19,7 @@ extension ProcessedDump.Summary {
 extension ReportFacts {
   /// Reads the facts of a snapshot.
   ///
-  /// - Parameter facts: nil to leave out everything that needs a stack walk.
+  /// - Parameter facts: the results of the stack walk; nil to leave out everything that needs them.
   package init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?, isNamed: Bool) {
     self.init()
     let process = snapshot.process

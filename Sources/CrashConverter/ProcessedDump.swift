@@ -2,11 +2,11 @@ public import IntermediateDump
 
 /// The result of processing one pending dump.
 public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
-  /// The end of one attempt at a dump.
+  /// How one attempt to convert a dump ended.
   public struct Outcome: Sendable, Equatable {
     /// The kind of outcome; an open set.
     ///
-    /// The raw value is the word in JSON.
+    /// The raw value is the word that stands for the outcome in JSON.
     public struct Kind: RawRepresentable, Sendable, Hashable {
       public let rawValue: String
       public init(rawValue: String) { self.rawValue = rawValue }
@@ -15,20 +15,22 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       public static let complete = Kind(rawValue: "complete")
       /// The report contains what was written before the dump was cut off.
       public static let torn = Kind(rawValue: "torn")
-      /// There was no dump: the report says how the run ended.
+      /// The run left no dump, and the report says how the run ended.
       public static let ended = Kind(rawValue: "ended")
-      /// The dump stays, to be tried again.
+      /// The conversion failed, and the dump stays for another attempt.
       public static let failed = Kind(rawValue: "failed")
-      /// The dump failed for the last time and is in the database's quarantine directory.
+      /// The conversion failed for the last time, and the dump is in the database's quarantine directory.
       public static let quarantined = Kind(rawValue: "quarantined")
-      /// The dump is left for another call: its owner may still write to it, or another converter works on it.
+      /// The dump is left for another call, because its owner may still write to it, or another converter works on
+      /// it.
       public static let left = Kind(rawValue: "left")
     }
 
     public let kind: Kind
-    /// The reason in words, the verdict for `ended`; empty for `complete`.
+    /// The reason in words; the verdict if the kind is `ended`, and empty if it is `complete`.
     public let reason: String
-    /// The latest time at which a dump that is `left` can be converted; nil if only the other process decides.
+    /// The latest time at which a dump that is `left` can be converted; nil if this depends only on the other
+    /// process.
     public let until: Timestamp?
 
     package static let complete = Outcome(kind: .complete, reason: "", until: nil)
@@ -51,16 +53,16 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
   /// The main facts of a crash, for a program that acts on them or logs them.
   public struct Summary: Sendable, Equatable {
-    /// The product's name, otherwise the executable's; nil if a truncated dump lacks both.
+    /// The product's name or, without a product, the executable's; nil if a truncated dump lacks both.
     public let program: String?
     /// The product's version.
     public let version: String?
-    /// The signal's number; nil for a dump without a crash, or if a truncated dump lacks it.
+    /// The signal's number; nil for a dump that was taken without a crash, and if a truncated dump lacks the number.
     public let signal: Int32?
     /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
     public let cause: String?
-    /// The message of the runtime or the C library that ended the process, or the program's reason
-    /// for a dump without a crash.
+    /// The message of the runtime or the C library that ended the process; for a dump that was taken without a crash,
+    /// the program's reason.
     public let message: String?
     /// The signature, which is the same for crashes with the same cause.
     public let signature: String?
@@ -69,8 +71,10 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     /// The time of the crash.
     public let time: Timestamp?
 
-    /// The signal, the cause and the place on one line; without a crash, the program's reason, or otherwise the first
-    /// word of the signature: "hang", "dump".
+    /// The signal, the cause and the place on one line.
+    ///
+    /// Without a crash, the line is the program's reason or, if there is none, the first word of the signature:
+    /// "hang" or "dump".
     var line: String? {
       let kind = signature?.split(separator: " ").first.map(String.init)
       guard let what = signal.map(SignalNames.text) ?? message ?? kind else { return nil }
@@ -86,7 +90,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// The summary of the crash; nil if this call made no report.
   public let summary: Summary?
 
-  /// One line for a log.
+  /// The result as one line for a log.
   public var description: String {
     let reason = outcome.reason
     let text =

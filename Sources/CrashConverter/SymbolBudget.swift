@@ -2,19 +2,20 @@ internal import PendingDumps
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The time that one call may spend on names and lines, over all its dumps.
+/// The time that one call may spend on finding names and lines, for all its dumps together.
 ///
-/// Hundreds of dumps may wait at a start; dumps of one build share the symbols that were read. When the time is over,
-/// further reports are stored without names; `postmortem show` still finds the names if it has the build.
+/// Hundreds of dumps may wait at a start; dumps of the same build share the symbols that were read. When the time is
+/// used up, further reports are stored without names. `postmortem show` can still find these names if it has the
+/// build.
 final class SymbolBudget {
-  /// The limit for one report, in seconds.
+  /// The limit for one report, in seconds, of the time that all reports share.
   private static let limitOfReport = 2.0
   private var rest = 4.0
   private let files = SymbolSource(timeLimit: 0)
   /// The files of the last dump's modules; nil if no time was left for it.
   private(set) var source: SymbolSource?
 
-  /// Finds names for the crashing thread's functions, until the time is over.
+  /// Finds names for the crashing thread's functions until the time is used up.
   func gather(for snapshot: ProcessSnapshot) -> StoredSymbols? {
     source = nil
     guard rest > 0 else { return nil }

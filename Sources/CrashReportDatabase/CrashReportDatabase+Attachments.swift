@@ -4,7 +4,7 @@ public import IntermediateDump
 extension CrashReportDatabase {
   /// The files that were copied into the database with a report, by name.
   ///
-  /// They are deleted and pruned with the report, and are part of its size.
+  /// The files are deleted and pruned with the report, and count toward its size.
   ///
   /// - Returns: an empty array if there is no such report.
   /// - Throws: `CrashReportDatabaseError` if the directory cannot be read.
@@ -25,23 +25,23 @@ extension CrashReportDatabase {
 }
 
 extension CrashReportDatabase {
-  /// The outcome of a copy.
+  /// How much of a file was copied as an attachment.
   package struct AttachmentCopy: Sendable, Equatable {
-    /// The number of bytes that were copied, and bytes before them that were left out.
+    /// The number of bytes that were copied, and the number of bytes before them that were left out.
     package let size: Int64
     package let bytesOmitted: Int64
   }
 
-  /// Copies a file as an attachment of a report, which need not exist yet.
+  /// Copies a file as an attachment of a report; the report need not exist yet.
   ///
-  /// The copy is complete or missing, even after a power cut. `prune` removes copies without a report.
+  /// After a power cut, the copy is either complete or missing. `prune` removes copies that have no report.
   ///
   /// - Parameters:
-  ///   - path: absolute. The last part of the path must not be a symbolic link, which could be replaced.
+  ///   - path: an absolute path. Its last part must not be a symbolic link, because someone could replace the link.
   ///   - name: one of `StoredAttachment.names`.
-  ///   - limit: the maximum number of bytes; of a longer file, the last bytes are copied, because the end of a log is
-  ///     about the crash.
-  ///   - user: the user whose permissions apply when the file is opened; nil for this thread's.
+  ///   - limit: the maximum number of bytes. If the file is longer, its last bytes are copied, because the end of a
+  ///     log is about the crash.
+  ///   - user: the user whose permissions apply when the file is opened; nil for the permissions of this thread.
   package func attach(
     _ path: String, as name: String, to id: ReportID, limit: Int64,
     asUser user: DatabaseOwner? = nil
@@ -52,7 +52,7 @@ extension CrashReportDatabase {
     let source = try Self.openSource(path, asUser: user)
     let all = try open().subdirectory(Self.attachmentsDirectory)
     let directory = try all.subdirectory(id.description, create: true)
-    // Names that begin with a dot are not listed, and are removed with the directory.
+    // Files whose names begin with a dot are not listed, and are removed with the directory.
     let file = try directory.createTemporary(".\(name)")
     do throws(CrashReportDatabaseError) {
       let copy = try Self.copy(source, to: file, limit: max(0, limit))
@@ -97,7 +97,7 @@ extension CrashReportDatabase {
   private static func copy(
     _ source: borrowing OpenFile, to file: borrowing OpenFile, limit: Int64
   ) throws(CrashReportDatabaseError) -> AttachmentCopy {
-    // The current size, so that the copy of a growing log ends.
+    // Only as many bytes as the file has now are copied, so that the copy of a growing log ends.
     let size = try source.status().size
     let start = max(0, size.clampedSubtracting(limit))
     var done: Int64 = 0

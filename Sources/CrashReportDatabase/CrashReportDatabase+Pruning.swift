@@ -3,11 +3,11 @@ public import IntermediateDump
 internal import PendingDumps
 
 extension CrashReportDatabase {
-  /// Removes the reports beyond a condition, pending ones too, and remains of dead processes:
-  /// half-written reports, metadata and attachments without a report.
+  /// Removes the reports beyond a condition, including pending ones, and what dead processes left: half-written
+  /// reports, and metadata and attachments without a report.
   ///
-  /// Remains are removed when they are three days old. A date from a clock that was not set is not used: a report
-  /// with such a date counts as new, and its age begins with the first call after the clock is set.
+  /// What dead processes left is removed when it is three days old. A date from a clock that was not set is not used:
+  /// a report with such a date counts as new, and its age begins with the first call after the clock is set.
   ///
   /// - Returns: the removed reports, newest first. A report that could not be removed is not an error:
   ///   the next call tries again.
@@ -22,7 +22,7 @@ extension CrashReportDatabase {
     try prune(condition) { _ in }
   }
 
-  /// The same.
+  /// Prunes in the same way, and passes on the errors.
   ///
   /// - Parameter passedOver: receives the error of each file that cannot be read or removed, possibly more than once.
   package func prune(
@@ -41,7 +41,7 @@ extension CrashReportDatabase {
     return removed
   }
 
-  /// Starts the ages of reports that were made while the clock was not set.
+  /// Starts the ages of reports that were created while the clock was not set.
   private func renewImpossibleDates() throws(CrashReportDatabaseError) {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let database = try open()
@@ -58,7 +58,7 @@ extension CrashReportDatabase {
     try excess(condition) { _ in }
   }
 
-  /// The same.
+  /// Returns the same reports as `excess(_:)`, and passes on the errors.
   ///
   /// - Parameter passedOver: receives the error of each file that cannot be read.
   package func excess(
@@ -83,7 +83,7 @@ extension CrashReportDatabase {
 
   /// Removes a pending or completed report with its metadata and attachments.
   ///
-  /// Durably. If its dump is still pending, the report is made again.
+  /// The removal is durable. If the report's dump is still pending, the report is made again.
   ///
   /// - Returns: false if the database has no such report.
   /// - Throws: `CrashReportDatabaseError` if the system refuses.
@@ -91,8 +91,8 @@ extension CrashReportDatabase {
   public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
     var isFound = false
-    // The states are tried in the order in which reports move. The minidump is removed first; the next prune removes
-    // the rest.
+    // The states are searched in the order in which a report passes through them. The minidump is removed first; if
+    // this process ends then, the next prune removes the other files.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       guard try directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
@@ -107,7 +107,7 @@ extension CrashReportDatabase {
     return isFound
   }
 
-  /// The minimum age of remains in nanoseconds; younger files may belong to a running process.
+  /// The minimum age in nanoseconds of what dead processes left; younger files may belong to a running process.
   static let leftoverAge: Int64 = 259_200_000_000_000
 
   private func removeLeftovers(
@@ -140,8 +140,8 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Removes the regular files of a directory, and subdirectories of regular files, that are remains and have not
-  /// changed since a time.
+  /// Removes what dead processes left in a directory and has not changed since a time: regular files, and
+  /// subdirectories of regular files.
   ///
   /// - Parameter passedOver: receives the error of each file that cannot be read or removed.
   func removeOld(
@@ -156,7 +156,7 @@ extension CrashReportDatabase {
         else { continue }
         switch status.kind {
         case .regular: try directory.remove(name)
-        // An uploader that was killed while it created its claim's directory left it.
+        // An uploader that was killed while it created its claim's directory left this directory.
         case .directory: try directory.removeDirectory(name)
         default: continue
         }
@@ -189,9 +189,9 @@ extension Directory {
     return sum
   }
 
-  /// Removes a subdirectory and the files in it; a missing one is not an error.
+  /// Removes a subdirectory and the files in it; it is not an error if the subdirectory is missing.
   ///
-  /// - Throws: also if it contains directories.
+  /// - Throws: also if the subdirectory contains directories.
   func removeDirectory(_ name: String) throws(CrashReportDatabaseError) {
     guard try status(of: name)?.kind == .directory else { return }
     do {

@@ -6,20 +6,20 @@ internal import Synchronization
 /// A directory of reports in Crashpad's layout, shared by any number of threads and processes.
 ///
 /// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its `<report ID>.meta`;
-/// the directory is the report's state. `attachments/` and `settings.dat` complete it. Every change is one rename; no
-/// lock is held. Files with other names or of other kinds do not change.
+/// the directory shows the report's state. Next to them are `attachments/` and `settings.dat`. Every change is one
+/// rename, and no lock is held. Files with other names or of other kinds are left as they are.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`.
 public struct CrashReportDatabase: Sendable {
-  /// The absolute path of the directory; if that is a mount point to which others may write, the path of the
-  /// directory in it.
+  /// The absolute path of the directory; if the given path is a mount point to which others may write, the path of
+  /// the database's directory inside it.
   public let path: String
 
   /// Opens a database; creates missing directories, accessible only by this user.
   ///
   /// - Parameter path: the directory; a relative path is resolved now.
-  /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, belongs to another user than
-  ///   this one or root, can be written by other users, or cannot be written by this one.
+  /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, belongs to a user other than
+  ///   this one and root, can be written by other users, or cannot be written by this user.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     let database = try DatabasePath.open(self.path, creating: true)
@@ -48,13 +48,13 @@ public struct CrashReportDatabase: Sendable {
 
   package static let attachmentsDirectory = "attachments"
 
-  /// Opens an existing database and creates nothing; nil if there is no such directory.
+  /// Opens an existing database without creating anything; nil if the directory does not exist.
   package init?(existing path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     guard DatabasePath.exists(self.path) else { return nil }
   }
 
-  /// False while the directories for reports are missing: only a handler has used the database.
+  /// False while the directories for reports are missing, because only a handler has used the database so far.
   package func keepsReports() throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
     for state in StoredReport.State.allCases {
@@ -63,30 +63,30 @@ public struct CrashReportDatabase: Sendable {
     return true
   }
 
-  /// Opens the database's directory, and checks its owner again, because it may have been replaced.
+  /// Opens the database's directory, and checks its owner again, because the directory may have been replaced.
   package func open() throws(CrashReportDatabaseError) -> Directory {
     try DatabasePath.open(path)
   }
 
   /// Starts a report, which is invisible to others until it is finished.
   ///
-  /// - Parameter id: the report's ID; the same for each conversion of a dump.
+  /// - Parameter id: the report's ID, which is the same for each conversion of a dump.
   /// - Returns: the report, with an empty file to write the minidump to.
   /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. It is
-  ///   not an error if another process is writing the report, or ended while it wrote it.
+  ///   not an error if another process is writing the report, or ended while it was writing it.
   package func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
     try NewReport.make(id, in: open())
   }
 
   /// All reports, oldest first.
   ///
-  /// Reads the metadata of each. Damaged metadata is not an error, and other files in the directories are left out. A
-  /// report that changes its state during the call is listed once.
+  /// The metadata of each report is read. Damaged metadata is not an error, and other files in the directories are
+  /// left out. A report that changes its state during the call is listed once.
   public func reports() throws(CrashReportDatabaseError) -> [StoredReport] {
     try unorderedReports().sorted { ($0.creationTime, $0.id) < ($1.creationTime, $1.id) }
   }
 
-  /// One report.
+  /// Finds one report by its ID.
   ///
   /// - Returns: the report; nil if the database has none with this ID.
   public func report(_ id: ReportID) throws(CrashReportDatabaseError) -> StoredReport? {

@@ -14,10 +14,10 @@ package struct DatabaseSettings: Sendable, Equatable {
   /// The character constant 'CPds', which is stored backward in a little-endian file.
   static let magic: UInt32 = 0x4350_6473
 
-  /// The offset of the last upload attempt, which is written alone.
+  /// The offset of the time of the last upload attempt, which is overwritten without the other settings.
   static let attemptOffset: Int64 = 16
 
-  /// Bit 0: uploads are enabled; unknown bits are kept.
+  /// Bit 0 means that uploads are enabled; unknown bits are kept.
   private var options: UInt32 = 0
   var lastUploadAttemptTime: Int64 = 0
   var clientID: ReportID
@@ -27,7 +27,7 @@ package struct DatabaseSettings: Sendable, Equatable {
     self.clientID = clientID
   }
 
-  /// Reads settings; nil if they are incomplete, have another version, or no client ID.
+  /// Reads settings; nil if they are incomplete, have another version, or lack a client ID.
   package init?(bytes: [UInt8]) {
     guard bytes.count == Self.size,
       bytes.littleEndian(at: 0, as: UInt32.self) == Self.magic,
@@ -64,7 +64,7 @@ package struct DatabaseSettings: Sendable, Equatable {
 }
 
 extension CrashReportDatabase {
-  /// The random ID that all reports of this database share; the first call creates it.
+  /// The random ID that all reports of this database share, which the first call creates.
   ///
   /// Incomplete settings, or settings of another version, are replaced, with a new ID. Threads and processes that
   /// find no settings at the same moment get the same ID.
@@ -78,7 +78,7 @@ extension CrashReportDatabase {
     let database = try open()
     let workshop = try database.subdirectory(.new)
     let name = DatabaseSettings.fileName
-    // Each iteration ends with settings, or with progress toward them.
+    // Each iteration either ends with settings or makes progress toward them.
     for _ in 0..<100 {
       guard let status = try database.status(of: name) else {
         let settings = DatabaseSettings(clientID: ReportID())
@@ -92,7 +92,7 @@ extension CrashReportDatabase {
           let bytes = try database.contents(of: name, limit: DatabaseSettings.size)
           if let settings = DatabaseSettings(bytes: bytes) { return settings }
         } catch  where error.code != .tooLarge {
-          // Another process has removed the file as damaged, or it cannot be read.
+          // Either another process has removed the damaged file, or the file cannot be read.
           if try database.status(of: name)?.isSameFile(as: status) == true { throw error }
           continue
         } catch {}
@@ -103,7 +103,7 @@ extension CrashReportDatabase {
       .notARegularFile, "\(path)/\(name) does not stay what it is; remove it")
   }
 
-  /// Renames damaged settings, unless another process has replaced them.
+  /// Renames damaged settings, unless another process has replaced them in the meantime.
   private func setAside(
     _ name: String, _ damaged: FileStatus, _ database: borrowing Directory
   ) throws(CrashReportDatabaseError) {
@@ -120,20 +120,22 @@ extension CrashReportDatabase {
 }
 
 extension CrashReportDatabase {
-  /// Returns true if reports may be uploaded, which has to be enabled first.
+  /// Returns true if uploads are enabled; by default, they are not.
   ///
-  /// False for settings that are incomplete or have an unknown version, until uploads are enabled again.
+  /// The result is false for settings that are incomplete or have an unknown version, until uploads are enabled
+  /// again.
   ///
-  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; treat that as false.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; treat this error as false.
   public func uploadsEnabled() throws(CrashReportDatabaseError) -> Bool {
     try settings().uploadsEnabled
   }
 
-  /// Enables or disables uploads for every process that shares the database, immediately, and synchronizes the change
-  /// to disk.
+  /// Enables or disables uploads for every process that shares the database.
   ///
-  /// If two processes do this at the same moment, one wins. Nothing else enables uploads, or writes the settings
-  /// in a way that undoes this.
+  /// The change has an effect immediately, and is synchronized to disk.
+  ///
+  /// If two processes do this at the same moment, one of them wins. Nothing else enables uploads, and no other change
+  /// of the settings undoes this one.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are then unchanged.
   public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
@@ -147,7 +149,8 @@ extension CrashReportDatabase {
 
   /// The time of the last upload attempt, in whole seconds.
   ///
-  /// - Returns: nil if there is none, and for a time in the future, which comes from a wrong clock or damage.
+  /// - Returns: nil if there was no attempt, and also nil for a time in the future, which comes from a wrong clock or
+  ///   damage.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read.
   public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Timestamp? {
     let time = try settings().lastUploadAttemptTime
@@ -156,13 +159,13 @@ extension CrashReportDatabase {
 
   /// Records an upload attempt.
   ///
-  /// It overwrites only these eight bytes in place, so that it does not undo a change of the settings by another
+  /// Only the eight bytes of the time are overwritten, so that this does not undo a change of the settings by another
   /// process.
   ///
   /// - Parameter time: seconds since 1970.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written.
   package func recordUploadAttempt(at time: Int64) throws(CrashReportDatabaseError) {
-    // Creates the settings if there are none.
+    // This creates the settings if there are none.
     _ = try settings()
     var bytes: [UInt8] = []
     bytes.append(littleEndian: time)

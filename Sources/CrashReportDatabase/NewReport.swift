@@ -1,10 +1,10 @@
 internal import Glibc
 package import IntermediateDump
 
-/// A report that is being written: it is not visible before `finish()`, and is removed without that call.
+/// A report that is being written, which is invisible until `finish()`, and is removed if `finish()` is not called.
 ///
-/// A process that ends before that leaves a file in `new/`, which is never read; the first `prune` after three days
-/// removes it.
+/// A process that ends before `finish()` leaves a file in `new/`, which is never read. The first `prune` after three
+/// days removes this file.
 package struct NewReport: ~Copyable, Sendable {
   package let id: ReportID
   /// An empty file, open for reading and writing.
@@ -30,8 +30,8 @@ package struct NewReport: ~Copyable, Sendable {
     guard try pending.status(of: name) == nil, try completed.status(of: name) == nil else {
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    // The name in `new/` is unique to this writer, so that it renames its own file even if other processes write the
-    // same report or ended while writing it.
+    // The name in `new/` is unique to this writer. So it renames its own file even if other processes write the same
+    // report, or ended while they were writing it.
     for attempt in 0..<1000 {
       let fileName = attempt == 0 ? name : "\(id).\(attempt).dmp"
       guard let file = try new.create(fileName) else { continue }
@@ -47,8 +47,8 @@ package struct NewReport: ~Copyable, Sendable {
 
   /// Makes the report pending, and synchronizes it to disk.
   ///
-  /// After an error other than `reportExists` the report is pending or not; `prepareNewReport` with the
-  /// same ID shows which.
+  /// After an error other than `reportExists`, the report may be pending or not; `prepareNewReport` with the same ID
+  /// shows which.
   ///
   /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if another writer finished
   ///   the same report first.
@@ -58,8 +58,8 @@ package struct NewReport: ~Copyable, Sendable {
       (id, fileName, own), from: new, to: pending, elsewhere: completed, isMoved: &isFinished)
   }
 
-  /// Makes the report completed, in the same way as `finish()` makes it pending: it is not uploaded without
-  /// `requestUpload`.
+  /// Like `finish()`, but moves the report to the completed ones instead of the pending ones, so it is uploaded only
+  /// after `requestUpload`.
   package consuming func finishWithoutUpload() throws(CrashReportDatabaseError) {
     let own = try checkFile()
     try Self.move(
@@ -81,13 +81,14 @@ package struct NewReport: ~Copyable, Sendable {
   ) throws(CrashReportDatabaseError) {
     let (id, fileName, own) = report
     let name = StoredReport.fileName(id)
-    // The metadata is moved first, because without it a minidump has no age for Crashpad's tools.
+    // The metadata is moved before the minidump, because Crashpad's tools find no age for a minidump without
+    // metadata.
     let metadata = ReportMetadata(creationTime: Int64(time(nil)))
     let metadataName = StoredReport.metadataName(id)
     if try !target.put(
       metadata.bytes, as: metadataName, by: new, replacing: false, synchronizing: false)
     {
-      // The metadata of a report, or left by a writer that ended between the two steps.
+      // The existing metadata belongs to a report, or was left by a writer that ended before it moved the minidump.
       guard try target.status(of: name) == nil else {
         throw CrashReportDatabaseError(.reportExists, "\(id)")
       }
@@ -98,13 +99,14 @@ package struct NewReport: ~Copyable, Sendable {
     case .sourceMissing:
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
-    // Another writer's report may have moved since the check in `make`, and an uploader may have moved this one.
+    // Since the check in `make`, the report of another writer may have moved, and an uploader may have moved this
+    // report.
     if let found = try elsewhere.status(of: name), !found.isSameFile(as: own) {
       try target.remove(name)
       try target.remove(metadataName)
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    // A name that is left in `new/` after a power cut is removed after three days.
+    // If a power cut leaves the name in `new/`, it is removed after three days.
     try target.synchronize()
   }
 }

@@ -6,7 +6,7 @@ internal import IntermediateDump
 public struct PruneCondition: Sendable, Equatable {
   /// The maximum age; older reports are removed.
   public var maximumAge = Duration.seconds(365 * 86_400)
-  /// A report is removed when it and the newer ones have more bytes than this.
+  /// The maximum total size in bytes: a report is removed if it and all newer reports together are larger.
   ///
   /// The size includes minidumps and attachments; each report is rounded up to whole KiB. The newest report is never
   /// removed, however large it is.
@@ -15,9 +15,10 @@ public struct PruneCondition: Sendable, Equatable {
   /// Creates a condition with the defaults: 365 days, 128 MiB.
   public init() {}
 
-  /// The reports to be removed, oldest last.
+  /// The reports to remove, the oldest one last.
   ///
-  /// A report with an impossible date, from a clock that was not set then or is not set now, counts as new.
+  /// A report with an impossible date counts as new; the clock was then not set when the report was made, or is not
+  /// set now.
   ///
   /// - Parameters:
   ///   - reports: the reports, each with its size in bytes.

@@ -4,7 +4,7 @@ public import IntermediateDump
 extension CrashReportDatabase {
   /// Requests the immediate upload of one report, even if uploads are disabled.
   ///
-  /// A skipped report becomes pending again. An uploader in any process of the database sends it.
+  /// A skipped report becomes pending again. An uploader in any process that uses the database sends the report.
   ///
   /// - Returns: false if the database has no such report, or the server already has it.
   /// - Throws: `CrashReportDatabaseError` if the system refuses.
@@ -42,18 +42,18 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Reduces the parts of a pending report that are sent from now on.
+  /// Leaves out more parts of a pending report in all later uploads of it.
   package func reduceUpload(
     _ id: ReportID, to reduction: UploadReduction
   ) throws(CrashReportDatabaseError) {
     try change(id) { $0.reduction = reduction }
   }
 
-  /// Completes a report that the server has.
+  /// Marks a report as uploaded and moves it to the completed ones, because the server has it.
   package func completeUpload(
     _ id: ReportID, serverID: String
   ) throws(CrashReportDatabaseError) {
-    // Recorded before the move: a process that finds it pending only has to move it.
+    // This is recorded before the move, so that a process that finds the report still pending only has to move it.
     try change(id) { metadata in
       metadata.attributes.insert(.uploaded)
       metadata.serverID = serverID
@@ -63,19 +63,19 @@ extension CrashReportDatabase {
     try finishUpload(id)
   }
 
-  /// Records that a pending report is counted with the upload of another; nil to send it itself again.
+  /// Records that a pending report is counted with the upload of another report; nil to send the report itself again.
   package func countUpload(
     _ id: ReportID, with other: ReportID?
   ) throws(CrashReportDatabaseError) {
     try change(id) { $0.countedWith = other }
   }
 
-  /// Moves a pending report that is recorded as uploaded.
+  /// Moves a pending report that is recorded as uploaded to the completed ones.
   package func finishUpload(_ id: ReportID) throws(CrashReportDatabaseError) {
     try move(id, from: .pending, to: .completed) { _ in }
   }
 
-  /// Completes a report that is not to be uploaded, and records the reason.
+  /// Moves a report that is not to be uploaded to the completed ones, and records the reason.
   package func skipUpload(
     _ id: ReportID, because note: String
   ) throws(CrashReportDatabaseError) {
@@ -100,7 +100,7 @@ extension CrashReportDatabase {
   /// always has metadata, even if a process ends between two steps; a later prune removes metadata without a
   /// minidump.
   ///
-  /// - Returns: false if there is no such report in that state.
+  /// - Returns: false if there is no report with this ID in the first state.
   @discardableResult
   private func move(
     _ id: ReportID, from state: StoredReport.State, to newState: StoredReport.State,
@@ -119,7 +119,8 @@ extension CrashReportDatabase {
     let metadataName = StoredReport.metadataName(id)
     _ = try new.put(metadata.bytes, as: metadataName, by: workshop, replacing: true)
     guard newState != state else { return true }
-    // This is one step, because a process that ended between two steps would leave the report in both states.
+    // The minidump moves in one step, because a process that ended between two steps would leave the report in both
+    // states.
     guard try old.rename(name, to: new, name, replacing: true) == .done else { return false }
     try old.remove(metadataName)
     try new.synchronize()

@@ -2,14 +2,14 @@ internal import Glibc
 package import IntermediateDump
 internal import Synchronization
 
-/// The reports of a database, and why some are missing.
+/// The reports of a database, and the reasons why some are missing.
 ///
 /// If the file of one report cannot be read, a list, a removal or an upload continues with the others, and the caller
 /// reports that file.
 package struct ReportListing: Sendable {
   /// The reports, in no order.
   package fileprivate(set) var reports: [StoredReport] = []
-  /// The reports by the ID in the file's name.
+  /// The errors of reports that could not be read, by the ID in the file's name.
   ///
   /// If such a report is also in `reports`, only its metadata could not be read, so nothing is known about its
   /// upload.
@@ -32,7 +32,7 @@ extension CrashReportDatabase {
 
   /// All reports that can be read, and the failures of the others.
   ///
-  /// - Parameter collect: may call its argument on several threads.
+  /// - Parameter collect: a function that may call its argument on several threads.
   /// - Throws: if a directory cannot be read, or for an error that does not concern only one file.
   package func listing(
     _ collect: Collection = { $1(0..<$0) }
@@ -40,7 +40,7 @@ extension CrashReportDatabase {
     let database = try open()
     var listing = ReportListing()
     var places: [ReportID: Int] = [:]
-    // In the order in which reports move, so that none is missed.
+    // The states are visited in the order in which reports move, so that no report is missed.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
       let names = try directory.names()
@@ -91,9 +91,9 @@ extension CrashReportDatabase {
 }
 
 extension Directory {
-  /// A report by the name of its minidump; nil if it no longer exists or cannot be read.
+  /// Reads a report by the name of its minidump; nil if it no longer exists or cannot be read.
   ///
-  /// - Parameter note: receives the error of its minidump or its metadata.
+  /// - Parameter note: receives the error of the report's minidump or metadata.
   fileprivate func report(
     _ id: ReportID, _ name: String, _ state: StoredReport.State,
     _ note: (CrashReportDatabaseError) -> Void
@@ -118,8 +118,8 @@ extension Directory {
 
   /// The metadata of a report; nil if there is none or it is damaged.
   ///
-  /// - Throws: also for a file of another kind and a file that this user may not read, because it may say that the
-  ///   server has the report.
+  /// - Throws: also for a file of another kind and for a file that this user may not read, because such a file may
+  ///   say that the server has the report.
   private func knownMetadata(of id: ReportID) throws(CrashReportDatabaseError) -> ReportMetadata? {
     if let metadata = try metadata(of: id) { return metadata }
     let name = StoredReport.metadataName(id)

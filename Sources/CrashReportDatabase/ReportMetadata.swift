@@ -3,24 +3,25 @@ internal import IntermediateDump
 /// The contents of a report's `.meta` file, for uploads and pruning.
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8), creation (8), attributes
-/// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If another
-/// report's upload counts this one, a NUL and that report's ID follow too. Crashpad has padding instead of the next
-/// attempt. It reads the ID to the end of the file, and prints it as text that ends at the NUL.
+/// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If the
+/// report is counted with another report's upload, a NUL and that report's ID follow too. Crashpad has padding in
+/// place of the next attempt. It reads the server's ID to the end of the file, and prints it as a text that ends at
+/// the NUL.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 package struct ReportMetadata: Sendable, Equatable {
   static let size = 32
-  /// A longer file counts as damaged, because a server's ID is a short text.
+  /// The maximum size of the file in bytes; a longer file counts as damaged, because a server's ID is a short text.
   static let maximumFileSize = 64 << 10
   /// The maximum number of bytes of each text.
   static let maximumTextSize = 4 << 10
 
-  /// The attributes byte.
+  /// The byte with the attributes of a report.
   struct Attributes: OptionSet, Sendable {
     let rawValue: UInt8
     static let uploaded = Attributes(rawValue: 1)
     static let uploadExplicitlyRequested = Attributes(rawValue: 2)
-    /// Two bits of this package, which Crashpad ignores.
+    /// These two bits are this package's own; Crashpad ignores them.
     static let withoutAttachments = Attributes(rawValue: 4)
     static let smallest = Attributes(rawValue: 8)
   }
@@ -44,13 +45,13 @@ package struct ReportMetadata: Sendable, Equatable {
   /// The time of creation in seconds since 1970.
   var creationTime: Int64
   var attributes: Attributes = []
-  /// The time of the next attempt in seconds since 1970; 0 for immediately.
+  /// The time of the next attempt in seconds since 1970; 0 if it may be made immediately.
   var nextUploadAttemptTime: Int64 = 0
-  /// The server's ID for the report; empty if it was not uploaded.
+  /// The server's ID for the report; empty if the report was not uploaded.
   var serverID = ""
-  /// The outcome of the last attempt, or why there will be none; empty for none.
+  /// The outcome of the last attempt, or the reason why there will be no attempt; empty if there is neither.
   var uploadNote = ""
-  /// The report with whose upload this one is counted; nil if it is sent itself, with its minidump.
+  /// The report with whose upload this one is counted; nil if this report itself is sent, with its minidump.
   var countedWith: ReportID?
 
   init(creationTime: Int64) {
@@ -85,7 +86,7 @@ package struct ReportMetadata: Sendable, Equatable {
     bytes.append(littleEndian: creationTime)
     bytes.append(attributes.rawValue)
     bytes.append(littleEndian: UInt64(clamping: min(nextUploadAttemptTime, 1 << 55)))
-    // The field has seven bytes.
+    // The last byte is removed, because the field has only seven bytes.
     bytes.removeLast()
     bytes += serverID.utf8.prefix(Self.maximumTextSize)
     guard !uploadNote.isEmpty || countedWith != nil else { return bytes }

@@ -1,6 +1,6 @@
 /// A file that was copied into the database with a report, such as a log.
 public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
-  /// Its name in the database: 1 to 100 characters of `[A-Za-z0-9._-]`, not beginning with a dot.
+  /// The file's name in the database: 1 to 100 characters of `[A-Za-z0-9._-]`, not beginning with a dot.
   public let name: String
   public let path: String
   /// The size in bytes.
@@ -8,7 +8,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
 
   public var description: String { "\(name) \(size) bytes \(path)" }
 
-  /// The longest name, in characters.
+  /// The maximum number of characters of a name.
   static let maximumNameCount = 100
 
   /// True for a name that a copy may have; files of other names are not listed.
@@ -26,15 +26,17 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The names of copies, in the order of their paths: each path's last part, with unsafe characters replaced, and
-  /// preceded by a number if the name is taken.
+  /// The names of copies, in the order of their paths.
+  ///
+  /// Each is the last part of the path, with unsafe characters replaced, and with a number in front if the name is
+  /// taken.
   package static func names(for paths: [String]) -> [String] {
     var used: Set<String> = []
     return paths.map { path in
       let base = path.split(separator: "/").last ?? ""
       var safe = String(base.unicodeScalars.map { isSafe($0) ? Character($0) : "_" })
       if safe.isEmpty || safe.hasPrefix(".") { safe = "_" + safe }
-      // The end is kept, because it has the file's extension, with room for a number.
+      // The end of the name is kept, because it has the file's extension. Room is left for a number.
       safe = String(safe.suffix(maximumNameCount - 8))
       if safe.hasPrefix(".") { safe = "_" + safe }
       var name = safe

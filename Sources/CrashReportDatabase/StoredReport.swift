@@ -6,9 +6,9 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public enum State: String, Sendable, CaseIterable {
     /// The report is being written, or was left by a writer that ended; it is never read.
     case new
-    /// Complete, and not yet uploaded or skipped.
+    /// The report is complete, and not yet uploaded or skipped.
     case pending
-    /// Uploaded, or excluded from uploads.
+    /// The report was uploaded, or was excluded from uploads.
     case completed
   }
 
@@ -16,7 +16,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let state: State
   /// The minidump's path.
   public var path: String { "\(directory)/\(Self.fileName(id))" }
-  /// The time from the metadata, in whole seconds; the minidump's last change if that is lost.
+  /// The time from the metadata, in whole seconds; the time of the minidump's last change if the metadata is lost.
   public let creationTime: Timestamp
   /// The minidump's size in bytes.
   public let size: Int64
@@ -28,9 +28,9 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   let changeTime: Int64
   let directory: String
 
-  /// The date from which its age counts.
+  /// The date from which the report's age counts.
   ///
-  /// For a report that was made while the clock was not set, it is the last change of its file.
+  /// For a report that was created while the clock was not set, this is the last change of its file.
   func date(at now: Timestamp) -> Timestamp {
     let changed = Timestamp(nanoseconds: changeTime)
     return !creationTime.isPossible(at: now) && changed.isPossible(at: now) ? changed : creationTime
@@ -44,17 +44,17 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   /// The name of a report's metadata.
   static func metadataName(_ id: ReportID) -> String { "\(id).meta" }
 
-  /// The report of a minidump's name; nil for every other name.
+  /// The report ID in the name of a minidump; nil for every other name.
   static func id(fileName: String) -> ReportID? {
     id(fileName, suffix: ".dmp")
   }
 
-  /// The report of a metadata file's name; nil for every other name.
+  /// The report ID in the name of a metadata file; nil for every other name.
   static func id(metadataName: String) -> ReportID? {
     id(metadataName, suffix: ".meta")
   }
 
-  /// Accepts IDs only in the form in which they are written, in lower case.
+  /// Accepts an ID only in lower case, the form in which IDs are written.
   private static func id(_ name: String, suffix: String) -> ReportID? {
     let isWritten = name.utf8.count == 36 + suffix.utf8.count && name.hasSuffix(suffix)
     guard isWritten, !name.utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return nil }
@@ -68,22 +68,22 @@ public struct ReportUpload: Sendable, Equatable {
   public let attempts: Int
   /// The time of the last attempt; nil if there was none.
   public let lastAttemptTime: Timestamp?
-  /// The earliest time of the next attempt; nil for immediately.
+  /// The earliest time of the next attempt; nil if an attempt may be made immediately.
   public let nextAttemptTime: Timestamp?
-  /// True after `requestUpload`, which ignores the database's settings.
+  /// True after `requestUpload`, which causes an upload even if the database's settings do not allow uploads.
   public let isRequested: Bool
-  /// True once the server has it.
+  /// True once the server has the report.
   public let isUploaded: Bool
   /// The server's ID for the report; empty if the server returned none.
   public let serverID: String
-  /// The outcome of the last attempt, or why there will be none; empty for none.
+  /// The outcome of the last attempt, or the reason why there will be no attempt; empty if there is neither.
   public let note: String
-  /// The report with whose upload this one is counted; its own ID if its minidump is left out.
+  /// The report with whose upload this one is counted; the report's own ID if it is sent without its minidump.
   package let countedWith: ReportID?
-  /// The parts that are left out, because a server refused a larger upload.
+  /// The parts that are left out of the upload, because a server refused a larger upload.
   package let reduction: UploadReduction
 
-  /// - Parameter metadata: nil if it is missing or damaged, which counts as no attempt.
+  /// - Parameter metadata: the metadata; nil if it is missing or damaged, which counts as if no upload was attempted.
   init(_ metadata: ReportMetadata?) {
     attempts = Int(metadata?.uploadAttempts ?? 0)
     func time(_ seconds: Int64?) -> Timestamp? {
@@ -100,15 +100,16 @@ public struct ReportUpload: Sendable, Equatable {
   }
 }
 
-/// The parts of a report that are left out of its upload, because a server found more too large.
+/// The parts of a report that are left out of its upload, because a server refused a larger upload as too large.
 package enum UploadReduction: Int, Sendable, CaseIterable {
   case none
   /// Leaves out the attachments of the program.
   case withoutAttachments
-  /// Besides attachments, leaves out the large part of a minidump: a form gets a minidump without memory, an envelope
-  /// gets none.
+  /// Leaves out the attachments and the large part of the minidump.
+  ///
+  /// A form gets a minidump without memory, and an envelope gets no minidump.
   case smallest
 
-  /// The next stricter privacy; nil if nothing more can be left out.
+  /// The next reduction, which leaves out more; nil if nothing more can be left out.
   package var next: UploadReduction? { UploadReduction(rawValue: rawValue + 1) }
 }

@@ -2,18 +2,19 @@ internal import Glibc
 package import IntermediateDump
 internal import PendingDumps
 
-/// The right to upload the reports of a database, which one process at a time has.
+/// The right to upload the reports of a database, which only one process has at a time.
 ///
-/// A directory always contains one file, whose name has the form of a dump's claim. The process that renames the file
-/// to its own name may upload; the report in the name is the one that is being sent. `ClaimLiveness` finds a dead
-/// holder, as it finds a dead converter. No lock is held.
+/// The directory `uploader` always contains one file, whose name has the form of a dump's claim. The process that
+/// renames the file to its own name may upload. The report ID in the name is that of the report that is being sent.
+/// `ClaimLiveness` finds out whether the holder is dead, as for a converter. No lock is held.
 package struct UploaderClaim: ~Copyable, Sendable {
   static let directoryName = "uploader"
   private static let identifier = "uploader"
   /// The ID that stands for "no report".
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
 
-  /// The name while no uploader has the right: process 0, as in a returned dump.
+  /// The file's name while no uploader has the right: its process ID is 0, as in the name of a dump that was given
+  /// back.
   private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
 
   private let directory: Directory
@@ -25,7 +26,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     _ = try? directory.rename(name.description, to: directory, Self.freeName, replacing: true)
   }
 
-  /// Claims the database; nil while another uploader, in this process or another, has it.
+  /// Claims the right to upload; nil while another uploader, in this process or another, has it.
   package static func take(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> UploaderClaim? {
@@ -33,22 +34,22 @@ package struct UploaderClaim: ~Copyable, Sendable {
     if try root.status(of: directoryName) == nil { try makeDirectory(in: root) }
     let directory = try root.subdirectory(directoryName)
     guard let (current, status) = try find(in: directory) else {
-      // Another program has emptied the directory; the first step creates the file again.
+      // If another program has emptied the directory, the file is created again.
       try makeDirectory(in: root)
       return nil
     }
     let host = HostIdentity.current()
-    // Its age counts from the time when an uploader asks for the right.
+    // If the file has no usable date, its age counts from the time when an uploader asks for the right.
     if date(of: status) == nil { FileDate.renew(current.description, in: directory.descriptor) }
     guard verdict(current, status, host).isDead,
       let mine = PendingDumpName(
         identifier: identifier, reportID: none,
         role: .claimed(
-          // Distinguishes two uploaders of one process.
+          // A random number distinguishes two uploaders of one process.
           attempt: UInt32.random(in: 1 ... .max), processID: host.processID,
           startTime: host.startTime ?? 0, place: host.place))
     else { return nil }
-    // The second of two processes does not find the old name.
+    // If two processes try this, the second one does not find the old name.
     guard
       try directory.rename(current.description, to: directory, mine.description, replacing: true)
         == .done
@@ -56,9 +57,9 @@ package struct UploaderClaim: ~Copyable, Sendable {
     return UploaderClaim(directory: directory, name: mine)
   }
 
-  /// Records the report that is being sent (nil for none), and that the holder is alive.
+  /// Records which report is being sent (nil for none), and thereby that the holder is alive.
   ///
-  /// - Returns: false if another process took the right, after an hour without an update by this process.
+  /// - Returns: false if another process took the right, because this process recorded nothing for an hour.
   package mutating func note(_ report: ReportID?) throws(CrashReportDatabaseError) -> Bool {
     guard
       let next = PendingDumpName(
@@ -88,7 +89,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     return current.reportID
   }
 
-  /// The one file; nil if there is none, or it is being renamed.
+  /// The only file in the directory; nil if there is none, or if it is being renamed.
   private static func find(
     in directory: borrowing Directory
   ) throws(CrashReportDatabaseError) -> (PendingDumpName, FileStatus)? {
@@ -113,13 +114,14 @@ package struct UploaderClaim: ~Copyable, Sendable {
       age: date(of: status).map { SystemClock.now.clampedSubtracting($0) } ?? 0)
   }
 
-  /// The date; nil if the clock was not set then, or is not set now.
+  /// The date of a file; nil if the clock was not set when the file was written, or is not set now.
   private static func date(of status: FileStatus) -> Int64? {
     FileDate.latest(of: [status.modificationTime, status.changeTime])
   }
 
-  /// Creates the directory with its file atomically, so that only the first of several processes succeeds: a rename
-  /// does not replace a directory that contains a file.
+  /// Creates the directory with its file atomically, so that only the first of several processes succeeds.
+  ///
+  /// This works because a rename does not replace a directory that contains a file.
   private static func makeDirectory(in root: borrowing Directory) throws(CrashReportDatabaseError) {
     let workshop = try root.subdirectory(.new)
     let temporary = "\(directoryName).\(UInt64.random(in: .min ... .max)).tmp"

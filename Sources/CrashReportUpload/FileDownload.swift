@@ -6,7 +6,7 @@ internal import IntermediateDump
 @safe package struct FileDownload {
   /// The maximum size in bytes; a larger file is an error.
   package var maximumSize: Int64
-  /// The time limit without progress, and the limit for the whole download, in seconds.
+  /// The time limit without progress (`timeout`), and the limit for the whole download (`deadline`), in seconds.
   package var timeout: Int
   package var deadline: Int
 
@@ -22,9 +22,10 @@ internal import IntermediateDump
   /// Downloads a URL into an open file.
   ///
   /// - Parameters:
-  ///   - descriptor: receives the contents only if the status is 200; a part of them if an error is thrown.
-  ///   - progress: is called with the bytes that were written so far.
-  /// - Returns: the status of the answer; a status for a missing file is not an error.
+  ///   - descriptor: receives the contents if the status is 200; if an error is thrown, it may have received a part
+  ///     of them.
+  ///   - progress: called with the number of bytes that were written so far.
+  /// - Returns: the status of the answer; it is not an error if the status says that the file is missing.
   /// - Throws: `UploadError.Code.noAnswer`.
   package func run(
     _ url: String, to descriptor: Int32, progress: @escaping (Int64) -> Void

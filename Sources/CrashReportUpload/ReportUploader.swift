@@ -1,14 +1,14 @@
 internal import CrashReportDatabase
 internal import Synchronization
 
-/// Uploads the pending reports of a database, and each later one.
+/// Uploads the pending reports of a database, and each report that is added later.
 ///
-/// Nothing is sent before uploads are enabled in the database's settings
-/// (`CrashReportDatabase.setUploadsEnabled`), except for reports of `requestUpload`. Only one
-/// uploader per database, in any process, sends at a time; the others take over.
+/// Nothing is sent before uploads are enabled in the database's settings (`CrashReportDatabase.setUploadsEnabled`),
+/// except for reports that `requestUpload` has requested. For each database, only one uploader, in any process, sends
+/// at a time; when it ends, another one takes over.
 ///
-/// `run()` is the form for structured concurrency, a service group for example. `start()` does the
-/// same in the background.
+/// `run()` is the form for structured concurrency, for example in a service group. `start()` does the same in the
+/// background.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, StartProcessingPendingReports.
 public final class ReportUploader: Sendable {
@@ -21,7 +21,7 @@ public final class ReportUploader: Sendable {
   /// - Parameters:
   ///   - path: the database's directory.
   ///   - url: the address to which the form is posted, http or https. Redirects are not followed.
-  ///   - options: additional contents of each upload, and the pace.
+  ///   - options: additional contents of each upload, and the pace of uploads.
   ///   - review: runs before each upload; nil to send all reports.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened. A
   ///   network that is down is not an error.
@@ -53,7 +53,7 @@ public final class ReportUploader: Sendable {
 
   deinit { work.withLock { $0?.cancel() } }
 
-  /// Uploads until the task is cancelled or `stop()` is called, and returns then.
+  /// Uploads until the task is canceled or `stop()` is called, and then returns.
   ///
   /// - Throws: `UploadError` if this uploader has been started before.
   public func run() async throws(UploadError) {
@@ -65,7 +65,7 @@ public final class ReportUploader: Sendable {
     }
   }
 
-  /// Uploads in the background, until `stop()` is called or the uploader is released: keep it.
+  /// Uploads in the background until `stop()` is called or the uploader is released, so keep a reference to it.
   ///
   /// - Throws: `UploadError` if this uploader has been started before.
   public func start() throws(UploadError) { _ = try begin() }
@@ -84,15 +84,15 @@ public final class ReportUploader: Sendable {
     }
   }
 
-  /// The events from now on; each call returns a separate sequence, which ends with the uploader.
+  /// The events from now on; each call returns a separate sequence, which ends when the uploader does.
   ///
   /// If a listener has not read 1,000 events, the oldest ones are dropped.
   public var events: AsyncStream<UploadEvent> { listeners.stream() }
 
-  /// Stops the uploader, and returns when nothing is sent any more.
+  /// Stops the uploader, and returns when it is no longer sending anything.
   ///
-  /// It takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader sends
-  /// the report again. It does nothing if the uploader was not started.
+  /// This takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader sends
+  /// the report again. The call does nothing if the uploader was not started.
   public func stop() async {
     guard let task = work.withLock({ $0 }) else { return }
     task.cancel()
@@ -102,10 +102,10 @@ public final class ReportUploader: Sendable {
   private static func run(_ uploads: StandingUploads) async {
     var uploads = uploads
     let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    // Without a watcher, the regular checks find changes.
+    // If there is no watcher, the regular checks find changes.
     let watcher = DirectoryWatcher { wake.yield() }
     let database = uploads.engine.database.path
-    // Reports and their metadata appear by renames or second names, settings by renames.
+    // Reports and their metadata appear by renames or as second names of files, and settings appear by renames.
     for path in [database, "\(database)/pending"] { watcher?.watch(path) }
     defer { withExtendedLifetime(watcher) {} }
     let clock = uploads.engine.clock

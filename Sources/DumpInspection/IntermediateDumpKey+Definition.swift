@@ -1,24 +1,26 @@
 package import IntermediateDump
 
 extension IntermediateDumpKey {
-  /// A row of the schema.
+  /// A row of the schema, which describes one key.
   package struct Definition: Sendable {
     package let kind: IntermediateDumpKeyKind
-    /// The size of the written value; readers accept 1, 2, 4 and 8 bytes; nil for any size.
+    /// The number of bytes of the value as it is written; nil for any size.
+    ///
+    /// Readers accept values of 1, 2, 4 and 8 bytes.
     package let size: Int?
     package let meaning: String
-    /// The words for the values, if each number has a meaning.
+    /// The words for the values, if each value stands for something.
     package let words: [String]
     /// How a report shows the value; nil if the report has its own code for it, or does not show it.
     package private(set) var fact: ReportFact?
-    /// How index and export contain the fact; nil if they do not.
+    /// How the index of a database and an export contain the fact; nil if they do not contain it.
     package private(set) var listed: ListedFact?
 
     /// Makes reports show the value unchanged.
     ///
     /// - Parameters:
     ///   - name: the name in JSON.
-    ///   - label: the label in text and page; nil if they use other text.
+    ///   - label: the label in a report as text or as a page; nil if these use other text.
     func shown(
       in places: ReportFact.Place..., as name: String, _ label: String? = nil,
       unit: ReportFact.Unit = .plain
@@ -28,7 +30,7 @@ extension IntermediateDumpKey {
       return row
     }
 
-    /// Makes the index of a database store the value, and exports print it.
+    /// Makes the index of a database store the value, and makes exports contain it.
     ///
     /// - Parameters:
     ///   - field: the number of the field in a record of the index.
@@ -53,11 +55,11 @@ extension IntermediateDumpKey {
       (self.kind, self.size, self.meaning, self.words) = (kind, size, meaning, words)
     }
 
-    /// A number that represents a value of a type.
+    /// Describes a number that stands for a value of a type.
     ///
     /// - Parameters:
-    ///   - meaning: the meaning, to which the values and their words are added.
-    ///   - remarks: further sentences.
+    ///   - meaning: the meaning of the key, to which the values and their words are added.
+    ///   - remarks: further sentences for the description.
     static func code<Code: DumpCode>(
       _ type: Code.Type, _ meaning: String, _ remarks: String = ""
     ) -> Self {

@@ -3,7 +3,7 @@ package import IntermediateDump
 extension IntermediateDumpKey {
   package var kind: IntermediateDumpKeyKind { definition.kind }
 
-  // One row a key, which the formatter would spread over many lines.
+  // Each key takes one row, which the formatter would spread over many lines.
   // swift-format-ignore
   package var definition: Definition {
     switch self {

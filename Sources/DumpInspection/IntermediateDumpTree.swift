@@ -2,9 +2,9 @@ package import IntermediateDump
 
 /// An intermediate dump as text for people, with one line per entry, indented by depth.
 ///
-/// Each line has the entry's offset in the file in hexadecimal, the key's name (its number if this version does not
-/// know it) and the value. The last line says whether the dump is complete, or where and why it ends. Text of the
-/// dump is escaped, so that it cannot control a terminal.
+/// Each line has the entry's offset in the file in hexadecimal, the key's name and the value. If this version does
+/// not know the key, its number takes the place of the name. The last line says whether the dump is complete, or
+/// where and why it ends. Text from the dump is escaped, so that it cannot control a terminal.
 package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   /// The maximum number of bytes of a value that are shown in hexadecimal.
   package static let maximumBytes = 16
@@ -25,7 +25,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     }
   }
 
-  /// Writes the lines; the last one also ends with a line break.
+  /// Writes the lines, with a line break at the end of each.
   package func write<Target: TextOutputStream>(to target: inout Target) {
     target.write(
       "intermediate dump of version \(IntermediateDumpFormat.version), \(architecture), "
@@ -34,7 +34,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     target.write(document.damage.map { "torn: \($0)\n" } ?? "complete\n")
   }
 
-  // The depth is limited by the parser: `IntermediateDumpFormat.maximumDepth`.
+  // The parser limits the depth to `IntermediateDumpFormat.maximumDepth`.
   private func write<Target: TextOutputStream>(
     _ map: IntermediateDumpMap, depth: Int, to target: inout Target
   ) {
@@ -80,7 +80,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     case .address where isInteger: return "0x" + unsigned.hexadecimal()
     case .time where bytes.count == 8: return "\(TimeText.utc(nanoseconds: signed)) (\(signed))"
     case .text: return text(bytes)
-    // A value of a kind from another version, or with a size that its kind cannot have.
+    // The value is of a kind from another version, or has a size that its kind cannot have.
     case .unsigned, .signed, .address, .time, .bytes, .map, .array, nil: return preview(bytes)
     }
   }
@@ -96,7 +96,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     return bytes.count > maximumBytes ? "\(shown) ..." : shown
   }
 
-  /// Replaces everything except printable ASCII and letters, digits and symbols of other scripts by `\u{...}`.
+  /// Replaces characters by `\u{...}`, except printable ASCII, and letters, digits and symbols of other scripts.
   private static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -119,7 +119,8 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   }
 }
 
-// Encodes the same entries as JSON. Values are the same texts, because JSON readers lose bits of numbers above 2^53.
+// Encodes the same entries as JSON. The values are texts here too, because JSON readers lose bits of numbers above
+// 2^53.
 extension IntermediateDumpTree: Encodable {
   private enum Key: String, CodingKey {
     case version, architecture, size, writer, complete, damage, entries

@@ -1,15 +1,15 @@
 package import IntermediateDump
 
-/// The places and the names of a fact that a report shows unchanged.
+/// The parts of a report that show a fact unchanged, and the fact's names there.
 ///
-/// JSON, its schema, text and page show such a fact from its row, without other code.
+/// This row is all that a report as JSON, text or page, and the schema of the JSON, need to contain such a fact.
 package struct ReportFact: Sendable {
-  /// A part of a report; the raw value is its definition in `Docs/Reference/ReportSchema.json`.
+  /// A part of a report; the raw value is the name of its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {
     case process, system, resources, thread, exception, capture, survival, request, end, client,
       annotation, breadcrumb,
       context, attachment, descriptor
-    /// The report itself, which is not a definition.
+    /// The report itself, which has no definition of its own.
     case report = ""
   }
 
@@ -20,11 +20,11 @@ package struct ReportFact: Sendable {
   package let places: [Place]
   /// The name in JSON.
   package let name: String
-  /// The label in text and page; nil if they show the fact with other text.
+  /// The label in a report as text or as a page; nil if these show the fact with other text.
   package let label: String?
   package let unit: Unit
 
-  /// The keys of a place with their facts, in the order of the keys.
+  /// The keys that a part of a report shows, with their facts, in the order of the keys.
   package static func all(in place: Place) -> [(key: IntermediateDumpKey, fact: ReportFact)] {
     byPlace[place] ?? []
   }

@@ -1,24 +1,24 @@
 internal import ProcessSnapshot
 
-/// The captured memory that goes into the file, in order.
+/// The captured memory that goes into the file, in the file's order.
 ///
 /// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list
-/// with overlaps, with more than 4,096 regions or with one of more than 64 MiB. So longer regions are cut into
-/// adjacent pieces. If there are too many regions, the stacks have priority: the crashing thread's, then the others',
-/// then the rest by address.
+/// if regions overlap, if there are more than 4,096 of them, or if one has more than 64 MiB. So longer regions are
+/// cut into adjacent pieces. If there are too many regions, the crashing thread's stack has priority, then the other
+/// threads' stacks, then the other memory by address.
 struct MemoryPlan {
   /// A part of one region of the snapshot.
   struct Piece {
     let region: Int
-    /// The number of bytes from the region's start.
+    /// The offset of the piece in its region, in bytes.
     let start: Int
     let count: Int
     let address: Address
-    /// The number of bytes from the start of the captured memory in the file; a multiple of 16.
+    /// The offset of the piece in the captured memory of the file, in bytes; a multiple of 16.
     var offset: UInt64 = 0
 
     var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
-    /// The number of bytes including the padding after them.
+    /// The number of bytes that the piece takes in the file, including the padding after it.
     var sizeInFile: UInt64 { UInt64(count + 15) & ~15 }
   }
 
@@ -54,7 +54,7 @@ struct MemoryPlan {
     size = offset
   }
 
-  /// All pieces, or the most important ones if there are more than a file may have.
+  /// Chooses all pieces or, if there are more than a file may have, the most important ones.
   private static func chosen(from all: [Piece], threads: [ThreadSnapshot]) -> [Piece] {
     let total = all.reduce(UInt64(0)) { $0 &+ $1.sizeInFile }
     guard all.count > MinidumpFormat.maximumMemoryRegions || total > maximumSize else { return all }
@@ -69,7 +69,8 @@ struct MemoryPlan {
     return selected.sorted().map { all[$0] }
   }
 
-  /// The file offset of the bytes at an address, and how many of `count` follow there; nil if none do.
+  /// The file offset of the bytes at an address, and how many of `count` bytes the file has from there on; nil if it
+  /// has none of them.
   func location(of address: Address, count: Int) -> (offset: UInt64, count: Int)? {
     guard let index = Self.index(of: address, in: pieces),
       let start = pieces[index].range.offset(of: address)
@@ -85,9 +86,9 @@ struct MemoryPlan {
 }
 
 extension ThreadSnapshot {
-  /// The piece of the stack that contains the stack pointer, otherwise the next one above it.
+  /// The region of the stack that contains the stack pointer, or else the next region above the stack pointer.
   ///
-  /// After a stack overflow the stack pointer is in the guard page, below all memory that could be captured.
+  /// After a stack overflow, the stack pointer is in the guard page, below all memory that could be captured.
   var stackAtPointer: MemoryRegion? {
     guard let pointer = context?.stackPointer ?? stackPointer else { return stack.first }
     return stack.first { !$0.range.ends(atOrBelow: pointer) } ?? stack.first

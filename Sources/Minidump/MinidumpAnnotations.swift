@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
-/// It is for programs that forward minidumps of any size. Annotations of modules are not included.
+/// The type is for programs that forward minidumps of any size. It does not contain the annotations of modules.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {
@@ -11,13 +11,13 @@ public struct MinidumpAnnotations: Sendable, Equatable {
   public let reportID: ReportID?
   /// The ID of the client; nil if the minidump does not contain it.
   public let clientID: ReportID?
-  /// The simple annotations; of two with the same name, the first is used.
+  /// The simple annotations; if two have the same name, the first one is used.
   public let annotations: [String: String]
 
   /// The maximum number of bytes that are copied from the file.
   private static let maximumSize = 64 << 20
 
-  /// Reads minidumps; never fails on any bytes, and uses bounded memory.
+  /// Reads a minidump without trapping on any bytes, and with a bounded amount of memory.
   ///
   /// - Returns: nil if the file is not a minidump; a missing or damaged stream is not an error.
   package init?(of bytes: DumpBytes) {

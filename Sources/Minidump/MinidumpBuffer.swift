@@ -9,10 +9,13 @@ struct MinidumpLocation {
   static let none = MinidumpLocation(size: 0, rva: 0)
 }
 
-/// Everything in a minidump except the captured memory, which follows it in the file and is never copied here.
+/// Everything in a minidump except the captured memory, which is written to the file after these bytes and never
+/// copied.
 struct MinidumpBuffer {
   private(set) var bytes: [UInt8] = []
-  /// The places of 32-bit offsets into captured memory, whose own offset in the file is known last.
+  /// The fields that must hold the file offset of some captured memory.
+  ///
+  /// They are filled in last, because the position of captured memory in the file is not known until then.
   private var memoryReferences: [(position: Int, offset: UInt64)] = []
 
   var count: Int { bytes.count }
@@ -34,7 +37,7 @@ struct MinidumpBuffer {
     bytes += repeatElement(0, count: max(count, 0))
   }
 
-  /// Appends the offset of captured memory, `offset` bytes after its start.
+  /// Appends a field for the file offset of the byte of captured memory that is `offset` bytes after its start.
   mutating func appendMemoryReference(_ offset: UInt64) {
     memoryReferences.append((bytes.count, offset))
     append(UInt32(0))
@@ -51,7 +54,7 @@ struct MinidumpBuffer {
     }
   }
 
-  /// The place of the bytes that were appended since.
+  /// The place of the bytes that were appended since the buffer ended at `start`.
   func location(from start: UInt32) -> MinidumpLocation {
     MinidumpLocation(size: rva &- start, rva: start)
   }
@@ -75,7 +78,7 @@ struct MinidumpBuffer {
     return location(from: start)
   }
 
-  /// Appends a MINIDUMP_STRING: bytes without the terminator, UTF-16, terminator.
+  /// Appends a MINIDUMP_STRING: the number of bytes without the terminator, the text in UTF-16, and the terminator.
   mutating func appendString(_ text: String) -> UInt32 {
     align(to: 4)
     let start = rva
@@ -86,14 +89,14 @@ struct MinidumpBuffer {
     return start
   }
 
-  /// Appends Crashpad's MinidumpUTF8String: bytes without the terminator, UTF-8, terminator.
+  /// Appends Crashpad's MinidumpUTF8String: the number of bytes without the terminator, the text, and the terminator.
   mutating func appendUTF8String(_ text: String) -> UInt32 {
     let start = appendByteArray(Array(text.utf8))
     append(UInt8(0))
     return start
   }
 
-  /// Appends Crashpad's MinidumpByteArray: a length, then bytes.
+  /// Appends Crashpad's MinidumpByteArray: the number of bytes, then the bytes.
   mutating func appendByteArray(_ contents: [UInt8]) -> UInt32 {
     align(to: 4)
     let start = rva
@@ -102,7 +105,7 @@ struct MinidumpBuffer {
     return start
   }
 
-  /// Appends UTF-16 in a field of fixed size, cut so that a terminator fits.
+  /// Appends a text as UTF-16 in a field of fixed size, and cuts it so that a terminator fits.
   mutating func appendFixedString(_ text: String, units count: Int) {
     var units = Array(text.utf16.prefix(count - 1))
     // Half of a surrogate pair is not a valid character.
@@ -111,9 +114,9 @@ struct MinidumpBuffer {
     appendZeros((count - units.count) * 2)
   }
 
-  /// Fills in the places of captured memory.
+  /// Fills in the fields that hold file offsets of captured memory.
   ///
-  /// - Returns: false if one does not fit 32 bits.
+  /// - Returns: false if an offset does not fit in 32 bits.
   mutating func resolveMemoryReferences(base: UInt64) -> Bool {
     for (position, offset) in memoryReferences {
       guard let rva = UInt32(exactly: base &+ offset) else { return false }

@@ -1,15 +1,15 @@
 internal import ProcessSnapshot
 
-/// Lays out one minidump: each stream's encoder is an extension in the file of that stream.
+/// Lays out one minidump; the encoder of each stream is an extension in the file of that stream.
 struct MinidumpEncoder {
   private(set) var snapshot: ProcessSnapshot
-  /// At most 4,096, the crashing thread first.
+  /// The threads in the file: at most 4,096, the crashing thread first.
   let threads: [ThreadSnapshot]
-  /// At most 2,048 that do not overlap, the executable first.
+  /// The modules in the file: at most 2,048 that do not overlap, the executable first.
   private(set) var modules: [ModuleSnapshot] = []
   let plan: MemoryPlan
   var buffer = MinidumpBuffer()
-  /// The place of the crashing thread's context, to which the exception stream points too.
+  /// The place of the crashing thread's context, which the exception stream refers to as well.
   var crashedContext: MinidumpLocation?
 
   private typealias Stream = (
@@ -30,7 +30,8 @@ struct MinidumpEncoder {
     countUnlisted()
   }
 
-  /// Counts entries that the limits of the lists leave out; if the snapshot was cut before, the larger count stays.
+  /// Counts the entries that are left out because lists are limited; if the snapshot already has a larger count, it
+  /// stays.
   private mutating func countUnlisted() {
     func count(_ unlisted: Int, _ known: UInt64?) -> UInt64? {
       unlisted > 0 ? max(UInt64(unlisted), known ?? 0) : known
@@ -43,7 +44,7 @@ struct MinidumpEncoder {
     snapshot.capture.regionsUnlisted = count(plan.unlistedCount, capture.regionsUnlisted)
   }
 
-  /// Encodes everything except the captured memory, with the header's signature still zero.
+  /// Encodes everything except the captured memory; the header's signature is still zero.
   ///
   /// - Returns: the bytes, and the offset at which captured memory starts.
   mutating func encodeHead() throws(MinidumpError) -> (bytes: [UInt8], memoryBase: UInt64) {
@@ -66,8 +67,9 @@ struct MinidumpEncoder {
     return (buffer.bytes, base)
   }
 
-  /// The streams for which this snapshot has data, in the order of the file; the memory list is last, as in
-  /// Crashpad's files.
+  /// The streams for which this snapshot has data, in the order of the file.
+  ///
+  /// The memory list is last, as in Crashpad's files.
   private func presentStreams() -> [Stream] {
     var streams: [Stream] = [
       (.systemInfo, { $0.encodeSystemInfo() }),
@@ -101,7 +103,7 @@ struct MinidumpEncoder {
   }
 
   private mutating func appendHeader(streamCount: Int) {
-    // The position of the signature.
+    // The place of the signature, which is written last.
     buffer.append(UInt32(0))
     buffer.append(MinidumpFormat.version)
     buffer.append(UInt32(truncatingIfNeeded: streamCount))
@@ -110,7 +112,7 @@ struct MinidumpEncoder {
     buffer.append(UInt32(0))
     let seconds = (snapshot.process.crashTime ?? 0) / 1_000_000_000
     buffer.append(UInt32(exactly: seconds) ?? 0)
-    // MiniDumpNormal.
+    // The flags: MiniDumpNormal.
     buffer.append(UInt64(0))
   }
 }

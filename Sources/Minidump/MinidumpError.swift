@@ -9,7 +9,7 @@ public struct MinidumpError: Error, Sendable, Equatable, CustomStringConvertible
     public static let cannotWrite = Code(text: "the minidump could not be written")
     /// The contents are larger than a 32-bit file offset can address.
     public static let tooLarge = Code(text: "the minidump would be larger than 4 GiB")
-    /// The file is shorter than a header or does not start with one.
+    /// The file is shorter than a header, or does not start with a header.
     public static let notAMinidump = Code(text: "not a minidump")
     /// The processor is neither x86_64 nor arm64.
     public static let unsupportedArchitecture = Code(

@@ -1,8 +1,9 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The bytes of a minidump and its directory: every offset and length from the file is checked
-/// here, once.
+/// The bytes of a minidump and its directory.
+///
+/// All offsets and lengths that the file contains are checked here, once.
 struct MinidumpFile {
   /// The maximum number of entries that are read from one list; the largest real processes have fewer.
   static let maximumEntries = 1 << 16
@@ -10,19 +11,20 @@ struct MinidumpFile {
   static let maximumStringSize: UInt64 = 1 << 16
 
   let bytes: DumpBytes
-  /// The range of each stream's bytes; the first stream of a type is used.
+  /// The range of each stream's bytes; if the file has several streams of a type, the first is used.
   private(set) var streams: [MinidumpStreamType: Range<Int>] = [:]
-  /// The header's time, in seconds since 1970.
+  /// The time in the header, in seconds since 1970.
   let timeStamp: UInt32
-  /// Notes about parts that were left out, and why.
+  /// Descriptions of the parts that were left out, with the reasons.
   private(set) var damage: [String] = []
-  /// The number of bytes that may still be copied from the file, because a malicious file may refer to the same bytes
-  /// again and again.
+  /// The number of bytes that may still be copied from the file.
+  ///
+  /// It is limited because a malicious file may refer to the same bytes again and again.
   private var copyBudget: Int
 
-  /// Reads header and directory.
+  /// Reads the header and the directory.
   ///
-  /// - Parameter limit: a lower limit on the bytes that may be copied from the file.
+  /// - Parameter limit: the maximum number of bytes that may be copied from the file, if it is below the default.
   init(_ bytes: DumpBytes, copying limit: Int = .max) throws(MinidumpError) {
     self.bytes = bytes
     copyBudget = min(limit, 4 * bytes.count + 1 << 20)
@@ -62,36 +64,38 @@ struct MinidumpFile {
     }
   }
 
-  /// Records a piece of damage; the first few are enough.
+  /// Records a description of damage; only the first few are kept.
   mutating func note(_ text: String) {
     if damage.count < 8 { damage.append(text) }
   }
 
-  /// A little-endian integer; nil outside the file.
+  /// A little-endian integer in the file; nil if it is not inside the file.
   func integer(at offset: Int, width: Int) -> UInt64? {
     bytes.integer(at: offset, width: width)
   }
 
-  /// The range in the file; nil unless all bytes are inside the file.
+  /// The range of some bytes in the file; nil unless all of them are inside the file.
   func range(rva: UInt64, size: UInt64) -> Range<Int>? {
     let count = UInt64(bytes.count)
     guard rva <= count, size <= count &- rva else { return nil }
     return Int(clamping: rva)..<Int(clamping: rva &+ size)
   }
 
-  /// Follows a MINIDUMP_LOCATION_DESCRIPTOR; nil if it leads outside the file.
+  /// Follows a MINIDUMP_LOCATION_DESCRIPTOR; nil if it refers to bytes outside the file.
   func location(at offset: Int) -> Range<Int>? {
     guard let size = integer(at: offset, width: 4), let rva = integer(at: offset + 4, width: 4)
     else { return nil }
     return range(rva: rva, size: size)
   }
 
-  /// Copies bytes from the file; nil if as many bytes as several times its size were copied.
+  /// Copies bytes from the file; nil once all copies together would exceed the limit, which is several times the
+  /// file's size.
   mutating func copy(_ range: Range<Int>) -> [UInt8]? {
     spend(range.count) ? bytes.slice(range).map(Array.init) : nil
   }
 
-  /// Reads captured memory; the number of times that the same bytes may be read is limited too.
+  /// Reads captured memory, which counts toward the limit on copies, because a file may refer to the same bytes many
+  /// times.
   mutating func take(_ range: Range<Int>) -> CapturedBytes? {
     spend(range.count) ? CapturedBytes(of: bytes, range) : nil
   }
@@ -107,7 +111,7 @@ struct MinidumpFile {
     streams[type].flatMap { copy($0) }
   }
 
-  /// Finds the entries of a list stream: a 32-bit count, then entries of one size.
+  /// Finds the entries of a stream that is a list: a 32-bit count, then entries of the same size.
   mutating func entries(of type: MinidumpStreamType, size: Int) -> [Int] {
     guard let stream = streams[type] else { return [] }
     guard stream.count >= 4, let claimed = integer(at: stream.lowerBound, width: 4) else {
@@ -124,7 +128,7 @@ struct MinidumpFile {
     return (0..<count).map { start + $0 * size }
   }
 
-  /// Reads a MINIDUMP_STRING; nil if it is damaged.
+  /// Reads a MINIDUMP_STRING; nil if the string is damaged.
   ///
   /// Invalid UTF-16 is replaced by U+FFFD.
   mutating func string(at rva: UInt64) -> String? {

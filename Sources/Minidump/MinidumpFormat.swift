@@ -1,12 +1,12 @@
 internal import ProcessSnapshot
 
-/// The constants of the minidump format that both halves use.
+/// The constants of the minidump format that both the writer and the reader use.
 ///
 /// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for what
 /// is not Windows; Crashpad `minidump/minidump_extensions.h`. `Docs/Internals/Minidump.md` lists every
 /// stream.
 enum MinidumpFormat {
-  /// `MDMP`.
+  /// The text `MDMP`, read as a number.
   static let signature: UInt32 = 0x504D_444D
   /// The low 16 bits of the header's version.
   static let version: UInt32 = 0xA793
@@ -26,10 +26,11 @@ enum MinidumpFormat {
   static let memoryInfoSize = 48
   /// MINIDUMP_MISC_INFO_4.
   static let miscInfoSize = 832
-  /// MDRawDebug64 and MDRawLinkMap64 in the layout of Breakpad's C++, with every field at a multiple of its size.
+  /// The sizes of MDRawDebug64 and MDRawLinkMap64 in the layout of Breakpad's C++, with every field at a multiple of
+  /// its size.
   static let dsoDebugSize = 40
   static let linkMapSize = 24
-  /// The structure in the layout of the rust-minidump family, without padding.
+  /// The sizes of these structures in the layout of the rust-minidump family, without padding.
   static let packedDsoDebugSize = 36
   static let packedLinkMapSize = 20
 
@@ -37,7 +38,7 @@ enum MinidumpFormat {
   static let productAnnotation = "prod"
   static let versionAnnotation = "ver"
 
-  // The maximum that Breakpad's reader accepts; it drops the whole list if there are more.
+  // The maximum that Breakpad's reader accepts; if a list has more entries, the reader drops all of it.
   static let maximumThreads = 4096
   static let maximumModules = 2048
   static let maximumMemoryRegions = 4096
@@ -46,10 +47,10 @@ enum MinidumpFormat {
   /// `ProcessorArchitecture` of MINIDUMP_SYSTEM_INFO.
   static let amd64: UInt16 = 9
   static let arm64: UInt16 = 12
-  /// Breakpad's own number, from before Microsoft had one.
+  /// Breakpad's own number for arm64, from before Microsoft assigned one.
   static let arm64Old: UInt16 = 0x8003
 
-  /// `PlatformId` of MINIDUMP_SYSTEM_INFO, Breakpad's numbers.
+  /// Breakpad's numbers for `PlatformId` of MINIDUMP_SYSTEM_INFO.
   static let linux: UInt32 = 0x8201
   static let android: UInt32 = 0x8203
   static let macOS: UInt32 = 0x8101
@@ -57,12 +58,12 @@ enum MinidumpFormat {
   /// VER_PLATFORM_WIN32_NT.
   static let windows: UInt32 = 2
 
-  /// The CodeView record of an ELF image, `BpEL` read as a number.
+  /// The signature of the CodeView record of an ELF image: `BpEL`, read as a number.
   static let codeViewELF: UInt32 = 0x4270_454C
-  /// The CodeView record of a PDB file, `SDSR` read as a number.
+  /// The signature of the CodeView record of a PDB file: `SDSR`, read as a number.
   static let codeViewPDB70: UInt32 = 0x5344_5352
 
-  /// The parts of CONTEXT_AMD64 that are present.
+  /// Flags for the parts of CONTEXT_AMD64 that are present.
   ///
   /// Source: winnt.h.
   static let amd64Context: UInt32 = 0x0010_0000
@@ -70,10 +71,10 @@ enum MinidumpFormat {
   static let amd64Integer: UInt32 = 0x2
   static let amd64Segments: UInt32 = 0x4
   static let amd64FloatingPoint: UInt32 = 0x8
-  /// A context with none of these flags, as Breakpad writes it on macOS, has the control and integer registers.
+  /// If none of these flags is set, as Breakpad writes on macOS, the context has the control and integer registers.
   static let amd64Parts: UInt32 = 0x1F
 
-  /// The parts of MDRawContextARM64 that are present.
+  /// Flags for the parts of MDRawContextARM64 that are present.
   ///
   /// Source: Breakpad `minidump_cpu_arm64.h`.
   static let arm64Context: UInt32 = 0x0040_0000
@@ -82,7 +83,7 @@ enum MinidumpFormat {
   static let arm64FloatingPoint: UInt32 = 0x4
   static let arm64Parts: UInt32 = 0xF
   static let arm64ContextSize = 912
-  /// The context up to the floating-point state, as Crashpad writes it for a process without debug registers.
+  /// The size of a context that ends with the floating-point state, as Crashpad writes it without debug registers.
   static let arm64ContextWithoutDebugSize = 792
   static let arm64OldContext: UInt64 = 0x8000_0000
   static let arm64OldContextSize = 796
@@ -101,7 +102,7 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let miscInfo = MinidumpStreamType(rawValue: 15)
   static let memoryInfoList = MinidumpStreamType(rawValue: 16)
   static let threadNames = MinidumpStreamType(rawValue: 24)
-  /// Streams of Breakpad, "Gg": copies of files of /proc and /etc.
+  /// Breakpad's streams, numbered from "Gg", with copies of files of /proc and /etc.
   static let linuxCpuInfo = MinidumpStreamType(rawValue: 0x4767_0003)
   static let linuxProcStatus = MinidumpStreamType(rawValue: 0x4767_0004)
   static let linuxLsbRelease = MinidumpStreamType(rawValue: 0x4767_0005)
@@ -110,8 +111,9 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let linuxMaps = MinidumpStreamType(rawValue: 0x4767_0009)
   /// Breakpad's stream with the dynamic linker's list.
   static let linuxDsoDebug = MinidumpStreamType(rawValue: 0x4767_000A)
-  /// Crashpad's stream, "CP".
+  /// Crashpad's stream, numbered from "CP".
   static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)
-  /// This package's stream, "PM": the whole snapshot except its memory, `ProcessSnapshot.encoded()`.
+  /// This package's stream, numbered from "PM": the whole snapshot except its memory, from
+  /// `ProcessSnapshot.encoded()`.
   static let postmortemDump = MinidumpStreamType(rawValue: 0x504D_0003)
 }

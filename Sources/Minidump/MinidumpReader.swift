@@ -5,14 +5,15 @@ public import ProcessSnapshot
 public enum MinidumpReader {
   /// Makes a snapshot of everything in a minidump.
   ///
-  /// It never traps on any bytes, and uses at most a few times as much memory as the file has bytes. A damaged stream
-  /// is left out, or only its readable entries are used, and `capture.damage` notes it. Values that a foreign writer
-  /// did not record stay nil. A minidump of this package gives the snapshot that it was written from, except for
-  /// parts that the limits of the format cut off.
+  /// It does not trap on any bytes, and it uses at most a few times as much memory as the file has bytes. A damaged
+  /// stream is left out, or only its readable entries are used, and `capture.damage` describes the damage. Values
+  /// that a foreign writer did not record stay nil. A minidump of this package gives the snapshot that it was written
+  /// from, except for parts that the limits of the format cut off.
   ///
   /// - Parameter bytes: the whole file.
   /// - Returns: the snapshot. A missing stream is not an error.
-  /// - Throws: `MinidumpError` only if nothing can be used: `notAMinidump`, or `unsupportedArchitecture`.
+  /// - Throws: `MinidumpError` only if nothing can be used, with the code `notAMinidump` or
+  ///   `unsupportedArchitecture`.
   public static func snapshot(of bytes: [UInt8]) throws(MinidumpError) -> ProcessSnapshot {
     try snapshot(of: DumpBytes(bytes))
   }
@@ -23,17 +24,17 @@ public enum MinidumpReader {
   }
 }
 
-/// Reads one minidump: each stream's decoder is an extension in the file of that stream.
+/// Reads one minidump; the decoder of each stream is an extension in the file of that stream.
 struct MinidumpDecoder {
   var file: MinidumpFile
   var snapshot = ProcessSnapshot(architecture: .x86_64)
-  /// The path of the file's first module; nil if it has none.
+  /// The path of the first module in the file; nil if the file has no modules.
   var mainModulePath: String?
-  /// The index in the snapshot of each module in the file's module list.
+  /// For each module in the file's list, its index in the snapshot.
   var moduleIndices: [Int] = []
-  /// The modules' own annotations, in the file's order.
+  /// The annotations of the modules, in the file's order.
   var moduleAnnotations: [ModuleAnnotations] = []
-  /// The number of annotations of modules that may still be read.
+  /// The number of module annotations that may still be read.
   var moduleAnnotationsLeft = MinidumpFile.maximumEntries
 
   mutating func decode() throws(MinidumpError) -> ProcessSnapshot {
@@ -49,7 +50,7 @@ struct MinidumpDecoder {
 
   /// Reads this package's own stream: the whole snapshot as an intermediate dump, without memory.
   ///
-  /// - Returns: nil for a foreign minidump, and if the stream is damaged, which is noted.
+  /// - Returns: nil for a minidump of another writer, and nil if the stream is damaged; the damage is noted.
   private mutating func decodePostmortemDump() -> ProcessSnapshot? {
     guard let bytes = file.copy(.postmortemDump) else { return nil }
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else {
@@ -64,7 +65,7 @@ struct MinidumpDecoder {
     return ProcessSnapshot(reading: document, memory: memory)
   }
 
-  /// Reads the streams that any writer's minidump has.
+  /// Reads the streams that minidumps of all writers have.
   private mutating func decodeStandardStreams() throws(MinidumpError) {
     snapshot.architecture = try architecture()
     snapshot.capture.isComplete = true
@@ -79,7 +80,8 @@ struct MinidumpDecoder {
     snapshot.memory = MemorySnapshot(joining: listed + snapshot.threads.flatMap(\.stack))
   }
 
-  /// Reads process and system: rounded or composed values, used only if there are no others.
+  /// Reads descriptions of the process and the system: rounded or composed values, used only where exact values are
+  /// missing.
   private mutating func decodeDescriptions() {
     decodeSystemInfo()
     decodeMiscInfo()

@@ -1,17 +1,18 @@
 package import IntermediateDump
 
-/// The first part of this package's stream in a minidump: the program and time of the crash, read without memory.
+/// Reads the first part of this package's stream in a minidump: the program and time of the crash, without any
+/// memory.
 package enum MinidumpSummary {
-  /// The number of bytes of the stream that are read; process and exception come first in it.
+  /// The number of bytes of the stream that are read, which is enough because process and exception come first.
   static let prefixSize = 256 << 10
   /// The maximum number of examined streams.
   private static let maximumCount: UInt64 = 4096
 
-  /// Finds the stream by three small reads.
+  /// Finds the stream with three small reads.
   ///
-  /// - Parameter read: reads this many bytes at an offset, or fewer at the end of the file.
-  /// - Returns: the part of the stream that was read, which is truncated if the stream is longer; nil for a foreign
-  ///   minidump and for other files.
+  /// - Parameter read: reads a number of bytes at an offset, or fewer at the end of the file.
+  /// - Returns: the part of the stream that was read, which is truncated if the stream is longer; nil for a minidump
+  ///   of another writer and for other files.
   package static func document<Failure: Error>(
     read: (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]
   ) throws(Failure) -> IntermediateDumpDocument? {

@@ -6,13 +6,14 @@ public enum MinidumpWriter {
   /// Writes a whole minidump into an empty file.
   ///
   /// The signature in the header is written last, so an incomplete file is never treated as a minidump. The captured
-  /// memory goes from the snapshot into the file without a copy. Whatever exceeds the limits of Breakpad's reader
-  /// (4,096 threads, 2,048 modules, 4,096 memory regions) is left out, and data of the crashing thread only last.
+  /// memory goes from the snapshot into the file without a copy. Data beyond the limits of Breakpad's reader (4,096
+  /// threads, 2,048 modules, 4,096 memory regions) is left out. The crashing thread's data is the last to be left
+  /// out.
   ///
   /// - Parameters:
-  ///   - snapshot: the snapshot to write; for missing data, the stream is left out or the field is zero.
-  ///   - descriptor: an empty regular file open for reading and writing, not for appending; it stays open and is not
-  ///     synchronized.
+  ///   - snapshot: the snapshot to write. If data is missing, its stream is left out, or its field is zero.
+  ///   - descriptor: an empty regular file that is open for reading and writing, but not for appending. It stays open
+  ///     and is not synchronized to disk.
   /// - Throws: `MinidumpError` with `cannotWrite` and the system's error number, or `tooLarge`.
   ///
   /// Source: Crashpad `minidump/minidump_file_writer.cc`; `Docs/Internals/Minidump.md`.

@@ -1,4 +1,4 @@
-/// The number of dumps and reports that this process wrote, made and sent since its launch, for metrics.
+/// The number of dumps and reports that this process has written, made and sent since its launch, for metrics.
 ///
 /// ```swift
 /// for (outcome, count) in handler.counters.values {
@@ -8,13 +8,13 @@
 ///
 /// A crash is counted by the process that makes its report.
 public struct OutcomeCounters: Sendable, Equatable {
-  /// Dumps of this process by `dumpWithoutCrash` and hang monitors.
+  /// Dumps that `dumpWithoutCrash` and hang monitors have written in this process.
   public package(set) var written = 0
-  /// Dumps that became complete reports.
+  /// Reports of complete dumps.
   public package(set) var complete = 0
-  /// Truncated dumps that became reports.
+  /// Reports of truncated dumps.
   public package(set) var torn = 0
-  /// Runs without a dump that became reports of how they ended.
+  /// Reports of how a run ended, made for runs that left no dump.
   public package(set) var ended = 0
   /// Conversions that failed and will be tried again.
   public package(set) var failed = 0

@@ -1,23 +1,24 @@
 internal import Glibc
 package import IntermediateDump
 
-/// Keeps the files of earlier runs from filling the disk if no converter runs: a program that crashes each second
-/// writes a dump each second.
+/// Keeps the files of earlier runs from filling the disk if no converter runs.
 ///
-/// Ordinary code. It runs at each start, before the handler creates its own files. Each start lists a small
-/// directory; a directory whose names do not fit in `DirectoryNames.window` is listed, on average, by one start in
-/// `interval`. Only files of this process's user count and are removed; for root in another user's database, only
-/// that user's. So another user can neither use up the limit nor make root remove a dump. Files that cannot be
-/// examined or removed are kept.
+/// Without it, a program that crashes each second would add a dump to the disk each second.
+///
+/// It is only for ordinary code, not for signal handlers. It runs at each start, before the handler creates its own
+/// files. Each start lists a small directory; a directory whose names do not fit in `DirectoryNames.window` is
+/// listed, on average, by one start in `interval`. Only files that belong to this process's user count and are
+/// removed. If root starts in another user's database, only that user's files count and are removed. So another user
+/// can neither use up the limit nor make root remove a dump. Files that cannot be examined or removed are kept.
 package struct PendingDumpBound {
-  /// The maximum number of bytes of finished dumps that are kept, of all programs together.
+  /// The maximum number of bytes of finished dumps that are kept, counted over all programs.
   ///
-  /// The newest dumps are kept; the newest one is kept whatever its size is.
+  /// The newest dumps are kept, and the newest one is kept even if it is larger.
   static let maximumSize: Int64 = 128 << 20
-  /// The maximum number of empty locked files of this program that are kept, the newest ones; from each, a converter
-  /// finds out how a run ended.
+  /// The maximum number of this program's empty locked files that are kept, newest first.
   ///
-  /// Each such file occupies the blocks that were preallocated when it was created.
+  /// A converter finds out from each such file how a run ended. Each file occupies the blocks that were preallocated
+  /// when it was created.
   static let maximumLeftovers = 64
 
   /// On average, one start in 64 lists a large directory.
@@ -36,7 +37,7 @@ package struct PendingDumpBound {
     /// A larger value is newer (`Timestamp.newness` in `IntermediateDump`).
     let newness: Int
 
-    /// Newest first.
+    /// Sorts the newest file first.
     static func isBefore(_ left: File, _ right: File) -> Bool {
       (left.newness, left.date) > (right.newness, right.date)
     }
@@ -56,9 +57,9 @@ package struct PendingDumpBound {
   /// True if the start with this report ID lists a directory of any size; the last byte of the random ID decides.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
-  /// Applies the limit.
+  /// Applies the limits.
   ///
-  /// - Parameter wholly: false to leave a large directory to another start.
+  /// - Parameter wholly: false to leave a large directory for another start.
   package func apply(wholly: Bool = true) {
     guard
       let names = DirectoryNames.rest(
@@ -80,15 +81,15 @@ package struct PendingDumpBound {
     boundSize(of: finished.sorted(by: File.isBefore))
     for file in leftovers.sorted(by: File.isBefore).dropFirst(Self.maximumLeftovers) {
       guard let name = PendingDumpName(fileName: file.name), name.identifier == identifier,
-        // Its size is read again after the verdict, because its owner may have begun a dump in the meantime.
+        // The file's size is read again after the verdict, because its owner may have begun a dump in the meantime.
         isOwnerDead(name), status(of: file.name)?.st_size == 0
       else { continue }
       remove(name)
     }
   }
 
-  /// A file with the date of its contents, or the date of its last change if the clock was not set when the contents
-  /// were written.
+  /// A file with its date: that of its contents or, if the clock was not set when they were written, that of the
+  /// file's last change.
   private func file(_ name: String, _ status: stat) -> File {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let (written, changed) = (
@@ -103,7 +104,7 @@ package struct PendingDumpBound {
     return File(name: name, status: status, date: date, newness: date.newness(at: now))
   }
 
-  /// True if a name ends with the report ID.
+  /// True if a name ends with the report ID, as the name of a finished dump does.
   private func isFinished(_ name: String) -> Bool {
     guard let separator = name.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
     return name.utf8.distance(from: separator, to: name.utf8.endIndex) == 37
@@ -112,7 +113,7 @@ package struct PendingDumpBound {
   private func boundSize(of newestFirst: [File]) {
     var total: Int64 = 0
     for (index, file) in newestFirst.enumerated() {
-      // Holes take no blocks, and blocks beyond the end are released below.
+      // Holes in a file take no blocks, and blocks beyond the end of a file are released below.
       let size = min(max(0, Int64(file.status.st_size)), Int64(file.status.st_blocks) &* 512)
       total = total.addingReportingOverflow(size).partialValue
       if total > Self.maximumSize, index > 0 {
@@ -133,7 +134,7 @@ package struct PendingDumpBound {
     close(descriptor)
   }
 
-  /// True only if this kernel shows that the owner is dead; neither age nor another boot counts.
+  /// True only if this kernel shows that the owner is dead; neither the file's age nor another boot is proof enough.
   private func isOwnerDead(_ name: PendingDumpName) -> Bool {
     let path = "/proc/thread-self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
     guard
@@ -146,7 +147,9 @@ package struct PendingDumpBound {
     ).verdict.isDead
   }
 
-  /// Removes the dump first: the next conversion removes a FIFO or run record without a dump.
+  /// Removes a dump, then its FIFO and run record.
+  ///
+  /// The dump is removed first, because the next conversion removes a FIFO or run record without a dump.
   private func remove(_ name: PendingDumpName) {
     for role in [name.role, .fifo, .runRecord] {
       _ = unsafe unlinkat(directoryDescriptor, name.with(role: role).description, 0)

@@ -2,7 +2,7 @@ package import IntermediateDump
 
 /// The name of a file in the pending directory.
 ///
-/// It contains the program that wrote the file, the ID of its report, and the process that may change it.
+/// The name contains the program that wrote the file, the ID of its report, and the process that may change it.
 ///
 /// A dump is `<identifier>@<uuid>.locked` while its owner may still write, and has no suffix once it is finished. It
 /// is `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>-<tid>.claimed` while a converter works
@@ -15,23 +15,25 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The directory below the database for dumps whose conversion keeps failing.
   package static let quarantineDirectory = "quarantine"
 
-  /// The meaning of the part after the UUID.
+  /// What the part after the UUID means.
   package enum Role: Sendable, Hashable {
     case finished
     case locked
     /// A converter has claimed the dump. Attempts count from 1. Process ID and start time (in clock ticks) are those
-    /// of the converter. The place is a digest of the boot, the PID namespace and the time namespace in which these
-    /// two are valid; 0 if it is not known.
+    /// of the converter. The place is a digest of the boot, the PID namespace and the time namespace in which the
+    /// process ID and the start time are valid; 0 if the place is not known.
     ///
-    /// Process ID 0 means that the converter returned the dump after that many failed attempts. The witness shows
-    /// whether the converter is alive if its process cannot be examined; nil if it has none.
+    /// Process ID 0 means that the converter gave the dump back after that many failed attempts. If the converter's
+    /// process cannot be examined, the witness shows whether the converter is alive; nil if it has no witness.
     case claimed(
       attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32,
       witness: Witness? = nil)
     case runRecord
     case fifo
-    /// A complete dump of a hang in progress. The owner removes it when the hang ends; other processes treat it like
-    /// a locked file. It has its own FIFO and run record.
+    /// A complete dump of a hang in progress.
+    ///
+    /// The owner removes it when the hang ends; other processes treat it like a locked file. It has its own FIFO and
+    /// run record.
     case hang
   }
 
@@ -78,7 +80,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
     guard self.description == fileName else { return nil }
   }
 
-  /// The same dump in another role.
+  /// The name of the same dump in another role.
   package func with(role: Role) -> PendingDumpName {
     var name = self
     name.role = role

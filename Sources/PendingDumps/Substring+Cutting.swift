@@ -1,5 +1,5 @@
 extension String {
-  /// The lines without line feeds, each created when it is used.
+  /// The lines of the text without line feeds, each of which is created when it is used.
   package var lazyLines: UnfoldSequence<Substring, Substring> {
     sequence(state: self[...]) { rest in
       rest.isEmpty ? nil : rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()
@@ -8,8 +8,8 @@ extension String {
 }
 
 extension Substring {
-  /// Removes the text before the next byte with a value, and that byte, and returns the text; nil if there is no such
-  /// byte.
+  /// Removes the text before the next occurrence of a byte, and that byte, and returns the text; nil if the byte does
+  /// not occur.
   package mutating func cut(before byte: UInt8) -> Substring? {
     guard let end = utf8.firstIndex(of: byte) else { return nil }
     defer { self = self[utf8.index(after: end)...] }
@@ -22,7 +22,7 @@ extension Substring {
     return self
   }
 
-  /// The word at a position, counted from 0; words are separated by blanks.
+  /// The word at a position, counted from 0; blanks separate words.
   func word(_ place: Int) -> Substring? {
     var rest = self
     var left = place

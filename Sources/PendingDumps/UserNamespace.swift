@@ -15,7 +15,7 @@ enum UserNamespace {
     return !covers(map, user)
   }
 
-  /// - Parameter map: the text of `/proc/self/uid_map`, whose lines have the first user inside, the first user
+  /// - Parameter map: the text of `/proc/self/uid_map`. Each line has the first user ID inside, the first user ID
   ///   outside, and a count.
   static func covers(_ map: String, _ user: UInt32) -> Bool {
     map.split(whereSeparator: \.isNewline).contains { line in
@@ -30,8 +30,8 @@ enum UserNamespace {
 package enum SystemGroup {
   /// The ID of a group; nil if no group has that name.
   ///
-  /// Names are looked up in `/etc/group`, which works in a static executable too. For a group from another source,
-  /// give its number.
+  /// Names are looked up in `/etc/group`, which works in a static executable too. A group from another source can be
+  /// given by its number.
   package static func number(_ text: String) -> UInt32? {
     if let number = UInt32(digits: text[...]), number != .max { return number }
     for line in SystemFile.text("/etc/group")?.split(whereSeparator: \.isNewline) ?? [] {

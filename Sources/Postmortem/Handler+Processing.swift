@@ -6,19 +6,19 @@ public import IntermediateDump
 extension Handler {
   /// Makes reports of the dumps that earlier runs of this program left in the database.
   ///
-  /// It takes tens of milliseconds for each dump. Any number of threads and processes may call it at the same time:
-  /// each dump becomes one report. It converts this program's dumps first, then at most 20 finished dumps of other
-  /// programs in the same database. It uploads nothing.
+  /// The call takes tens of milliseconds for each dump. Any number of threads and processes may make it at the same
+  /// time: each dump becomes one report. It converts this program's dumps first, then at most 20 finished dumps of
+  /// other programs in the same database. It uploads nothing.
   ///
   /// - Parameters:
-  ///   - annotations: added to every report; they replace those of the same names.
+  ///   - annotations: added to every report; they replace a dump's annotations of the same names.
   ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, while the crashed
   ///     build still exists; this takes at most about 2 seconds per dump.
   ///   - userStreams: add streams to every report.
-  ///   - pruning: the limits of the database; reports beyond them are removed afterward, of any program and whether
-  ///     they were uploaded or not.
-  /// - Returns: a result for each dump, which prints as one line. A dump that failed is not an
-  ///   error: it is tried again at the next call.
+  ///   - pruning: the limits of the database. Afterward, reports beyond these limits are removed, of any program and
+  ///     whether they were uploaded or not.
+  /// - Returns: a result for each dump, which can be printed as one line. A dump that failed is not an error: it is
+  ///   tried again at the next call.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
   ///
   /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.
@@ -32,9 +32,9 @@ extension Handler {
       storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning)
   }
 
-  /// The same for `async` code: works on a separate thread, because it waits for the disk.
+  /// Does the same for `async` code, on a separate thread, because it waits for the disk.
   ///
-  /// Continues to its end if the task is canceled. Other code calls the form that is not `async`.
+  /// The work continues to its end if the task is canceled. Code that is not `async` calls the other form.
   @discardableResult
   public func processIntermediateDumps(
     annotations: [String: String] = [:], storingSymbols: Bool = true,
@@ -47,11 +47,11 @@ extension Handler {
     }
   }
 
-  /// Immediately makes a report of one dump of `dumpWithoutCrash()`.
+  /// Immediately makes a report of one dump that `dumpWithoutCrash()` wrote.
   ///
   /// - Parameters:
   ///   - reportID: the ID that `dumpWithoutCrash()` returned.
-  ///   - annotations: added to the report; they replace those of the same names.
+  ///   - annotations: added to the report; they replace the dump's annotations of the same names.
   ///   - userStreams: add streams to the report.
   /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
   ///   with the pending dumps.
@@ -71,7 +71,7 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - path: the path of the dump.
-  ///   - annotations: added to the report; they replace those of the same names.
+  ///   - annotations: added to the report; they replace the dump's annotations of the same names.
   ///   - userStreams: add streams to the report.
   /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
   ///   with the pending dumps.
@@ -87,7 +87,7 @@ extension Handler {
       at: path, database: database, annotations: annotations, userStreams: userStreams)
   }
 
-  /// Returns the last crashes of this program, newest first, processed or not.
+  /// Returns the last crashes of this program, newest first, whether or not their dumps were processed.
   ///
   /// ```swift
   /// let handler = try startHandler(database: directory)
@@ -95,9 +95,9 @@ extension Handler {
   /// let isSafeMode = soon.count == 3
   /// ```
   ///
-  /// It reads the first part of each dump and of the newest reports, which takes a millisecond or two each. It
-  /// changes nothing, and can be called on any thread. Runs without a crash are not in the result: to find crashes
-  /// *in a row*, compare `crashTime` with the times of good runs.
+  /// The call reads the first part of each dump and of the newest reports, which takes a millisecond or two each. It
+  /// changes nothing, and any thread can make it. Runs without a crash are not in the result: to find crashes *in a
+  /// row*, compare `crashTime` with the times of good runs.
   ///
   /// - Parameter limit: the maximum number of crashes to return.
   /// - Returns: crashes with this handler's identifier, each once.

@@ -1,7 +1,7 @@
 internal import CrashConverter
 internal import Glibc
 
-/// A thread for blocking work, which must not use one of Swift concurrency's few threads.
+/// Runs blocking work on a new thread, because it must not occupy one of the few threads of Swift concurrency.
 enum OwnThread {
   typealias Work<Value: Sendable> = @Sendable () throws(CrashConverterError) -> Value
 

@@ -1,6 +1,6 @@
 // The public names of `import Postmortem`, in addition to those of the handler.
 
-// Documentation can only link to pages of direct dependencies, and the landing page links to these two.
+// Documentation can link only to pages of direct dependencies, and the landing page links to these two modules.
 internal import HangDetection
 internal import PendingDumps
 @_exported import PostmortemHandler

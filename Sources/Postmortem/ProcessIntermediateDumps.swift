@@ -7,13 +7,12 @@ internal import CrashHandler
 /// more parameters and a form for `async` code.
 ///
 /// - Parameters:
-///   - annotations: added to every report; they replace those of the same names.
+///   - annotations: added to every report; they replace a dump's annotations of the same names.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread.
 ///   - userStreams: add streams to every report.
-/// - Returns: a result for each dump, which prints as one line. A dump that failed is not an error:
-///   it is tried again at the next call.
-/// - Throws: `CrashConverterError` if no dump can be processed at all, or `startHandler` has not
-///   succeeded.
+/// - Returns: a result for each dump, which can be printed as one line. A dump that failed is not an error: it is
+///   tried again at the next call.
+/// - Throws: `CrashConverterError` if no dump can be processed at all, or if `startHandler` has not succeeded.
 ///
 /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.
 @discardableResult

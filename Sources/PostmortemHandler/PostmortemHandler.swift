@@ -1,5 +1,5 @@
-// The public names of only the handler, for a program that only writes dumps. Another program of the same database
-// makes reports of them.
+// The public names of the handler alone, for a program that only writes dumps. Another program that uses the same
+// database makes reports of these dumps.
 
 @_exported import struct CrashHandler.Annotation
 @_exported import struct CrashHandler.CaptureLimits

@@ -1,13 +1,14 @@
 internal import CrashHandler
 
-/// Runs an asynchronous operation with a named value that reports show; see the other `withContext`.
+/// Runs an asynchronous operation with a named value that reports show; the other `withContext` is for synchronous
+/// code.
 ///
-/// The operation runs in the caller's isolation. This is separate from the synchronous function, so that a program
-/// that links only `CrashHandler` does not need the runtime of Swift concurrency.
+/// The operation runs in the caller's isolation. This function is separate from the synchronous one, so that a
+/// program that links only `CrashHandler` does not need the runtime of Swift concurrency.
 ///
 /// - Parameters:
-///   - name: at most 64 bytes.
-///   - value: text, in UTF-8.
+///   - name: the name of the value, at most 64 bytes.
+///   - value: the text of the value, in UTF-8.
 ///   - operation: runs once, in the caller's isolation.
 /// - Returns: the operation's result.
 /// - Throws: the operation's error.

@@ -1,13 +1,13 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Collects the results of a function for parts of `0..<count`, on several processors if there are thousands of
+/// Collects the results of a function for parts of `0..<count`; uses several processors if there are thousands of
 /// elements.
 ///
-/// Examining a report takes four system calls, which are most of a list's time.
+/// Examining a report takes four system calls, which take most of the time of a list.
 ///
-/// - Parameter body: called on any thread with parts that together cover the range.
-/// - Returns: all results, in order within a part; the parts are in no order.
+/// - Parameter body: called on any thread, with parts that together cover the range.
+/// - Returns: all results; those of one part are in order, but the parts are not.
 func collectConcurrently<Result: Sendable>(
   _ count: Int, _ body: @Sendable (Range<Int>) -> [Result]
 ) -> [Result] {

@@ -4,7 +4,7 @@ internal import Minidump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A file with a crashed process: an intermediate dump, a minidump or a core file, recognized by its first bytes.
+/// A file about a crashed process: an intermediate dump, a minidump or a core file, recognized by its first bytes.
 struct CrashFile {
   let snapshot: ProcessSnapshot
   private let bytes: DumpBytes
@@ -14,7 +14,7 @@ struct CrashFile {
     try self.init(try InputFile.dump(at: path, core), named: path, core)
   }
 
-  /// Reads the bytes of a file; the name is used in errors.
+  /// Reads a file's bytes; errors show the name.
   init(
     _ bytes: DumpBytes, named path: String, _ core: CoreSource = CoreSource()
   ) throws(ToolError) {
@@ -34,7 +34,7 @@ struct CrashFile {
     if CoreReader.isCore(start) { return try core.snapshot(of: bytes, named: path) }
     if start.littleEndian(at: 0, as: UInt64.self) == IntermediateDumpFormat.magic {
       do throws(IntermediateDumpError) {
-        // A dump of a handler that leaves secrets out is also read by the converter's rules.
+        // The converter's rules apply also to a dump whose handler leaves secrets out.
         return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes))
           .keeping(.full, symbols: SymbolSource())
       } catch {
@@ -52,7 +52,7 @@ struct CrashFile {
     }
   }
 
-  /// Throws if a part of the file, including stacks and memory, could not be read, because the report would be
+  /// Throws if a part of the file, including stacks and memory, could not be read, because its report would be
   /// incomplete.
   func checkReads() throws(ToolError) { try Self.checkReads(of: bytes, path) }
 

@@ -1,13 +1,14 @@
 internal import CrashReport
 internal import Foundation
 
-/// The `postmortem` command takes one subcommand with its arguments and exits with status 0, 1, 2 or 64; `run` ends
-/// as its command ends.
+/// The `postmortem` command takes one subcommand with its arguments.
+///
+/// It exits with status 0, 1, 2 or 64; `run` ends in the same way as its command.
 @main
 struct PostmortemTool {
   static let version = PackageVersion.version
 
-  /// The subcommands in the order of help, by purpose.
+  /// The subcommands, grouped by purpose, in the order in which help lists them.
   static let groups: [(title: String, subcommands: [any Subcommand.Type])] = [
     ("Read reports", [ListCommand.self, ShowCommand.self, DebugCommand.self, StatsCommand.self]),
     (
@@ -71,7 +72,7 @@ struct PostmortemTool {
     try command.run(rest)
   }
 
-  /// Splits off the subcommand's name, and moves general options that precede it after it.
+  /// Separates the subcommand's name from the other words, and moves general options before the name to after it.
   private static func leading(_ words: [String]) throws -> (name: String?, words: [String]) {
     var rest = words[...]
     var moved: [String] = []
@@ -128,7 +129,7 @@ struct PostmortemTool {
 }
 
 extension Subcommand {
-  /// True if help is asked for, and not by the command line of another program.
+  /// True if the words ask for help, but not in the command line of another program.
   fileprivate static func wantsHelp(_ words: [String]) -> Bool {
     var rest = words[...]
     while let word = rest.popFirst(), word != "--" {

@@ -3,16 +3,16 @@ internal import Stackwalk
 
 /// Finds the source files that a report's debug information names.
 ///
-/// Searches directories that the caller names for the longest suffix of the path that exists there, so that a
+/// It searches the directories that the caller names for the longest suffix of the path that exists there, so that a
 /// checkout at another place can be used. Files outside these directories are not read, whatever a report says,
-/// because its paths cannot be trusted.
+/// because the paths in a report cannot be trusted.
 struct SourceFinder {
-  /// These must exist.
+  /// The directories to search, which must exist.
   let directories: [String]
-  /// A larger file is not treated as source code.
+  /// The maximum size in bytes; a larger file is not treated as source code.
   private static let maximumSize = 8 << 20
 
-  /// Reads the lines around the program's own calls of the crashing thread into a report.
+  /// Adds to a report the source lines around those calls of the crashing thread that are the program's own.
   func add(to report: inout CrashReport) {
     var files: [String: [UInt8]] = [:]
     for place in report.ownPlaces {

@@ -2,23 +2,23 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import Stackwalk
 
-/// The symbol cache of this user: a directory of small files; the oldest ones are removed.
+/// The symbol cache of this user: a directory of small files, of which the oldest ones are removed.
 ///
-/// It is used only if no other user can write to it and its parent directory.
+/// The cache is used only if no other user can write to the directory and its parent directory.
 final class SymbolCacheDirectory: SymbolStore {
-  /// Set to turn the cache off, whatever its value.
+  /// The environment variable that turns the cache off, whatever its value is.
   static let variable = "POSTMORTEM_NO_SYMBOL_CACHE"
   private static let maximumFileSize = 4 << 20
   private let maximumSize: Int64
 
   private let directory: Directory
 
-  /// Opens the directory; creates it, accessible to this user only, if it is missing.
+  /// Opens the directory; creates it, accessible only by this user, if it is missing.
   ///
   /// - Parameters:
-  ///   - environment: contains `XDG_CACHE_HOME`, or `HOME` for `~/.cache`.
-  ///   - maximumSize: bytes of all files.
-  /// - Returns: nil if the cache is turned off, belongs to another user or cannot be made.
+  ///   - environment: the environment, of which `XDG_CACHE_HOME` is used, or `HOME` for `~/.cache`.
+  ///   - maximumSize: the maximum number of bytes of all files.
+  /// - Returns: nil if the cache is turned off, belongs to another user or cannot be created.
   init?(
     environment: [String: String] = ProcessInfo.processInfo.environment,
     maximumSize: Int64 = 64 << 20
@@ -51,7 +51,7 @@ final class SymbolCacheDirectory: SymbolStore {
     return isOwn(descriptor, mask: 0o022)
   }
 
-  /// True if this user owns a directory, and no other user has the rights in a mask.
+  /// True if this user owns a directory and no other user has any of the permissions in a mask.
   private static func isOwn(_ descriptor: Int32, mask: UInt32) -> Bool {
     var status = stat()
     return unsafe fstat(descriptor, &status) == 0 && status.st_uid == geteuid()
@@ -59,7 +59,7 @@ final class SymbolCacheDirectory: SymbolStore {
   }
 
   func contents(of name: String) -> [UInt8]? {
-    // This is a cache: what cannot be read is computed again.
+    // Because this is a cache, symbols that cannot be read are computed again.
     (try? directory.smallFile(name, limit: Self.maximumFileSize)) ?? nil
   }
 
@@ -67,7 +67,8 @@ final class SymbolCacheDirectory: SymbolStore {
     guard bytes.count <= Self.maximumFileSize, let file = try? directory.createTemporary(name)
     else { return }
     do {
-      // The file is not synchronized to the disk: after a power failure its digest is wrong, and it is made again.
+      // The file is not synchronized to disk. If a power failure damages it, its digest is wrong, and the file is
+      // made again.
       try file.write(bytes)
       _ = try directory.rename(file.name, to: directory, name, replacing: true)
       removeOldest()
@@ -76,8 +77,8 @@ final class SymbolCacheDirectory: SymbolStore {
     }
   }
 
-  /// Removes the oldest files until the rest is small enough; a file that another process removes at the same time
-  /// counts as removed.
+  /// Removes the oldest files until the rest is small enough; a file that another process removes meanwhile counts as
+  /// removed.
   private func removeOldest() {
     var files = ((try? directory.names()) ?? []).compactMap { name in
       (try? directory.status(of: name)).map { (name: name, status: $0) }

@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 
 /// The failure of a command: a message for standard error, and an exit status.
 struct ToolError: Error, CustomStringConvertible {
-  /// The message; empty if the failure was already printed as a result.
+  /// The message; empty if the failure was already printed as a part of the output.
   let description: String
   let exitStatus: Int32
 
@@ -14,26 +14,26 @@ struct ToolError: Error, CustomStringConvertible {
 
   init(_ reason: String) { self.init(reason, exitStatus: 1) }
 
-  /// Puts a file's name before the reason; both may contain any character.
+  /// Puts a file's name before the reason; both may contain any characters.
   init(path: String, _ reason: some CustomStringConvertible, exitStatus: Int32 = 1) {
     self.init(
       "\(path.escapedForMessage): \(reason.description.escapedForMessage)", exitStatus: exitStatus)
   }
 
-  /// A wrong command line: the reason, and the usage line of a command's help.
+  /// An error in the command line: the reason, followed by the usage line of the command's help.
   ///
-  /// - Parameter printsHelp: shows all of the help.
+  /// - Parameter printsHelp: true to show all of the help.
   ///
   /// Source: sysexits.h, EX_USAGE.
   static func usage(_ reason: String, help: String, printsHelp: Bool = false) -> ToolError {
     guard !printsHelp else { return ToolError("\(reason)\n\n\(help)", exitStatus: 64) }
-    // The lines of the usage text, up to the first other line.
+    // The usage text ends before the first empty line.
     let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
     let usage = lines.drop { !$0.hasPrefix("Usage:") }.prefix { !$0.isEmpty }
     return ToolError("\(reason)\n\(usage.joined(separator: "\n"))", exitStatus: 64)
   }
 
-  /// The same failure with further text before the usage line.
+  /// The same error with further text before the usage line.
   func adding(_ text: String) -> ToolError {
     var lines = description.split(separator: "\n", omittingEmptySubsequences: false).map(
       String.init)
@@ -41,7 +41,7 @@ struct ToolError: Error, CustomStringConvertible {
     return ToolError(lines.joined(separator: "\n"), exitStatus: exitStatus)
   }
 
-  /// An object on one line.
+  /// The error as a JSON object on one line.
   var json: String {
     struct Failure: Encodable {
       let error: String
@@ -50,7 +50,7 @@ struct ToolError: Error, CustomStringConvertible {
     return (try? JSON.line(of: Failure(error: description, exitStatus: exitStatus))) ?? "{}\n"
   }
 
-  /// Exit status 1 without another message.
+  /// A failure with exit status 1 that prints no further message.
   static let printed = ToolError("", exitStatus: 1)
 
   /// The system's text for an error number.
@@ -58,6 +58,6 @@ struct ToolError: Error, CustomStringConvertible {
 }
 
 extension String {
-  /// The text on one line of a terminal, control characters escaped.
+  /// The text with control characters escaped, so that it stays on one line of a terminal.
   var escapedForMessage: String { escapedForTerminal() }
 }

@@ -2,15 +2,15 @@ public import CrashHandler
 public import CrashReportUpload
 
 extension Handler {
-  /// Uploads the pending reports of the handler's database, now and whenever a report is added.
+  /// Uploads the pending reports of the handler's database, now and each time that a report is added.
   ///
   /// Nothing is sent before uploads are enabled in the database's settings. `ReportUploader` also offers a form for
   /// structured concurrency.
   ///
   /// - Parameters:
-  ///   - url: of the collector, http or https.
-  ///   - options: fields, privacy, headers and timing.
-  ///   - review: asked before each upload; nil to send all.
+  ///   - url: the collector's URL, http or https.
+  ///   - options: additional fields, privacy, headers and timing.
+  ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened.
   ///
@@ -24,16 +24,16 @@ extension Handler {
     return uploader
   }
 
-  /// Uploads the pending reports of the handler's database to Sentry or to a server with the same protocol, now and
-  /// whenever a report is added.
+  /// Uploads the pending reports of the handler's database to Sentry, or to a server with the same protocol, now and
+  /// each time that a report is added.
   ///
-  /// Sends nothing before uploads are enabled in the database's settings. Each report is an envelope: an
-  /// event with message, stacks, tags and breadcrumbs, and the minidump as an attachment.
+  /// Nothing is sent before uploads are enabled in the database's settings. Each report is sent as an envelope with
+  /// an event and the minidump as an attachment. The event has a message, stacks, tags and breadcrumbs.
   ///
   /// - Parameters:
-  ///   - dsn: of the project, `https://KEY@HOST/PROJECT`.
-  ///   - options: fields, which become tags, privacy, headers and timing.
-  ///   - review: asked before each upload; nil to send all.
+  ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.
+  ///   - options: fields (which become tags), privacy, headers and timing.
+  ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened.
   ///

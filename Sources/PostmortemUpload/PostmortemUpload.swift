@@ -1,4 +1,4 @@
-// The public names of `import PostmortemUpload`, besides those of `Postmortem`.
+// The public names of `import PostmortemUpload`, which do not include those of `Postmortem`.
 
 @_exported import class CrashReportUpload.ReportUploader
 @_exported import struct CrashReportUpload.UploadCandidate

@@ -4,11 +4,12 @@ internal import ProcessSnapshot
 
 /// The user whose permissions apply when files named in a dump are opened.
 ///
-/// The owner of a dump can write any path into it, and must not make another user read files for it. So nothing is
-/// copied for a dump that belongs to another user. A dump of root's may come from a program that gave up root's
-/// permissions after `startHandler`. Its files are opened as the user that the program became.
+/// The owner of a dump can write any path into the dump, and must not make another user read files for the owner. So
+/// no file is copied for a dump that belongs to another user. A dump that root owns may come from a program that gave
+/// up root's permissions after `startHandler`. The files of such a dump are opened with the permissions of the user
+/// that the program became.
 struct AttachmentReader {
-  /// The user, or nil for the converter's own user; a failure says why no file is opened.
+  /// The user whose permissions apply, or nil for the converter's own user; a failure says why no file is opened.
   private let rights: Result<DatabaseOwner?, CrashReportDatabaseError>
 
   /// - Parameter status: the status of the open dump file.
@@ -36,14 +37,14 @@ struct AttachmentReader {
     .failure(CrashReportDatabaseError(.foreignOwner, reason))
   }
 
-  /// The user, or nil for the converter's own user.
+  /// The user whose permissions apply, or nil for the converter's own user.
   ///
   /// - Throws: the reason why no file is opened.
   var user: DatabaseOwner? {
     get throws(CrashReportDatabaseError) { try rights.get() }
   }
 
-  /// The effective number of a line of `/proc/self/status`.
+  /// The effective user or group ID in a line of `/proc/self/status`.
   ///
   /// Source: proc_pid_status(5): real, effective, saved, of the file system.
   private static func identity(_ label: String, in text: [UInt8]?) -> UInt32? {

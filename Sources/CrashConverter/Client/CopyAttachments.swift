@@ -3,16 +3,17 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension DumpConversion {
-  /// The number of bytes that are kept of one file, and of all files of a report.
+  /// The maximum number of bytes that are kept of one file, and of all files of a report.
   static let maximumAttachmentSize: Int64 = 4 << 20
   static let maximumAttachmentTotal: Int64 = 16 << 20
-  /// Files of one report; a handler registers no more.
+  /// The maximum number of files of one report; a handler does not register more.
   static let maximumAttachments = 16
 
   /// Copies the attachments that the program registered into the database, and records the result for each.
   ///
-  /// - Throws: an error that is not caused by the file, such as a lack of descriptors; the next attempt may copy it.
-  ///   In the last attempt, a failed copy is only noted: the report is more important than its attachments.
+  /// - Throws: an error that the file did not cause, such as a lack of descriptors, because the next attempt may be
+  ///   able to copy the file. In the last attempt, a failed copy is only noted: the report is more important than its
+  ///   attachments.
   func copyAttachments(
     of snapshot: inout ProcessSnapshot, to reportID: ReportID, from reader: AttachmentReader,
     isLastAttempt: Bool

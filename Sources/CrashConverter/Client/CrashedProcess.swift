@@ -8,18 +8,18 @@ public struct CrashedProcess: Sendable {
     self.snapshot = snapshot
   }
 
-  /// Process ID, in the process's own PID namespace; nil if a truncated dump lacks it.
+  /// The process ID in the process's own PID namespace; nil if a truncated dump lacks it.
   public var processID: UInt32? { snapshot.process.processID }
-  /// The signal; nil for a dump without a crash.
+  /// The signal of the crash; nil for a dump that was taken without a crash.
   public var signal: Int32? { snapshot.exception?.signal }
-  /// The address of a fault; nil if the signal has none.
+  /// The address of the fault; nil if a signal of this kind has no address.
   public var address: UInt64? { snapshot.exception?.address?.value }
   /// The program's annotations, by name.
   public var annotations: [String: String] { snapshot.annotations }
 
-  /// `count` bytes of the process's memory, extra memory and stacks for example.
+  /// Returns `count` bytes of the process's captured memory, for example of a stack or of extra memory.
   ///
-  /// - Returns: nil unless all of them were captured.
+  /// - Returns: nil unless all of these bytes were captured.
   public func bytes(at address: UInt64, count: Int) -> [UInt8]? {
     snapshot.memory.bytes(at: Address(address), count: count).map { Array($0) }
   }

@@ -2,19 +2,20 @@ public import ProcessSnapshot
 
 /// The program's own code that adds a stream to a minidump when a dump is converted.
 ///
-/// It is for analysis that is not possible during a crash, for example of a memory allocator's records that
-/// `ExtraMemory` kept.
+/// A stream can contain the results of an analysis that is not possible during a crash, for example of the records of
+/// a memory allocator that `ExtraMemory` captured.
 ///
 /// Source: Crashpad `handler/user_stream_data_source.h`.
 public protocol UserStreamDataSource: Sendable {
   /// Makes the stream of one report.
   ///
-  /// Called in ordinary code, on the thread that converts. If a converter has died on a dump before, the dump is
-  /// converted without this stream.
+  /// Called in ordinary code, on the thread that converts the dump. If an earlier attempt at the dump ended its
+  /// converter, the dump is converted without this stream.
   ///
   /// - Parameter process: the crashed process, as the dump describes it.
-  /// - Returns: nil for none. A stream has at most 16 MiB, and a report at most 16 streams and 64 MiB of them. A
-  ///   stream is refused if its number belongs to Microsoft, Breakpad, Crashpad or this package, or is already used.
-  /// - Throws: anything: the report is made without the stream, and says why.
+  /// - Returns: nil to add no stream. A stream has at most 16 MiB. A report has at most 16 streams, with 64 MiB in
+  ///   total. A stream is refused if its number belongs to Microsoft, Breakpad, Crashpad or this package, or is
+  ///   already used.
+  /// - Throws: any error; the report is then made without the stream, and gives the error as the reason.
   func stream(of process: CrashedProcess) throws -> UserStream?
 }

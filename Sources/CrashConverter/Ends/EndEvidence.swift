@@ -2,17 +2,18 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// All evidence of a run that left an empty locked file, and the rules that derive how the run ended.
+/// All evidence about a run that left an empty locked file, and the rules that derive how the run ended.
 ///
-/// Without evidence that the program did not end itself there is no verdict: a false report is worse than none.
+/// There is a verdict only with evidence that the program did not end itself, because a false report is worse than no
+/// report.
 struct EndEvidence: Sendable {
-  /// The state of the owner's process ID now.
+  /// What the owner's process ID refers to now.
   enum Process: Sendable, Equatable {
     /// The process no longer exists, or cannot be examined.
     case none
     /// The process has the same ID and start time, but runs another program.
     case replaced(by: String?)
-    /// The process has ended and its parent has not waited for it yet: its wait status, if the kernel shows it.
+    /// The process has ended, but its parent has not waited for it yet, and the kernel shows its wait status.
     case ended(waitStatus: Int32)
   }
 
@@ -20,26 +21,28 @@ struct EndEvidence: Sendable {
   var process = Process.none
   /// The boot ID of this host; nil if it cannot be read.
   var bootID: String?
-  /// When this machine was started, nanoseconds since 1970.
+  /// When this machine was started, in nanoseconds since 1970.
   var bootTime: Int64?
-  /// The current values of the same counters.
+  /// The number of processes that the machine's kernel has killed by now because memory ran out.
   var machineKills: UInt64?
-  /// The counts of the run's cgroup, if it still exists.
+  /// The number of processes in the run's cgroup that were killed because memory ran out; nil if the cgroup no longer
+  /// exists.
   var groupKills: UInt64?
   /// True if the kernel's log names the process as killed because memory ran out.
   var isInKernelLog = false
   /// True if a later run of the same process is known.
   var hasLaterRun = false
 
-  /// A heartbeat this long before the machine was started is not from its last moments; nanoseconds.
+  /// A heartbeat that is older than the start of the machine by this many nanoseconds is not from the last moments of
+  /// the previous boot.
   static let rebootSlack: Int64 = 300_000_000_000
-  /// The shortest time that supervisors wait before they kill, in nanoseconds.
+  /// The shortest time in nanoseconds that supervisors wait before they kill a process.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
-  /// The end of the run; nil if the process ended itself or ended as it was asked to, and if there is no evidence
-  /// against that.
+  /// How the run ended; nil if the process ended itself or on request, or if nothing shows that it did not.
   var verdict: RunEnd? {
-    // Without the run's boot ID, it is unknown whether the machine's counts belong to its time.
+    // Without the boot ID in the run's record, it is unknown whether the machine's counters cover the time of the
+    // run.
     guard let course = record.course, course.notes.end == nil, !record.bootID.isEmpty else {
       return nil
     }
@@ -104,11 +107,11 @@ struct EndEvidence: Sendable {
       } ?? false
     let isLargest =
       seen.residentMemory.flatMap { used in seen.machineMemory.map { used > $0 / 2 } } ?? false
-    // In a group of many processes, another one may have been killed.
+    // In a cgroup of several processes, another process may have been killed.
     if group > 0, seen.memoryLimit != nil, isNearGroupLimit || seen.groupProcesses == 1 {
       return make(.outOfMemory, .likely, course)
     }
-    // The group's own count no longer exists if its container was removed.
+    // The cgroup's own counter no longer exists if its container was removed.
     if machine > 0, course.heartbeat != nil {
       if groupKills == nil, isNearGroupLimit { return make(.outOfMemory, .likely, course) }
       if isMachineFull, isLargest { return make(.outOfMemory, .likely, course) }

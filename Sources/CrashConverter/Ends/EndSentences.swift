@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// The evidence of an end as sentences.
+/// Sentences about the evidence for how a run ended.
 struct EndSentences {
   let evidence: EndEvidence
   let course: RunCourse

@@ -8,7 +8,7 @@ struct EndedRun: Sendable {
   let record: RunRecord
   let end: RunEnd
 
-  /// The snapshot for its report: the process, and the verdict.
+  /// The snapshot for the report on the run, with the process and the verdict.
   func snapshot(identifier: String) -> ProcessSnapshot {
     #if arch(arm64)
       var snapshot = ProcessSnapshot(architecture: .arm64)
@@ -43,9 +43,10 @@ struct EndedRun: Sendable {
 }
 
 extension RunEnd {
-  /// The verdict on a living process if it were killed now; nil if there would be none.
+  /// How the run of a living process would have ended if the process were killed now; nil if there would be no
+  /// verdict.
   package init?(ifKilledNow record: RunRecord) {
-    // The verdict would be made in this boot, whatever boot ID this process reads.
+    // The verdict would be made during the same boot, whatever boot ID this process reads.
     var evidence = EndEvidence(record: record)
     evidence.bootID = record.bootID
     guard let verdict = evidence.verdict else { return nil }
@@ -53,15 +54,15 @@ extension RunEnd {
   }
 }
 
-/// The end of a process that its parent has waited for.
+/// The end of a process whose parent has waited for it.
 package struct ObservedEnd: Sendable {
   let processID: UInt32
   let startTime: UInt64
   let waitStatus: Int32
 
   /// - Parameters:
-  ///   - startTime: in clock ticks after boot.
-  ///   - waitStatus: of waitpid(2).
+  ///   - startTime: the time of the start, in clock ticks after boot.
+  ///   - waitStatus: the status that waitpid(2) stored.
   package init(processID: UInt32, startTime: UInt64, waitStatus: Int32) {
     self.processID = processID
     self.startTime = startTime
@@ -70,16 +71,16 @@ package struct ObservedEnd: Sendable {
 }
 
 extension PendingDirectory {
-  /// The end of the dead owner of an empty locked file; nil if there is no verdict.
+  /// How the dead owner of an empty locked file ended; nil if there is no verdict.
   ///
-  /// - Throws: if record or evidence cannot be read now, because a later call may succeed.
+  /// - Throws: if the record or the evidence cannot be read now; a later call may succeed.
   func endedRun(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> EndedRun? {
     guard let record = try runRecord(of: name), let course = record.course else { return nil }
     var evidence = EndEvidence(record: record)
     evidence.bootID = host.bootID
     let refusals = SystemRefusals.now
     let kills = MachineCounts.kills
-    // In another time namespace, times are shifted.
+    // In a time namespace other than the first, times are shifted.
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
     evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
     evidence.machineKills = kills
@@ -99,14 +100,15 @@ extension PendingDirectory {
 
   /// The run record of a dump; nil if there is none or it is damaged.
   ///
-  /// - Throws: if the system refuses to read it for a temporary reason.
+  /// - Throws: if the system refuses to read the record for a temporary reason.
   func runRecord(of name: PendingDumpName) throws(CrashReportDatabaseError) -> RunRecord? {
     do throws(CrashReportDatabaseError) {
       return RunRecord(
         bytes: try directory.contents(
           of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize))
     } catch {
-      // A file of another user, or another kind of file with that name, is not changed.
+      // An error that does not pass means that there is no record to read, for example because a file of another
+      // user, or of another kind, has this name.
       guard SystemRefusals.isPassing(error.errno) else { return nil }
       throw error
     }
@@ -129,7 +131,7 @@ extension PendingDirectory {
     return .replaced(by: SystemFile.target("/proc/\(record.processID)/exe"))
   }
 
-  /// True if the same process has started another run since; exec does not change its ID and start time.
+  /// True if the same process has started another run since then; exec changes neither its ID nor its start time.
   private func hasLaterRun(
     than record: RunRecord, of name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> Bool {

@@ -28,8 +28,8 @@ enum KernelLog {
     return false
   }
 
-  /// The times in nanoseconds and the texts of the kills among the first 8,192 messages; empty if the log may not be
-  /// read.
+  /// The kills among the first 8,192 messages, each with its time in nanoseconds and its text; empty if the log may
+  /// not be read.
   private static func messages() -> [(time: Int64, text: String)] {
     let descriptor = unsafe open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -53,7 +53,7 @@ enum KernelLog {
     return found
   }
 
-  /// "6,1234,5678901,-;text": the time in microseconds.
+  /// Parses a message such as "6,1234,5678901,-;text", whose third number is the time in microseconds.
   static func parse(_ bytes: ArraySlice<UInt8>) -> (time: Int64, text: String)? {
     let text = String(decoding: bytes, as: UTF8.self)
     guard let semicolon = text.firstIndex(of: ";") else { return nil }

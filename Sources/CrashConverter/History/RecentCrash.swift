@@ -3,7 +3,7 @@ public import IntermediateDump
 /// One crash of a program, with the facts that a decision at its next start needs.
 public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID
-  /// The wall-clock time of the crash; the dump's last change if a truncated dump lacks the time.
+  /// The wall-clock time of the crash; if a truncated dump lacks it, the time of the dump's last change.
   public let crashTime: Timestamp
   /// The time from `startHandler` to the crash, by a monotonic clock; nil if it is missing from a truncated dump.
   public let uptime: Duration?

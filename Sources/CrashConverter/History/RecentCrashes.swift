@@ -5,16 +5,17 @@ internal import ProcessSnapshot
 
 /// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
 ///
-/// It is for decisions at start-up: for example, a program that crashed three times in a row within seconds of its
-/// launch may start without its plug-ins. A run that ended in another way is not in the list. Reads the first part of
-/// each of its dumps and newest reports, a millisecond or two each; changes nothing. Any thread.
+/// The list is for decisions at start-up: for example, a program that crashed three times in a row within seconds of
+/// its launch may start without its plug-ins. Runs that ended in another way are not in the list. The call reads the
+/// first part of each dump of the program and of the newest reports, which takes a millisecond or two each. It
+/// changes nothing, and any thread can call it.
 ///
 /// - Parameters:
 ///   - path: the database's directory. A missing database has no crashes.
 ///   - identifier: the program whose crashes are returned, as passed to `startHandler`.
-///   - limit: how many at most.
-/// - Returns: each crash once, even while its dump is being processed. Leaves out dumps without a crash, reports of
-///   other programs, and unreadable files.
+///   - limit: the maximum number of crashes to return.
+/// - Returns: each crash once, even while its dump is being processed. Dumps that were taken without a crash, reports
+///   of other programs, and unreadable files are left out.
 /// - Throws: `CrashConverterError` if the database cannot be read.
 public func recentCrashes(
   database path: String, identifier: String, limit: Int = 20
@@ -36,11 +37,11 @@ public func recentCrashes(
   }
 }
 
-/// The source of earlier crashes.
+/// Finds earlier crashes in pending dumps and in reports.
 private enum CrashHistory {
-  /// The most bytes of a dump that are read; the default covers everything before the other threads.
+  /// The maximum number of bytes that are read of a dump; by default, they cover everything before the other threads.
   static let prefixSize = 4 << 20
-  /// The most reports that are read, the newest first, including other programs' reports.
+  /// The maximum number of reports that are read, newest first, including reports of other programs.
   static let reportLimit = 1000
 
   static func pending(
@@ -110,14 +111,14 @@ private enum CrashHistory {
 }
 
 extension RecentCrash {
-  /// Reads a crash of one program from an intermediate dump, or from the copy of one in a minidump.
+  /// Reads a crash of one program from an intermediate dump, or from the copy of a dump in a minidump.
   ///
   /// - Returns: nil if there was no crash, or another program crashed.
   init?(
     _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
     writtenAt time: Int64
   ) {
-    // This claims no dump and counts no attempt, so it reads only the needed part.
+    // Reading a dump here claims nothing and counts no attempt, so only the needed part is read.
     let snapshot = ProcessSnapshot(summarizing: document)
     guard let exception = snapshot.exception, snapshot.request == nil,
       snapshot.process.identifier == identifier

@@ -2,11 +2,11 @@ internal import IntermediateDump
 
 /// Distinguishes two dumps with the same report ID.
 ///
-/// It protects against accidents, not against users who craft dumps, because these users may write to the database
-/// anyway.
+/// It protects against accidents, but not against users who craft dumps, because these users may write to the
+/// database anyway.
 struct DumpIdentity {
   private let bytes: DumpBytes
-  /// Covers all bytes, eight at a time, which reads a large dump twice as fast.
+  /// A digest of all bytes, eight at a time, which makes reading a large dump twice as fast.
   let digest: UInt64
 
   init(of bytes: DumpBytes) {
@@ -16,12 +16,13 @@ struct DumpIdentity {
     self.digest = digest.value
   }
 
-  /// True if `known` is the digest that a report of this dump has.
+  /// True if `known`, the digest in a report, is the digest of this dump.
   func matches(_ known: UInt64?) -> Bool { known == digest }
 
-  /// FNV-1a.
+  /// The FNV-1a digest of the dump, byte by byte.
   ///
-  /// If two dumps have the same report ID, the second one's ID is made from this, in all versions.
+  /// If two dumps have the same report ID, a new ID for the second dump is made from this digest, in all versions of
+  /// the package.
   var byteDigest: UInt64 {
     var digest = DumpDigest()
     _ = bytes.forEachSlice(of: 0..<bytes.count) { digest.add($0) }

@@ -6,8 +6,8 @@ internal import PendingDumps
 extension PendingDirectory {
   /// The maximum number of attempts at a dump.
   ///
-  /// The dump goes to quarantine when the last attempt fails, or without reading it if the attempt before ended its
-  /// converter by a trap, a kill or a hang.
+  /// The dump goes to quarantine when the last attempt fails. It goes there unread if the attempt before the last one
+  /// ended its converter by a trap, a kill or a hang.
   static let maximumAttempts: UInt32 = 3
   /// The maximum number of attempts, including those that ended because their converter crashed on another thread.
   ///
@@ -19,15 +19,15 @@ extension PendingDirectory {
     (try directory.status(of: claim.name.description)?.size ?? 0) == 0
   }
 
-  /// Returns the dump, so that other processes, or this one later, can try again.
+  /// Gives the dump back, so that other processes, or this process later, can try again.
   ///
-  /// - Parameter countsAttempt: false if the dump had no part in the failure.
+  /// - Parameter countsAttempt: false if the dump did not cause the failure.
   func giveBack(_ claim: DumpClaim, countsAttempt: Bool) throws(CrashReportDatabaseError) {
     let attempts = countsAttempt ? claim.attempt : claim.attempt.clampedSubtracting(1)
     let free = claim.name.with(
       role: .claimed(attempt: attempts, processID: 0, startTime: 0, place: 0))
-    // Usually a report has one file. If there is a second one, this one stays claimed and is found again after this
-    // process has ended.
+    // Usually there is only one file with this report ID. If there is a second one, this dump stays claimed, and is
+    // found again after this process has ended.
     guard try directory.status(of: free.description) == nil else { return }
     _ = try directory.rename(
       claim.name.description, to: directory, free.description, replacing: true)
@@ -41,15 +41,16 @@ extension PendingDirectory {
     let status = try directory.status(of: claim.name.description)
     for number in 1...1000 {
       let target = number == 1 ? name : "\(name).\(number)"
-      // A converter that was killed between the two steps left the file with both names.
+      // If a converter was killed in the middle of the move, the file has both names.
       let isMoved = try quarantine.status(of: target).map { $0 == status }
       guard isMoved != false else { continue }
-      // The reason is written first, so that no dump in quarantine lacks one.
+      // The reason is written first, so that every dump in quarantine has a reason.
       let text = "\(reason)\nattempts: \(claim.attempt)\n"
       let reasonName = "\(target).reason"
-      // A reason without a dump was left by a converter that was killed between the two steps.
+      // A reason without a dump is from a converter that was killed after it wrote the reason and before it moved the
+      // dump.
       _ = try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: true)
-      // Done before the dump moves, because files of killed converters are not found again afterward.
+      // This is done before the dump moves, because the files of killed converters are not found again afterward.
       for unfinished in (try? quarantine.names()) ?? []
       where unfinished.hasPrefix("\(reasonName).") && unfinished.hasSuffix(".tmp") {
         try? quarantine.remove(unfinished)
@@ -59,7 +60,7 @@ extension PendingDirectory {
       } else {
         let result = try directory.rename(
           claim.name.description, to: quarantine, target, replacing: false)
-        // The reason belongs to the dump that has the name now.
+        // The reason belongs to the dump that has this name now.
         if result == .targetExists { continue }
         guard result == .done else {
           try quarantine.remove(reasonName)

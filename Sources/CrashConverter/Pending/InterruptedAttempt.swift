@@ -4,18 +4,20 @@ internal import PendingDumps
 
 /// Detects attempts that were interrupted because the converting program crashed on another thread.
 ///
-/// In a crash loop each start may convert the dump of the run before, and crash during the conversion. A dump that
-/// did not cause the crash must not go to quarantine for it.
+/// In a crash loop, each start may convert the dump of the previous run and crash during the conversion. A dump that
+/// did not cause the crash must not go to quarantine because of it.
 extension PendingDirectory {
-  /// The bytes of a dump that contain its exception: the sections before it are short.
+  /// The number of bytes at the beginning of a dump that contain its exception, because the sections before the
+  /// exception are short.
   private static let beginning = 64 << 10
 
-  /// True if a dump shows that a claim's converter crashed on a thread other than the one that worked on the claim.
+  /// True if another dump shows that a claim's converter crashed on a thread other than the one that worked on the
+  /// claim.
   ///
-  /// That dump is still in this directory: it is newer than the dumps that its process had claimed, and is converted
-  /// after them. False if it no longer exists, or does not show this.
+  /// The other dump is still in this directory: it is newer than the dumps that its process had claimed, and so it is
+  /// converted after them. The result is false if that dump no longer exists, or does not show such a crash.
   ///
-  /// - Throws: if the system refuses to read it for a temporary reason.
+  /// - Throws: if the system refuses to read the other dump for a temporary reason.
   func crashedElsewhere(
     _ processID: UInt32, startTime: UInt64, _ witness: PendingDumpName.Witness?
   ) throws(CrashReportDatabaseError) -> Bool {
@@ -34,7 +36,7 @@ extension PendingDirectory {
     return false
   }
 
-  /// The thread of a dump's exception; nil if there is no dump, or it is not of a crash.
+  /// The thread of a dump's exception; nil if there is no dump, or if the dump is not about a crash.
   private func crashedThread(of name: PendingDumpName) throws(CrashReportDatabaseError) -> UInt64? {
     let bytes: [UInt8]
     do throws(CrashReportDatabaseError) {

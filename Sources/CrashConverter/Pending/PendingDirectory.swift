@@ -7,7 +7,7 @@ struct PendingDirectory: ~Copyable {
   /// A file with a name that `PendingDumpName` reads, with its status when the directory was listed.
   struct File: Sendable {
     let name: PendingDumpName
-    /// The status, or the failure to read it; the file exists in both cases.
+    /// The status, or the error of reading it; the file exists in both cases.
     let status: Result<FileStatus, CrashReportDatabaseError>
 
     /// The size in bytes; 0 if the status could not be read.
@@ -57,7 +57,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Throws if the system has refused to read something since then.
+  /// Throws if the system has refused to read something since the point `refusals`.
   func checkRefusals(since refusals: SystemRefusals.Point) throws(CrashReportDatabaseError) {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
@@ -94,9 +94,10 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// The time in nanoseconds since the latest of a file's dates, otherwise since its last change of any kind.
+  /// The time in nanoseconds since the latest of a file's dates, or else since the last change of the file's data or
+  /// attributes.
   ///
-  /// 0 if all dates come from a clock that was not set; the age then counts from now on.
+  /// The result is 0 if all dates come from a clock that was not set; the age then counts from now on.
   private func age(
     of name: PendingDumpName, _ status: FileStatus, since dates: [Int64]
   ) -> Int64 {
@@ -143,14 +144,14 @@ struct PendingDirectory: ~Copyable {
     case .locked, .hang:
       let verdict = try ownerVerdict(file)
       if case .alive(let reason, let still) = verdict {
-        // Every running process has an empty one.
+        // Every running process has an empty dump file.
         guard status.size > 0 else {
           if try saysNothing(file.name) { try removeAll(of: file.name, dump: file.name) }
           return .gone
         }
         return left("its owner may still write to it: \(reason)", still: still)
       }
-      // Checked after the verdict, because the owner may have written until then.
+      // This is checked after the verdict, because the owner may have written to the file until then.
       if file.name.role == .hang, try directory.status(of: file.name.description)?.size == 0 {
         try removeAll(of: file.name, dump: file.name)
         return .gone
@@ -166,7 +167,7 @@ struct PendingDirectory: ~Copyable {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
-      // A returned dump has no process.
+      // The name of a dump that was given back contains no process ID.
       preceding =
         if processID == 0 {
           .failed
@@ -181,17 +182,17 @@ struct PendingDirectory: ~Copyable {
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
         place: host.place, witness: witness.witness(in: directory.descriptor, host: host)))
-    // There is another file of this report, which this process could not return.
+    // This process already has a claimed file with the same report ID, which it could not give back.
     guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
-    // A plain rename is enough: if two converters try, the second finds that the old name no longer exists.
+    // A plain rename is enough: if two converters try it, the second one finds that the old name no longer exists.
     let result = try directory.rename(
       file.name.description, to: directory, claimed.description, replacing: true)
     guard result == .done else { return .gone }
     var claim = DumpClaim(name: claimed, attempt: attempt, preceding: preceding)
     do throws(CrashReportDatabaseError) {
-      // The files of a dead run are only read now that the attempt is in the name.
+      // The files of a dead run are read only now, after the attempt was counted in the file's name.
       guard file.name.role != .finished, !claim.isSetAside,
         try directory.status(of: claimed.description)?.size == 0
       else { return .taken(claim) }
@@ -207,10 +208,12 @@ struct PendingDirectory: ~Copyable {
     return .taken(claim)
   }
 
-  /// True for an empty file whose run can never get a verdict: its owner removed the run record because it could not
-  /// note its end, and no process holds its FIFO.
+  /// True for an empty file whose run can never get a verdict.
   ///
-  /// If the owner is alive after all, its crash creates a file with a new ID.
+  /// The owner of such a file removed the run record because it could not note its end there, and no process holds
+  /// the owner's FIFO.
+  ///
+  /// If the owner is alive after all, its next crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     guard isLocalFileSystem, fifoProbe(name) == .noReader else { return false }
     return try directory.status(of: name.with(role: .runRecord).description) == nil
@@ -220,13 +223,12 @@ struct PendingDirectory: ~Copyable {
     .left(reason, until: still.map { now.addingReportingOverflow($0).partialValue })
   }
 
-  /// True if there is a finished dump with the same report ID, which reports the end.
+  /// True if there is a finished dump with the same report ID, which explains how the run ended.
   private func hasDump(beside name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     (try directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }
 
-  /// Removes a dump, then its owner's run record and FIFO, unless another file of the same report needs
-  /// them.
+  /// Removes a dump, then its owner's run record and FIFO, unless another file with the same report ID needs them.
   func removeAll(
     of name: PendingDumpName, dump: PendingDumpName
   ) throws(CrashReportDatabaseError) {
@@ -241,12 +243,12 @@ struct PendingDirectory: ~Copyable {
   /// Removes the run records and FIFOs whose dump no longer exists, because a process died while it created or
   /// removed its files.
   ///
-  /// - Parameter files: those of this directory, listed at any time before.
+  /// - Parameter files: the files of this directory, listed at any earlier time.
   func removeOrphans(among files: [File]) {
     var dead: [PendingDumpName] = []
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
-      // A deleted FIFO counts as not held.
+      // A deleted FIFO counts as one that no process holds open.
       if ClaimWitness.isAbandoned(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue
@@ -254,21 +256,21 @@ struct PendingDirectory: ~Copyable {
       guard (try? isOrphan(file)) == true else { continue }
       dead.append(file.name)
     }
-    // The files are listed again, because an owner may have been starting when they were listed first, and may have
-    // left a dump and ended before it was checked.
+    // The files are listed again. At the time of the first list, an owner may have been starting; before it was
+    // checked, it may have left a dump and ended.
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {
-      // Both are removed together, because each is evidence about the other's owner.
+      // Run record and FIFO are removed together, because each is evidence about the other's owner.
       try? directory.remove(name.with(role: .fifo).description)
       try? directory.remove(name.with(role: .runRecord).description)
     }
   }
 
-  /// True for a run record or FIFO of a dead owner that has no dump.
+  /// True for the run record or FIFO of a dead owner that has left no dump.
   ///
-  /// An owner creates its FIFO, then its run record, then its dump. So the record of a dead owner without a dump
-  /// shows that no dump will come. Without a record, the FIFO's owner is not known.
+  /// An owner creates its FIFO first, then its run record, then its dump. So if a dead owner has a record and no
+  /// dump, no dump will come. Without a record, it is not known who the FIFO's owner is.
   private func isOrphan(_ file: File) throws(CrashReportDatabaseError) -> Bool {
     let status = try file.status.get()
     let age = age(of: file.name, status, since: [status.changeTime])
@@ -283,17 +285,19 @@ enum Taking: Sendable {
   case taken(DumpClaim)
   /// The dump no longer exists, or there was nothing to convert.
   case gone
-  /// Another process may need it: the reason, and the latest time, in nanoseconds since 1970, at which the dump may
-  /// be taken; nil if only the other process decides.
+  /// Another process may still need the dump.
+  ///
+  /// The values are the reason, and the latest time, in nanoseconds since 1970, at which the dump may be taken. The
+  /// time is nil if it depends only on the other process.
   case left(String, until: Int64?)
 }
 
 /// A dump that this process has taken.
 struct DumpClaim: Sendable {
-  /// The end of the previous attempt.
+  /// How the previous attempt ended.
   enum Attempt: Sendable {
     case none
-    /// The dump was returned.
+    /// The dump was given back after the attempt failed.
     case failed
     /// The converter ended while it worked on the dump.
     case ended
@@ -306,12 +310,12 @@ struct DumpClaim: Sendable {
   /// The number of the attempt; 1 for the first.
   let attempt: UInt32
   let preceding: Attempt
-  /// The end of the run, if the dump is empty.
+  /// How the run ended, if the dump is empty.
   var run: EndedRun?
 
   /// False if a converter has ended while it worked on the dump.
   ///
-  /// Then only the necessary steps are done.
+  /// If it is false, only the necessary steps are done.
   var isHarmless: Bool {
     switch preceding {
     case .none, .failed: true

@@ -5,10 +5,10 @@ internal import ProcessSnapshot
 
 /// The report that the database has under a dump's ID.
 ///
-/// An earlier converter may have ended between finishing the report and removing its dump; then it is the same dump.
-/// But a process that was wrongly treated as dead may have got a report on its end, and may have crashed later with
-/// the same ID. Or the files may have been restored from a backup. Only a report of the same dump counts as the
-/// dump's report.
+/// The report may be of the same dump, if an earlier converter ended after it finished the report and before it
+/// removed the dump. But the report may also be of something else. If a process was wrongly treated as dead, there
+/// may be a report on its supposed end, and the process may have crashed later with the same ID. Or the files may
+/// have been restored from a backup. Only a report of the same dump counts as the dump's report.
 enum ReportedDump {
   case none
   case sameDump
@@ -18,8 +18,8 @@ enum ReportedDump {
   ///
   /// - Parameters:
   ///   - identity: the identity of the dump.
-  ///   - dump: the dump's contents, to compare with a report of a version without a digest; nil to treat such a
-  ///     report as another one.
+  ///   - dump: the dump's contents, for a comparison with a report that a version without digests wrote; nil to treat
+  ///     such a report as another dump's.
   static func look(
     at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity,
     dump: ProcessSnapshot?
@@ -42,7 +42,7 @@ enum ReportedDump {
     return isSame ? .sameDump : .other
   }
 
-  /// True if there is already a report with this ID that says that the run ended by a crash.
+  /// True if the database already has a report with this ID that says that the run ended by a crash.
   static func isCrash(
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {
@@ -50,7 +50,7 @@ enum ReportedDump {
     return try summary(of: database.openReport(report))?.root.map(.runEnd) == nil
   }
 
-  /// This package's copy of the dump in a report; nil in a foreign or damaged minidump.
+  /// The copy of the dump that this package stores in a report; nil in a damaged minidump or one of another writer.
   static func summary(
     of file: borrowing OpenFile
   ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {

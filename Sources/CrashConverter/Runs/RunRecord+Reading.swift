@@ -2,8 +2,8 @@ package import IntermediateDump
 package import PendingDumps
 internal import ProcessSnapshot
 
-// Separate from the writers of records, because only a converter reads complete records. A program that only has the
-// handler does not contain this code.
+// This code is separate from the code that writes records, because only a converter reads complete records. A program
+// with the handler alone does not contain it.
 
 extension RunRecord {
   static let fields = MapFields(

@@ -8,18 +8,18 @@ internal import IntermediateDump
 /// modules) must not be opened with root's permissions.
 package struct DatabaseOwner: Sendable, Equatable {
   package let user: UInt32
-  /// The primary group; the directory's group if the system does not know the user.
+  /// The user's primary group or, if the system does not know the user, the directory's group.
   package let group: UInt32
   /// The supplementary groups.
   package let groups: [UInt32]
 
-  /// The maximum number of groups, which is more than the default limit for each user.
+  /// The maximum number of groups that are read, which is more than a user can have by default.
   private static let maximumGroups = 1024
   /// The user ID that stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534
 
-  /// The owner of a directory; nil if this process already has its permissions, is not root, or there is no
-  /// directory.
+  /// The owner of a directory; nil if this process already has the owner's permissions, is not root, or the directory
+  /// does not exist.
   ///
   /// - Throws: if the system does not show the owner.
   package init?(of path: String) throws(CrashReportDatabaseError) {
@@ -34,7 +34,7 @@ package struct DatabaseOwner: Sendable, Equatable {
     self.init(user: status.st_uid, group: status.st_gid)
   }
 
-  /// - Parameter group: used for a user that the system does not know.
+  /// - Parameter group: the group of a user that the system does not know.
   package init(user: UInt32, group: UInt32) {
     var primary = group
     var groups = [UInt32](repeating: 0, count: Self.maximumGroups)
@@ -46,8 +46,8 @@ package struct DatabaseOwner: Sendable, Equatable {
 
   /// Runs a closure on a separate thread with this user's file permissions, and waits for it.
   ///
-  /// A child process is not possible, because the child of a process with threads may call almost no functions. The
-  /// thread blocks the program's signals, whose handlers would run with the wrong permissions.
+  /// A child process cannot be used, because the child of a process with threads may call almost no functions. The
+  /// thread blocks the program's signals, because their handlers would run with the wrong permissions.
   ///
   /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without CAP_SETUID, or
   ///   if a thread cannot be created. The closure was then not run.
@@ -68,7 +68,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   private func takeRights() -> CrashReportDatabaseError? {
     let failure = unsafe pm_take_file_rights(user, group, groups, groups.count)
     if failure == 0 { return nil }
-    // A user outside this user namespace, whose rights no process here can have.
+    // The user is outside this user namespace, so no process here can have this user's rights.
     if user == Self.unmapped, pm_file_user() == 0 { return nil }
     return CrashReportDatabaseError(
       .foreignOwner,
@@ -77,7 +77,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   }
 }
 
-/// A closure for another thread; the thread that created it waits for the result.
+/// A closure for another thread; the thread that created this object waits for the result.
 private final class Work {
   private let body: () -> Void
 
@@ -101,7 +101,7 @@ private final class Work {
     pthread_join(thread, nil)
   }
 
-  /// Blocks all signals except faults and those with which a crash handler stops threads.
+  /// Blocks all signals except those of faults, and those with which a crash handler stops threads.
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

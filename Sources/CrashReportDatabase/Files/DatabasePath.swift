@@ -3,12 +3,12 @@ package import PendingDumps
 
 /// Finds and opens the directory of a database, by the same rules as the handler.
 enum DatabasePath {
-  /// The database's own path, from the root.
+  /// The absolute path of the database's own directory.
   static func resolve(_ path: String) throws(CrashReportDatabaseError) -> String {
     DatabaseDirectory.place(try DatabaseDirectory.absolute(path))
   }
 
-  /// True if there is a file of any kind, or if that cannot be found out.
+  /// True if a file of any kind exists at the path, or if this cannot be found out.
   static func exists(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0 || errno != ENOENT
@@ -23,7 +23,7 @@ enum DatabasePath {
 }
 
 extension Directory {
-  /// Opens the directory of the reports in a state.
+  /// Opens the directory that contains the reports in a state.
   package func subdirectory(
     _ state: StoredReport.State, create: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {

@@ -3,18 +3,18 @@ package import IntermediateDump
 
 /// The facts of a report that an export contains but a list does not.
 ///
-/// A record of the index keeps them after those of the list, as fields of key (1 byte), size (2) and
-/// contents, little-endian. A reader skips keys that it does not know; versions without details stop
-/// reading a record where these begin.
+/// A record of the index has them after the facts of the list, as fields of key (1 byte), size (2) and contents,
+/// little-endian. A reader skips keys that it does not know. Versions of the package without details stop reading a
+/// record where the details begin.
 package struct ReportDetails: Sendable, Equatable {
-  /// The kind of thing that a report is of.
+  /// What a report is about.
   package enum Kind: UInt64, Sendable, CaseIterable {
     case crash = 1
     /// A hang that lasted until the process ended.
     case hang = 2
     /// A dump of a process that continued.
     case dump = 3
-    /// The end of a run that left no dump: killed, out of memory, rebooted and others.
+    /// The end of a run that left no dump: killed, out of memory, rebooted and other ends.
     case end = 4
 
     /// The word for the value in an export.
@@ -34,7 +34,7 @@ package struct ReportDetails: Sendable, Equatable {
   package struct Text: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
-    /// Returns nil for one that this version does not know.
+    /// Returns nil for a key that this version does not know.
     package init?(rawValue: UInt8) {
       guard Self.known.contains(rawValue) else { return nil }
       self.rawValue = rawValue
@@ -64,7 +64,7 @@ package struct ReportDetails: Sendable, Equatable {
   package struct Number: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
-    /// Returns nil for one that this version does not know.
+    /// Returns nil for a key that this version does not know.
     package init?(rawValue: UInt8) {
       guard Self.known.contains(rawValue) else { return nil }
       self.rawValue = rawValue
@@ -106,7 +106,7 @@ package struct ReportDetails: Sendable, Equatable {
 
   private var texts = [String?](repeating: nil, count: Text.keys.count)
   private var numbers = [UInt64?](repeating: nil, count: Number.keys.count)
-  /// False for a truncated dump.
+  /// True if the dump was complete; false for a truncated dump.
   package var isComplete = true
   /// True if a text was cut, or fields left out, for lack of room.
   package var isCut = false
@@ -129,7 +129,7 @@ package struct ReportDetails: Sendable, Equatable {
     set { numbers[fact.place] = newValue }
   }
 
-  /// The text under a key of a dump; nil for a key that an index does not keep, or not as a text.
+  /// The text under a key of a dump; nil if an index does not keep the key, or does not keep it as a text.
   package subscript(text key: IntermediateDumpKey) -> String? {
     get { ListedFact.of(key).flatMap { Text(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
@@ -139,7 +139,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The number under a key of a dump; nil for a key that an index does not keep, or not as a number.
+  /// The number under a key of a dump; nil if an index does not keep the key, or does not keep it as a number.
   package subscript(number key: IntermediateDumpKey) -> UInt64? {
     get { ListedFact.of(key).flatMap { Number(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
@@ -149,7 +149,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The kind; nil for one that this version does not know.
+  /// The kind of report; nil for a kind that this version does not know.
   package var kind: Kind? {
     get { self[.kind].flatMap(Kind.init(rawValue:)) }
     set { self[.kind] = newValue?.rawValue }
@@ -165,11 +165,11 @@ extension ReportDetails {
     static let tag: UInt8 = 66
   }
 
-  /// The number of bytes of one text.
+  /// The maximum number of bytes of one text.
   private static let maximumTextSize = 256
-  /// The number of bytes of an annotation's value.
+  /// The maximum number of bytes of an annotation's value.
   private static let maximumValueSize = 1 << 10
-  /// The number of bytes of all fields: with the facts of a list they stay below the size of a record.
+  /// The maximum number of bytes of all fields, which with the facts of a list stay below the size of a record.
   private static let maximumSize = 6 << 10
   private static let headSize = 3
   private static let numberSize = 8
@@ -184,7 +184,7 @@ extension ReportDetails {
       bytes += contents
     }
     func add(_ key: UInt8, _ contents: [UInt8]) {
-      // The flags come last, and have room.
+      // The flags come last, and there is always room for them.
       let room = Self.maximumSize - 2 * Self.headSize - Self.numberSize
       guard bytes.count + contents.count <= room else {
         isCut = true

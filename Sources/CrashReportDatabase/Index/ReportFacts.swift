@@ -2,11 +2,11 @@ package import IntermediateDump
 
 /// The facts of a report that lists and exports show, found by analyzing its minidump once.
 package struct ReportFacts: Sendable, Equatable, Codable {
-  /// The product's name, otherwise the executable's.
+  /// The product's name or, if there is none, the executable's.
   package var program: String?
   /// The product's version.
   package var version: String?
-  /// The signal's name; nil for a report without a crash.
+  /// The signal's name; nil for a report that is not about a crash.
   package var signal: String?
   /// A word for the cause, as in the report's JSON.
   package var cause: String?

@@ -2,14 +2,15 @@ package import IntermediateDump
 
 /// The facts of a database's reports, stored in its file `reports.index`.
 ///
-/// It is only a cache: each record can be created again from its minidump. A record is used only if the minidump's
-/// size and time of last change are the same as in the record. Errors of the file are never reported to a caller.
-/// Each record is appended by one write, so that converters need no lock. A record that does not match its digest is
-/// ignored. Reading ends where no record begins, and `isWorn` then says that the file must be written again.
+/// The index is only a cache: each record can be created again from its minidump. A record is used only if the
+/// minidump's size and time of last change are the same as in the record. Errors of the file are never reported to a
+/// caller. Each record is appended by one write, so that converters need no lock. A record that does not match its
+/// digest is ignored. Reading ends at the first place where no record begins, and `isWorn` then says that the file
+/// must be written again.
 ///
-/// Layout of a record, little-endian: magic (4 bytes), size (4) and digest (8) of the rest: the report's ID (16), the
-/// minidump's size (8) and last change (8, in nanoseconds), the facts, and their details. 24 bytes of each record are
-/// in memory; the rest is read when it is used.
+/// A record is little-endian. Its head has a magic number (4 bytes), and the size (4) and digest (8) of the rest. The
+/// rest has the report's ID (16), the minidump's size (8) and last change (8, in nanoseconds), the facts, and their
+/// details. 24 bytes of each record are in memory; the other bytes are read when they are used.
 package final class ReportIndex: Sendable {
   package static let fileName = "reports.index"
 
@@ -18,13 +19,14 @@ package final class ReportIndex: Sendable {
   private static let headSize = 16
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10
-  /// A longer file is written again, because most of its records are of reports that no longer exist.
+  /// The maximum size of the file; a longer file is written again, because most of its records are of reports that no
+  /// longer exist.
   private static let maximumFileSize = 1 << 34
 
-  /// The position of a record in the file, after its head.
+  /// The position in the file of a record without its head.
   private struct Place: Comparable {
     let id: ReportID
-    /// The offset in the file, and in the lowest 16 bits the size.
+    /// The offset in the file and, in the lowest 16 bits, the size.
     let bits: UInt64
 
     var offset: Int64 { Int64(clamping: bits >> 16) }
@@ -35,7 +37,7 @@ package final class ReportIndex: Sendable {
     }
   }
 
-  /// The file; nil if there is none that can be read.
+  /// The file; nil if there is no file that can be read.
   private let file: OpenFile?
   /// The positions, sorted; the last one for a report is its newest record.
   private let places: [Place]
@@ -68,14 +70,14 @@ package final class ReportIndex: Sendable {
     isDamaged = offset != size
   }
 
-  /// The facts of a report; nil if they must be read from its minidump.
+  /// The facts of a report; nil if the index lacks them, so that they must be read from the minidump.
   ///
-  /// - Parameter withDetails: false to leave out `details`, which are most of a record.
+  /// - Parameter withDetails: false to leave out `details`, which make up most of a record.
   package func facts(of report: StoredReport, withDetails: Bool = true) -> ReportFacts? {
     facts(of: Key(of: report), withDetails: withDetails)
   }
 
-  /// The facts of a minidump with an ID and status.
+  /// The facts of the minidump that has an ID and a status.
   package func facts(of key: Key, withDetails: Bool = true) -> ReportFacts? {
     guard let place = place(of: key.id), let bytes = bytes(at: place),
       bytes.littleEndian(at: 16, as: Int64.self) == key.size,
@@ -104,7 +106,7 @@ package final class ReportIndex: Sendable {
     }
   }
 
-  /// The position of the record that begins at an offset, by its head and ID; nil if no record begins there.
+  /// The position of the record that begins at an offset; nil if no record begins there.
   private static func place(
     at offset: Int64, of file: borrowing OpenFile, _ piece: inout FilePiece
   ) -> Place? {
@@ -128,7 +130,7 @@ package final class ReportIndex: Sendable {
     return places[low - 1]
   }
 
-  /// The record after its head; nil if it does not match its digest.
+  /// The bytes of a record without its head; nil if they do not match the record's digest.
   private func bytes(at place: Place) -> ArraySlice<UInt8>? {
     let head = Self.headSize
     guard place.offset >= head,
@@ -141,7 +143,7 @@ package final class ReportIndex: Sendable {
     return record.dropFirst(head)
   }
 
-  /// True if the file is damaged, or has more records of reports that no longer exist than of others.
+  /// True if the file is damaged, or if more than half of its records are of reports that no longer exist.
   ///
   /// - Parameter count: the number of the database's reports.
   package func isWorn(reports count: Int) -> Bool {
@@ -170,14 +172,15 @@ extension ReportIndex {
     }
   }
 
-  /// Appends records; a failure is not an error, because missing records are read again.
+  /// Appends records; a failure is not an error, because the facts of missing records are read from the minidumps
+  /// again.
   package static func append(
     _ reports: [(key: Key, facts: ReportFacts)], in database: borrowing Directory
   ) {
     try? database.append(reports.flatMap { record(of: $0.key, $0.facts) }, to: fileName)
   }
 
-  /// Replaces the file by one with these records; a failure is not an error.
+  /// Replaces the file by a file with these records; a failure is not an error.
   package static func rewrite(
     _ reports: [(key: Key, facts: ReportFacts)], in database: borrowing Directory
   ) {

@@ -9,7 +9,7 @@ internal import CrashReportDatabase
 
   private let stream: OpaquePointer
 
-  /// Returns nil if the system has no zlib: the body is then sent uncompressed.
+  /// Returns nil if the system has no zlib, in which case the body is sent uncompressed.
   init?() {
     guard let stream = unsafe pm_gzip_make() else { return nil }
     unsafe self.stream = stream
@@ -17,9 +17,9 @@ internal import CrashReportDatabase
 
   deinit { unsafe pm_gzip_free(stream) }
 
-  /// Compresses bytes, and returns the output that is ready.
+  /// Compresses bytes, and returns the part of the output that is ready.
   ///
-  /// - Parameter isLast: ends the stream; nothing may follow.
+  /// - Parameter isLast: true to end the stream, after which nothing may follow.
   /// - Throws: `CrashReportDatabaseError` if zlib failed.
   func compress(_ bytes: [UInt8], isLast: Bool) throws(CrashReportDatabaseError) -> [UInt8] {
     var result: [UInt8] = []
@@ -37,7 +37,7 @@ internal import CrashReportDatabase
       offset &+= taken
       result += piece.prefix(made)
       if state == 1 { return result }
-      // If there is less output than room, zlib waits for more input.
+      // If the output did not fill the piece, zlib waits for more input.
       if offset == bytes.count, made < piece.count {
         if isLast { break }
         return result

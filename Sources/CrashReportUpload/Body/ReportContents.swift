@@ -6,21 +6,21 @@ internal import Stackwalk
 
 /// The contents of a stored report that are sent, without secrets that the options remove.
 struct ReportContents: Sendable {
-  /// The largest minidump, in bytes, that is written again with parts left out.
+  /// The maximum size in bytes of a minidump that is written again with parts left out.
   static let largestRewritten = 4 << 30
 
   let reportID: ReportID
   let minidump: UploadFile
   /// The attachments by name; none if secrets are left out.
   let attachments: [(name: String, file: UploadFile)]
-  /// The annotations, with `prod`, `ver` and `guid` among them, and the fields of the options.
+  /// The annotations, including `prod`, `ver` and `guid`, and the fields of the options.
   let fields: [String: String]
 
   /// Opens a report's files.
   ///
   /// - Parameters:
-  ///   - reduction: leaves out attachments.
-  ///   - leavesOutMemory: true for a minidump without memory.
+  ///   - reduction: the parts to leave out, such as attachments.
+  ///   - leavesOutMemory: true to send a minidump without memory.
   init(
     _ report: StoredReport, in database: CrashReportDatabase, _ options: UploadOptions,
     _ reduction: UploadReduction, leavesOutMemory: Bool
@@ -31,7 +31,7 @@ struct ReportContents: Sendable {
       } else {
         try UploadFile(try database.openReport(report))
       }
-    // A report whose annotations cannot be read is sent without them.
+    // If the annotations of a report cannot be read, the report is sent without them.
     let described = DumpBytes(
       descriptor: minidump.file.descriptor, count: Int(clamping: minidump.size)
     ).flatMap { MinidumpAnnotations(of: $0) }

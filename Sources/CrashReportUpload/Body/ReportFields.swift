@@ -5,11 +5,11 @@ internal import Minidump
 internal import ProcessSnapshot
 
 extension ReportContents {
-  /// Fields by which a server of forms can sort reports, and which are otherwise only in the minidump: cause, place
-  /// and signature of the crash, and its contexts.
+  /// Fields with facts that are otherwise only in the minidump: cause, place and signature of the crash, and its
+  /// contexts.
   ///
-  /// The fields are read from the minidump that is sent, so they contain nothing that was removed from it. They are
-  /// empty if it cannot be read.
+  /// A server that accepts forms can sort reports by these fields. They are read from the minidump that is sent, so
+  /// they contain nothing that was removed from it. They are empty if the minidump cannot be read.
   var factFields: [String: String] {
     let bytes = DumpBytes(
       descriptor: minidump.file.descriptor, count: Int(clamping: minidump.size))

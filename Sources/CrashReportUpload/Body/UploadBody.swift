@@ -1,12 +1,13 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The body of a request in a file of `new/`, which is removed with this value.
+/// The body of a request, in a file of `new/` that is removed when this value ends.
 ///
-/// The next uploader removes the file of a killed one, otherwise the first `prune` after three days.
+/// If an uploader is killed, the next uploader removes its file; without one, the first `prune` after three days
+/// does.
 struct UploadBody: ~Copyable, Sendable {
   let path: String
-  /// The size of the sent body in bytes.
+  /// The size of the body as it is sent, in bytes.
   let size: Int64
   /// The headers that describe the body, by name.
   let headers: [String: String]

@@ -5,16 +5,15 @@ internal import IntermediateDump
 protocol UploadContent: Sendable {
   var fields: [String: String] { get set }
 
-  /// Adds the number of reports that the upload counts for, and leaves out the files of a report that is only
-  /// counted.
+  /// Adds the number of reports that the upload counts for; if the report is only counted, leaves out its files.
   mutating func stand(for group: UploadGroup?)
 
-  /// The headers that belong to this form, by name.
+  /// The headers that requests of this form need, by name.
   var headers: [String: String] { get }
   var isCompressed: Bool { get }
-  /// The maximum number of bytes of a request; a larger one is created again without some parts.
+  /// The maximum number of bytes of a request; if a request is larger, it is created again without some parts.
   var largestRequest: Int64? { get }
-  /// The content without its largest file; nil if nothing more can be left out.
+  /// The content without its largest file; nil if no file can be left out any more.
   var smaller: Self? { get }
 
   /// Passes the body's bytes to `write` in order.
@@ -22,7 +21,7 @@ protocol UploadContent: Sendable {
   /// - Parameters:
   ///   - now: seconds since 1970.
   ///   - write: receives a piece of at most 256 KiB, one field, or one event.
-  ///   - contents: returns a text that replaces a file; nil for the file's bytes.
+  ///   - contents: returns a text that takes the place of a file's bytes; nil to use the bytes.
   /// - Throws: errors of `write`, and an error if a file became shorter.
   func write(
     at now: Int64, to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,

@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// An open file that is part of a body.
 final class UploadFile: Sendable {
   let file: OpenFile
-  /// The size when it was opened; later bytes are not sent.
+  /// The size of the file when it was opened; bytes that are added later are not sent.
   let size: Int64
 
   init(_ file: consuming OpenFile) throws(CrashReportDatabaseError) {

@@ -20,12 +20,12 @@ struct UploadForm: UploadContent {
   private let boundary = "---postmortem-\(ReportID())"
   private var parts: [(header: String, content: Content)] = []
   private let reportID: ReportID
-  /// The fields by name, without `report_id`, by which a server recognizes a report that it already has.
+  /// The fields by name, except `report_id`, by which a server recognizes a report that it already has.
   var fields: [String: String] = [:]
-  /// The reports that the upload counts for; nil for the report alone.
+  /// The reports that the upload counts for; nil if it counts only for this report.
   private var group: UploadGroup?
 
-  /// The fields' parts, then those of the files.
+  /// The parts of the fields, followed by the parts of the files.
   private var allParts: [(header: String, content: Content)] {
     var fields = fields
     fields["report_id"] = reportID.description
@@ -66,7 +66,7 @@ struct UploadForm: UploadContent {
       ))
   }
 
-  /// Compares scalars, because CR LF is one character in Swift and would match neither.
+  /// Compares scalars, because Swift treats CR LF as one character, which would match neither CR nor LF.
   private static func escaped(_ name: String) -> String {
     name.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {

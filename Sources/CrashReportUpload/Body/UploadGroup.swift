@@ -1,19 +1,19 @@
 /// The reports that one upload counts for.
 ///
-/// They are chosen, and recorded with each report, before the upload begins. So an upload that is repeated after a
-/// lost answer has the same ID and count, and a killed uploader loses no report.
+/// The reports are chosen, and recorded with each report, before the upload begins. So an upload that is repeated
+/// because its answer was lost has the same ID and count, and a killed uploader loses no report.
 struct UploadGroup: Sendable, Equatable {
-  /// The maximum number of reports; more wait for the next upload of the signature.
+  /// The maximum number of reports; further reports wait for the next upload of the signature.
   static let maximumCount = 10_000
 
   /// The signature; nil if the index no longer has it.
   let signature: String?
   /// The number of reports, at least 1.
   let count: Int
-  /// The reason why the minidump is not sent; nil for a complete report.
+  /// The reason why the minidump is not sent; nil if the report is sent complete.
   let omission: String?
 
-  /// Form fields, which reviews and annotations cannot change.
+  /// The form fields about the group, which reviews and annotations cannot change.
   var fields: [String: String] {
     var fields = ["report_count": "\(count)"]
     fields["report_signature"] = signature

@@ -5,8 +5,8 @@ public import IntermediateDump
 ///
 /// It may change the report's fields, or hold the report.
 ///
-/// It may run on any thread, for one report at a time; other reports wait until it returns. It does not change the
-/// files: see `UploadOptions.privacy`.
+/// It may run on any thread, for one report at a time; other reports wait until it returns. It cannot change the
+/// files of the report; `UploadOptions.privacy` can leave out parts of them.
 public typealias UploadReview = @Sendable (UploadCandidate) async -> UploadDecision
 
 /// A report that is about to be sent.
@@ -31,19 +31,19 @@ public struct UploadDecision: Sendable, Equatable {
   }
   let kind: Kind
 
-  /// The longest delay, in seconds: a day.
+  /// The longest delay in seconds, which is a day.
   static let longestDelay: Int64 = 24 * 3600
 
-  /// Sends the report.
+  /// Lets the report be sent.
   ///
-  /// - Parameter fields: replace the candidate's fields; the minidump keeps its own annotations.
+  /// - Parameter fields: the fields that replace the candidate's fields; the minidump keeps its own annotations.
   public static func send(fields: [String: String]) -> UploadDecision {
     UploadDecision(kind: .send(fields))
   }
 
-  /// Keeps the report on this machine until its upload is requested; it is then reviewed again.
+  /// Keeps the report on this machine until someone requests its upload; then it is reviewed again.
   ///
-  /// - Parameter reason: for people, in the report's note.
+  /// - Parameter reason: a text for people, which is stored in the report's note.
   public static func hold(because reason: String) -> UploadDecision {
     UploadDecision(kind: .hold(reason))
   }
@@ -51,8 +51,8 @@ public struct UploadDecision: Sendable, Equatable {
   /// Reviews the report again later; it stays pending.
   ///
   /// - Parameters:
-  ///   - delay: in whole seconds, from one to a day.
-  ///   - reason: for people, in the report's note.
+  ///   - delay: the delay in whole seconds, from one second to one day.
+  ///   - reason: a text for people, which is stored in the report's note.
   public static func delay(by delay: Duration, because reason: String) -> UploadDecision {
     let seconds = min(max(1, delay.components.seconds), Self.longestDelay)
     return UploadDecision(kind: .delay(seconds: seconds, reason))

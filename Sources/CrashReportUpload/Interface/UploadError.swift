@@ -1,6 +1,6 @@
 internal import CrashReportDatabase
 
-/// The reason why uploads could not be started or made.
+/// The reason why uploads could not be started or carried out.
 ///
 /// A failed upload is not an error: an `UploadEvent` reports it, and the upload is tried again.
 public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -12,7 +12,7 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let invalidURL = Code(description: "invalid URL")
     /// The text is not a DSN of a Sentry project.
     public static let invalidDSN = Code(description: "invalid DSN")
-    /// A header's or field's name or value cannot be sent.
+    /// The name or value of a header or a field cannot be sent.
     public static let invalidHeader = Code(description: "invalid header")
     /// The database cannot be used.
     public static let databaseUnusable = Code(description: "the database cannot be used")
@@ -22,7 +22,7 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let uploaderBusy = Code(description: "another uploader is at work")
     /// This uploader was started before.
     public static let alreadyStarted = Code(description: "the uploader was started already")
-    /// The server did not answer; the context has only the reason.
+    /// The server did not answer; `context` contains only the reason.
     package static let noAnswer = Code(description: "no answer")
     /// The task of the upload was cancelled.
     static let cancelled = Code(description: "cancelled")

@@ -1,24 +1,23 @@
 public import IntermediateDump
 
-/// A step of an uploader.
+/// One step in the work of an uploader.
 public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   /// The kind of step; an open set.
   public struct Kind: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// An upload begins: `reportID`, `attempt` and `size`.
+    /// An upload begins; the event has `reportID`, `attempt` and `size`.
     public static let began = Kind(rawValue: "began")
-    /// `sent` of `size` bytes were sent; reported about once per MiB.
+    /// A part of the body was sent: `sent` of `size` bytes; this is reported about once per MiB.
     public static let progressed = Kind(rawValue: "progressed")
-    /// The server has the report, as `serverID`.
+    /// The server has the report; `serverID` is its ID for the report.
     public static let uploaded = Kind(rawValue: "uploaded")
-    /// The upload failed for a `reason`; not tried again before `nextAttemptTime`.
+    /// The upload failed for a `reason`, and is not tried again before `nextAttemptTime`.
     public static let delayed = Kind(rawValue: "delayed")
-    /// The server refused the report for a `reason`; not tried again without `requestUpload`.
+    /// The server refused the report for a `reason`; the upload is not tried again without `requestUpload`.
     public static let skipped = Kind(rawValue: "skipped")
-    /// The database, or the files of one report, could not be read or written for a `reason`; it is tried
-    /// again.
+    /// The database, or the files of one report, could not be read or written for a `reason`; this is tried again.
     public static let failed = Kind(rawValue: "failed")
   }
 
@@ -27,14 +26,14 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID?
   /// The number of this attempt, from 1.
   public private(set) var attempt: Int?
-  /// The number of bytes of the request's body that have gone out.
+  /// The number of bytes of the request's body that were sent so far.
   public private(set) var sent: Int64?
   /// The number of bytes of the whole request body.
   public private(set) var size: Int64?
   /// The server's ID for the report; empty if the server returned none.
   public private(set) var serverID: String?
   public private(set) var nextAttemptTime: Timestamp?
-  /// The reason, for people.
+  /// The reason, in words for people.
   public private(set) var reason: String?
 
   package static func began(_ id: ReportID, attempt: Int, bytes: Int64) -> UploadEvent {
@@ -63,7 +62,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
     UploadEvent(kind: .failed, reportID: id, reason: reason)
   }
 
-  /// One line for a log.
+  /// The event as one line for a log.
   public var description: String {
     let text =
       switch kind {

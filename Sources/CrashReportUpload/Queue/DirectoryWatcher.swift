@@ -1,21 +1,21 @@
 internal import Dispatch
 internal import Glibc
 
-/// Calls a closure when a file is created in a directory or renamed into it, or the directory is removed.
+/// Calls a closure when a file is created in or renamed into a directory, or when the directory is removed.
 ///
 /// Source: inotify(7).
 package final class DirectoryWatcher {
   private let events: Int32
   private let source: any DispatchSourceRead
 
-  /// Creates a watcher without directories; nil if inotify is not available or used up, and `errno` has the reason.
+  /// Creates a watcher without directories; nil if inotify refuses, and `errno` then has the reason.
   package init?(changed: @escaping @Sendable () -> Void) {
     let events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
     guard events >= 0 else { return nil }
     self.events = events
     source = DispatchSource.makeReadSource(fileDescriptor: events)
     source.setEventHandler {
-      // The contents of the events do not matter, because the caller reads the directory.
+      // The contents of the events are ignored, because the caller reads the directory.
       var buffer = [UInt8](repeating: 0, count: 4096)
       while unsafe read(events, &buffer, buffer.count) > 0 {}
       changed()

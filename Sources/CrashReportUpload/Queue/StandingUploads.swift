@@ -1,19 +1,19 @@
 package import CrashReportDatabase
 internal import IntermediateDump
 
-/// The uploads of a running process: each report when it is due.
+/// The uploads of a running process, which sends each report when it is due.
 package struct StandingUploads: Sendable {
   let engine: UploadEngine
   /// The number of uploads that have failed in a row.
   private var failures = 0
   /// The time before which the server accepts nothing, in seconds since 1970.
   private var heldUntil: Int64 = 0
-  /// Reports whose files could not be read, for which an event was sent.
+  /// The reports whose files could not be read, and for which an event was already sent.
   private var passedOver: Set<ReportID> = []
 
-  /// The number of failures in a row after which the server is assumed to be the cause.
+  /// The number of failures in a row after which the server, and not a report, is assumed to be the cause.
   private static let failuresThatHold = 3
-  /// The seconds between two checks without an event: some changes cause none.
+  /// The number of seconds between two checks if there is no event, because some changes cause no event.
   static let patience: Int64 = 60
   /// The time between two checks while another process uploads, in seconds.
   private static let turn: Int64 = 5
@@ -47,7 +47,7 @@ package struct StandingUploads: Sendable {
     guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
     try UploadBody.removeLeftovers(in: engine.database)
     try engine.target.grouping.settleCountedReports(in: engine.database)
-    // The report is read again, because another uploader may have sent it before the claim was free.
+    // The report is read again, because another uploader may have sent it before this one got the claim.
     while !Task.isCancelled, case .report(let report) = try next() {
       let goesOn = try await send(report, &claim)
       try engine.target.grouping.settleCountedReports(in: engine.database)
@@ -107,16 +107,16 @@ package struct StandingUploads: Sendable {
     guard let first else {
       return .wait(max(1, (due.map(\.time).min() ?? now).clampedSubtracting(now)))
     }
-    // A later time comes from a wrong clock or a damaged file.
+    // A time in the future comes from a wrong clock or a damaged file.
     let last = min(try engine.database.lastUploadAttemptTime()?.seconds ?? 0, now)
     let free = last.clampedAdding(engine.target.options.interval.wholeSeconds)
-    // To finish the upload of a process that ended, nothing is sent.
+    // Nothing is sent to finish the upload of a process that ended.
     guard free <= now || first.upload.isUploaded else { return .wait(free.clampedSubtracting(now)) }
     return .report(first)
   }
 
   private func dueTime(of report: StoredReport, _ now: Int64) -> Int64 {
-    // A time beyond the longest delay comes from a wrong clock.
+    // A delay that is longer than the longest possible one comes from a wrong clock.
     func delay(_ time: Int64) -> Int64 {
       time > now.clampedAdding(UploadVerdict.longestDelay) ? 0 : time
     }
@@ -125,7 +125,7 @@ package struct StandingUploads: Sendable {
       engine.spreadTime(of: report, now))
   }
 
-  /// The pending reports that may be sent: all with consent, otherwise the requested ones.
+  /// The pending reports that may be sent: all if uploads are enabled, otherwise only the requested ones.
   private mutating func pending() throws(CrashReportDatabaseError) -> [StoredReport] {
     let isEnabled = try engine.database.uploadsEnabled()
     let listing = try engine.database.listing()
@@ -135,7 +135,7 @@ package struct StandingUploads: Sendable {
     let all = listing.knownReports.filter { $0.state == .pending }
     let ids = Set(all.map(\.id))
     return all.filter { report in
-      // It is counted with the other report's upload, or settled if that report no longer exists.
+      // The report is counted with the other report's upload; if that report no longer exists, it is settled instead.
       if report.isCountedWithAnother, let id = report.upload.countedWith, ids.contains(id) {
         return false
       }
@@ -147,7 +147,7 @@ package struct StandingUploads: Sendable {
 extension UploadEngine {
   /// The earliest time of a report's first upload, in seconds since 1970.
   ///
-  /// - Parameter now: the current time. A report with a later time has a wrong time, and does not wait.
+  /// - Parameter now: the current time. A report whose time is later has a wrong time, and does not wait.
   func spreadTime(of report: StoredReport, _ now: Int64) -> Int64 {
     let spread = target.options.spread.wholeSeconds
     let creation = report.creationTime.seconds

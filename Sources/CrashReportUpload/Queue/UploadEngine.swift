@@ -4,7 +4,7 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// Sends the reports of one database to one place.
+/// Sends the reports of one database to one server.
 struct UploadEngine: Sendable {
   let database: CrashReportDatabase
   let target: UploadTarget
@@ -20,9 +20,9 @@ struct UploadEngine: Sendable {
     case skipped
     /// `holdsAll` is true if no other report may be tried before that time either.
     case delayed(until: Int64, holdsAll: Bool)
-    /// The review decided this, not the server.
+    /// The review, and not the server, decided that the report is not sent.
     case heldBack
-    /// The task was cancelled, or the claim was taken away; the upload is made again.
+    /// The task was canceled, or another uploader took the claim; the upload will be repeated.
     case interrupted
   }
 
@@ -31,12 +31,12 @@ struct UploadEngine: Sendable {
   /// A report that the server finds too large is sent again immediately, with parts left out.
   ///
   /// - Parameters:
-  ///   - claim: shows others which report is being sent.
-  ///   - failures: the number of uploads that have failed in a row, of any report.
+  ///   - claim: the right to upload, which shows others which report is being sent.
+  ///   - failures: the number of uploads that have failed in a row, whichever reports they sent.
   func upload(
     _ report: StoredReport, _ claim: inout UploaderClaim, failures: Int
   ) async throws(CrashReportDatabaseError) -> Outcome {
-    // A process sent it and ended before it could record everything.
+    // Another process sent the report, and ended before it could record everything.
     if report.upload.isUploaded {
       try database.finishUpload(report.id)
       return .uploaded
@@ -73,7 +73,7 @@ struct UploadEngine: Sendable {
     /// The number of the next attempt, from 1.
     var number: Int
     var reduction: UploadReduction
-    /// The size that the server refused, and its message; nil if it refused none.
+    /// The size that the server refused, and the server's message; nil if no size was refused.
     var refusal: (size: Int64, reason: String)?
     private let failuresBefore: Int
 
@@ -194,7 +194,7 @@ struct UploadEngine: Sendable {
     Int(clamping: min(max(1, duration.wholeSeconds), 365 * 86400))
   }
 
-  /// The headers of the options, and those that describe the body.
+  /// The headers of the options, and the headers that describe the body.
   func headers(_ own: [String: String]) -> [String: String] {
     target.options.headers.merging(own) { _, own in own }
   }
@@ -225,14 +225,15 @@ package struct UploadClock: Sendable {
   }
 
   static let system = UploadClock(
-    // The same clock as the database's. `time` counts the kernel's ticks, and is up to a tick later than `Date` at
-    // the beginning of a second. With `Date`, an attempt of now could be in the future (this happened in CI).
+    // This is the same clock as that of the database. `time` counts the kernel's ticks, and at the beginning of a
+    // second it is up to a tick later than `Date`. With `Date`, the time of an attempt made now could be in the
+    // future (this happened in CI).
     now: { Int64(time(nil)) },
     sleep: { seconds in try? await Task.sleep(for: .seconds(seconds)) },
     random: { Double.random(in: 0...1) })
 }
 
-/// Recognizes the first call in each MiB.
+/// Recognizes the first call in each MiB of progress.
 private final class ProgressStep: Sendable {
   private let last = Atomic<Int64>(0)
 

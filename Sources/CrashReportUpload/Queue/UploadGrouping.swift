@@ -2,20 +2,20 @@ internal import CrashReportDatabase
 
 /// Decides which reports one upload counts for.
 protocol UploadGrouping: Sendable {
-  /// Decides which reports an upload counts for; nil for the report alone, without a count.
+  /// Decides which reports an upload counts for; nil if it counts only for this report, and is sent without a count.
   ///
   /// - Parameter now: in seconds since 1970.
   func group(
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup?
 
-  /// Completes reports that were counted with the upload of another, according to the outcome of that upload.
+  /// Completes reports that were counted with the upload of another report, according to the outcome of that upload.
   ///
   /// Only the holder of the claim may call it.
   func settleCountedReports(in database: CrashReportDatabase) throws(CrashReportDatabaseError)
 }
 
 extension StoredReport {
-  /// True if the report is not sent itself.
+  /// True if the report itself is not sent, but counted with another report.
   var isCountedWithAnother: Bool { upload.countedWith.map { $0 != id } ?? false }
 }

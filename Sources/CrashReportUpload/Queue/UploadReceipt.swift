@@ -13,11 +13,13 @@ enum UploadReceipt: Sendable, Equatable {
   /// The answer is something else; the text describes it.
   case missing(String)
 
-  /// The statuses with which a server accepts a report, or a proxy passes its answer on.
+  /// The statuses with which a server accepts a report, or with which a proxy passes on the server's answer.
   private static let statuses = [200, 201, 202, 203, 204]
 
-  /// Reads the answer to a form: the report's ID as one word, which Crashpad's and Breakpad's servers return; JSON,
-  /// which Backtrace's and others return; or an empty body.
+  /// Reads the answer to a form.
+  ///
+  /// A receipt is the report's ID as one word, which Crashpad's and Breakpad's servers return, or JSON, which the
+  /// servers of Backtrace and others return, or an empty body.
   ///
   /// Source: Crashpad `handler/crash_report_upload_thread.cc`, UploadReport; Socorro's Antenna,
   /// `breakpad_resource.py`.
@@ -27,7 +29,7 @@ enum UploadReceipt: Sendable, Equatable {
       self = .missing("no receipt" + Self.words(of: response.body))
       return
     }
-    // Socorro's answer, whatever follows.
+    // This line is Socorro's answer, whatever text follows it.
     let line = String(body.prefix { !$0.isNewline })
     if line.hasPrefix("CrashID="), Self.isWord(line) {
       self = .given(serverID: String(line.dropFirst(8)))
@@ -64,7 +66,7 @@ enum UploadReceipt: Sendable, Equatable {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// True for a text that can be a report's ID: no sentence, no markup and no code.
+  /// True for a text that can be a report's ID, and is no sentence, markup or code.
   static func isID(_ text: String) -> Bool {
     isWord(text) && !refusals.contains(text.lowercased())
   }
@@ -88,15 +90,15 @@ enum UploadReceipt: Sendable, Equatable {
     "denied", "forbidden", "unauthorized", "rejected", "refused", "discarded", "unavailable",
   ]
 
-  /// True for markup; no receipt and no error message of a server begins with it.
+  /// True for markup, with which no receipt and no error message of a server begins.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
-  /// The text of an answer, which is printed after its status; empty if it has none.
+  /// The text of an answer, to be printed after its status; empty if the answer has no text.
   static func words(of body: [UInt8]) -> String {
     let text = text(of: body)
     if text.isEmpty { return "" }
     guard text.hasPrefix("<") else {
-      // The first line of JSON may be a bracket.
+      // The first line of JSON may be only a bracket.
       let isJSON = text.hasPrefix("{") || text.hasPrefix("[")
       let line = isJSON ? text : String(text.prefix { !$0.isNewline })
       return ": " + printable(line, limit: 256)
@@ -167,9 +169,9 @@ private struct JSONAnswer {
     init?(intValue: Int) { nil }
   }
 
-  /// The members by name, in lower case and without separators between words; nil for JSON that is not an object.
+  /// The members by name, in lower case and without separators between words; nil if the JSON is not an object.
   private let members: [String: Value]?
-  /// The value of JSON that is a single text or number.
+  /// The text or number, if the JSON is only a single value.
   private let scalar: String?
 
   /// Returns nil for a text that is not JSON.
@@ -179,7 +181,7 @@ private struct JSONAnswer {
       let named = members.map { name, value in
         (name.lowercased().filter { $0 != "_" && $0 != "-" }, value)
       }
-      // If two names differ only in separators, either is used.
+      // If two names differ only in separators, one of the two values is used.
       self.members = Dictionary(named) { first, _ in first }
       scalar = nil
     } else if let value = try? JSONDecoder().decode(Value.self, from: bytes) {
@@ -190,14 +192,14 @@ private struct JSONAnswer {
     }
   }
 
-  /// The ID of a receipt, empty if it has none; nil if the answer is not a receipt.
+  /// The ID in a receipt, or an empty text if the receipt has none; nil if the answer is not a receipt.
   var receipt: String? {
     guard members != nil else { return scalar.flatMap { UploadReceipt.isID($0) ? $0 : nil } }
     guard !isError else { return nil }
     return id(among: Self.idNames) ?? (isSuccess ? "" : nil)
   }
 
-  /// The member `id`; nil if there is none, or the answer is an error.
+  /// The value of the member `id`; nil if there is no such member, or if the answer is an error.
   var eventID: String? { isError ? nil : id(among: ["id"]) }
 
   private static let idNames = [
@@ -215,7 +217,7 @@ private struct JSONAnswer {
     return nil
   }
 
-  /// Members with the outcome in one word or number.
+  /// The names of members that give the outcome in one word or number.
   private static let outcomes = ["status", "response", "result", "code", "statuscode"]
   private static let good: Set = [
     "ok", "success", "succeeded", "successful", "accepted", "received", "created", "done", "queued",

@@ -1,16 +1,16 @@
 internal import CrashReportDatabase
 package import IntermediateDump
 
-/// Sends reports once, now, for `postmortem upload`.
+/// Sends reports immediately, and only once, for `postmortem upload`.
 ///
-/// Ignores the interval and the times of next attempts.
+/// The interval between uploads and the times of next attempts are ignored.
 ///
 /// - Parameters:
-///   - ids: the reports to send, whether uploads are enabled or not; nil for all pending ones, if uploads are
+///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are
 ///     enabled.
 ///   - emit: receives each event, including a failure for each report whose file could not be read and that is
 ///     skipped.
-/// - Returns: the number of other reports that the server does not have.
+/// - Returns: the number of reports that the server still does not have, without those whose files could not be read.
 /// - Throws: `UploadError`, also if another uploader is running.
 package func uploadReports(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
@@ -55,7 +55,7 @@ package func uploadReports(
 extension UploadEngine {
   /// Sends reports one after another.
   ///
-  /// - Returns: the number of reports that the server does not have; nil if another uploader is running.
+  /// - Returns: the number of reports that the server still does not have; nil if another uploader is running.
   fileprivate func send(
     _ reports: [StoredReport], areRequested: Bool
   ) async throws(CrashReportDatabaseError) -> Int? {
@@ -88,7 +88,7 @@ extension UploadEngine {
     return left
   }
 
-  /// True if the server has a report, or counts it with one that it has.
+  /// True if the server has a report, or has a report with which this one is counted.
   private func hasServer(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     guard let report = try database.report(id) else { return false }
     if report.upload.isUploaded { return true }
@@ -139,12 +139,12 @@ package func describeUploads(
   }
 }
 
-/// A request that is not sent.
+/// A description of a request that is not sent.
 package struct UploadDescription: Codable {
   package let reportID: String
   package let url: String
   package let headers: [String: String]
-  /// The number of bytes of the body that would be sent, before an envelope is compressed.
+  /// The number of bytes that the body would have; an envelope's before its compression.
   package let size: Int64
   /// The body, with the path and size of each file instead of its bytes.
   package let body: String

@@ -1,6 +1,6 @@
 internal import CrashReportDatabase
 
-/// A kind of server: the form in which it accepts reports, and the meaning of its answers.
+/// A kind of server, with the form in which it accepts reports and the meaning of its answers.
 protocol UploadServer: Sendable {
   /// A description of the parts that the smallest upload leaves out, for the server and for people who read the
   /// report there.
@@ -21,7 +21,7 @@ protocol UploadServer: Sendable {
     _ reduction: UploadReduction, at now: Int64
   ) throws(CrashReportDatabaseError) -> any UploadContent
 
-  /// Judges an answer, and stores its conditions for later requests.
+  /// Judges an answer, and stores the limits that it sets for later requests.
   ///
   /// - Parameters:
   ///   - size: the number of sent bytes.

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The server and the options of uploads, checked once.
+/// The server and the options of uploads, which are checked when this value is created.
 package struct UploadTarget: Sendable {
   let url: String
   let server: any UploadServer
   /// Decides which reports an upload counts for.
   let grouping: any UploadGrouping
   let options: UploadOptions
-  /// Scheme, host and port, for messages, because a query may contain a key.
+  /// Scheme, host and port of the URL, for messages; the rest of the URL may contain a key.
   let place: String
 
   init(

@@ -20,11 +20,11 @@ package struct UploadRequest: Sendable {
 /// A server's answer.
 package struct UploadResponse: Sendable, Equatable {
   package var status: Int
-  /// The unchanged header Retry-After.
+  /// The value of the header Retry-After, unchanged.
   package var retryAfter: String?
-  /// The unchanged header X-Sentry-Rate-Limits.
+  /// The value of the header X-Sentry-Rate-Limits, unchanged.
   var rateLimits: String?
-  /// The unchanged header Location.
+  /// The value of the header Location, unchanged.
   var location: String?
   /// The first 64 KiB of the body.
   var body: [UInt8] = []
@@ -53,8 +53,8 @@ package protocol UploadTransport: Sendable {
 /// Sends with libcurl, which is loaded when the first request is made.
 ///
 /// Uses libcurl's easy interface through its multi interface: one thread sleeps until there is work, a time limit is
-/// reached, or the transfer is canceled. libcurl checks certificates against the system's, and takes `http_proxy`,
-/// `https_proxy`, `all_proxy` and `no_proxy` from the environment.
+/// reached, or the transfer is canceled. libcurl checks servers' certificates against those of the system. It takes
+/// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` from the environment.
 ///
 /// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
 package struct LibcurlTransport: UploadTransport {
@@ -115,7 +115,7 @@ package struct LibcurlTransport: UploadTransport {
     for (name, value) in request.headers {
       unsafe pm_transfer_add_header(transfer, "\(name): \(value)")
     }
-    // The server need not ask for the body first.
+    // The empty header makes libcurl send the body without waiting until the server asks for it.
     unsafe pm_transfer_add_header(transfer, "Expect:")
     let body = unsafe open(request.bodyPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     defer { if body >= 0 { close(body) } }
@@ -136,11 +136,11 @@ package struct LibcurlTransport: UploadTransport {
 }
 
 extension UploadError {
-  /// The error of a transfer without an answer.
+  /// The error of a transfer that brought no answer.
   ///
   /// - Parameters:
-  ///   - timeout: in seconds.
-  ///   - deadline: in seconds.
+  ///   - timeout: the limit without progress, in seconds.
+  ///   - deadline: the limit for the whole transfer, in seconds.
   init(_ result: pm_transfer_result, _ reason: String, timeout: Int, deadline: Int) {
     switch result {
     case PM_TRANSFER_CANCELLED: self.init(.cancelled, "")
@@ -164,7 +164,7 @@ extension Transfer.Answer {
       rateLimits: value(of: "x-sentry-rate-limits"), location: value(of: "location"), body: body)
   }
 
-  /// The first header of a name.
+  /// The value of the first header with a name.
   private func value(of name: String) -> String? {
     for line in headers.split(separator: 0x0A) {
       let parts = line.split(

@@ -1,14 +1,15 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The meaning of an answer for a report.
+/// What a server's answer means for a report.
 enum UploadVerdict: Sendable, Equatable {
   case uploaded(serverID: String)
-  /// Try later; `after` is in seconds, if the server names a time.
+  /// The upload should be tried later; `after` is the number of seconds if the server names a time.
   ///
-  /// `holdsAll` is true if the reason is the sender, not the report.
+  /// `holdsAll` is true if the sender, and not the report, is the reason.
   case retry(after: Int64?, reason: String, holdsAll: Bool)
-  /// Try again without some parts, after a number of seconds, or immediately if the server names no time.
+  /// The upload should be tried again without some parts, after some seconds, or immediately if the server names no
+  /// time.
   case tooLarge(after: Int64?, reason: String)
   case skip(reason: String)
 
@@ -17,8 +18,9 @@ enum UploadVerdict: Sendable, Equatable {
 
   /// Judges an answer.
   ///
-  /// Only a receipt in the protocol's format proves that the server has the report, and only an answer in that format
-  /// that it does not want it: proxies and portals may answer instead of the server, with any status.
+  /// Only a receipt in the protocol's format proves that the server has the report. Only another answer in that
+  /// format proves that the server does not want the report. Proxies and portals may answer instead of the server,
+  /// with any status.
   ///
   /// - Parameters:
   ///   - size: the bytes that were sent.
@@ -47,7 +49,7 @@ enum UploadVerdict: Sendable, Equatable {
         return .retry(after: after, reason: "\(status), \(words)", holdsAll: false)
       }
     case 300..<400:
-      // A captive portal also answers in this way, so the report is not refused.
+      // A captive portal also answers in this way, so the answer does not count as a refusal of the report.
       let target = response.location.map { " to \(UploadReceipt.printable($0, limit: 200))" } ?? ""
       return .retry(
         after: after,
@@ -58,7 +60,7 @@ enum UploadVerdict: Sendable, Equatable {
         after: after,
         reason: "\(status) for \(size) bytes" + UploadReceipt.words(of: response.body))
     case 429: return .retry(after: after, reason: reason, holdsAll: true)
-    // These statuses concern a proxy, the time or a replay that TLS allowed, but not the report.
+    // The reason for these statuses is a proxy, the time, or a replay that TLS allowed, but not the report.
     case 407, 408, 425: return .retry(after: after, reason: reason, holdsAll: false)
     case 400..<500 where after == nil && !UploadReceipt.isWebPage(response.body):
       return .skip(reason: reason)
@@ -66,7 +68,7 @@ enum UploadVerdict: Sendable, Equatable {
     }
   }
 
-  /// The latest date that is accepted, in seconds from now.
+  /// The latest date that is accepted, as a number of seconds from now.
   private static let longestDate: Int64 = 365 * 86_400
 
   /// The number of seconds to wait, from a number or a date; nil for anything else.
@@ -82,20 +84,21 @@ enum UploadVerdict: Sendable, Equatable {
     guard let date = format.date(from: text) else { return nil }
     let time = Int64(exactly: date.timeIntervalSince1970.rounded()) ?? now
     let delay = max(0, time.clampedSubtracting(now))
-    // One of the two clocks is not set.
+    // One of the two clocks, the server's or this machine's, is not set.
     return delay > longestDate ? nil : min(delay, longestDelay)
   }
 }
 
-/// The delay after failures: doubled each time, and spread by chance.
+/// The delay after failures, which doubles with each failure and is varied by chance.
 enum UploadBackoff {
   /// The delay after the first failure in seconds.
   static let shortest: Int64 = 60
   static let longest: Int64 = 8 * 3600
 
-  /// The longest wait in seconds after a number of failures; at least half of it is waited.
+  /// The longest wait in seconds after a number of failures; the actual wait is at least half of it.
   ///
-  /// - Parameter random: from 0 to 1; spreads clients that failed at the same moment.
+  /// - Parameter random: a number from 0 to 1, which keeps clients that failed at the same moment from trying
+  ///   together.
   static func delay(failures: Int, random: Double) -> Int64 {
     let doublings = min(max(failures, 1) - 1, 16)
     let full = min(shortest << Int64(doublings), longest)

@@ -5,7 +5,7 @@ internal import IntermediateDump
 struct SampledUploads: UploadGrouping {
   /// The limit; nil to send all reports complete.
   ///
-  /// Reports that were counted with another one before are not sent again.
+  /// Reports that were already counted with another report are not sent again.
   let sampling: UploadSampling?
 
   private var omission: String {
@@ -17,7 +17,8 @@ struct SampledUploads: UploadGrouping {
   func group(
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup? {
-    // A requested upload clears the report that it was counted with, but not the reports that are counted with it.
+    // A request clears the note with which report this one is counted, but not the notes of reports that are counted
+    // with it.
     guard sampling != nil || report.upload.countedWith != nil || report.upload.isRequested
     else { return nil }
     let index = ReportIndex(in: try database.open())
@@ -37,14 +38,15 @@ struct SampledUploads: UploadGrouping {
     }
     let same = reports.filter { $0.id != report.id && index.facts(of: $0)?.signature == signature }
     let start = now.clampedSubtracting(sampling.window.wholeSeconds)
-    // Started uploads count too, so that a server that refuses for a while does not get more of them afterward.
+    // Uploads that were only started count too, so that a server that refuses for a while does not get more of them
+    // later.
     let whole = same.filter { other in
       guard other.upload.countedWith == nil, let last = other.upload.lastAttemptTime else {
         return false
       }
       return other.state == .pending
         || (other.upload.isUploaded && last.seconds > start
-          // A later time comes from a wrong clock.
+          // A time in the future comes from a wrong clock.
           && last.seconds <= now.clampedAdding(UploadVerdict.longestDelay))
     }
     // A report whose complete upload was started or requested is sent complete.
@@ -57,7 +59,7 @@ struct SampledUploads: UploadGrouping {
       $0.state == .pending && $0.upload.countedWith == nil && $0.upload.attempts == 0
         && !$0.upload.isRequested
     }.prefix(UploadGroup.maximumCount - 1)
-    // The report that is sent is recorded first, because otherwise the others could be counted with a report that is
+    // The report that is sent is recorded first. Otherwise, the other reports could be counted with a report that is
     // not sent.
     try database.countUpload(report.id, with: report.id)
     for member in members { try database.countUpload(member.id, with: report.id) }

@@ -2,7 +2,7 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The surroundings of a crash: system, machine, program, memory.
+/// The circumstances of a crash: system, machine, program, memory.
 ///
 /// Source: develop.sentry.dev, "Contexts Interface".
 struct SentryContexts {
@@ -61,7 +61,7 @@ struct SentryContexts {
     ]
   }
 
-  /// This package's description of the crash.
+  /// This package's own description of the crash.
   private var crash: SentryValue {
     let snapshot = report.snapshot
     let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])
@@ -79,7 +79,8 @@ struct SentryContexts {
     ]
   }
 
-  /// The contexts of the crashing thread's work, outermost first; if a name occurs twice, the innermost one.
+  /// The contexts of the crashing thread's work, outermost first; if a name occurs twice, the innermost context is
+  /// used.
   private var work: SentryValue? {
     let contexts = report.threads.first { $0.crashed }?.contexts ?? []
     var names: [String] = []
@@ -97,12 +98,12 @@ struct SentryContexts {
       })
   }
 
-  /// A text; nil if it is not known or empty.
+  /// A text for the event; nil if the text is not known or empty.
   private func text(_ text: String?) -> SentryValue? {
     text.flatMap { $0.isEmpty ? nil : .text(SentryLimits.cut($0, SentryLimits.text)) }
   }
 
-  /// A number, as text if it is above 2^53, because readers of JSON would round it.
+  /// A number, which is written as text if it is above 2^53, because readers of JSON would round it.
   private func number(_ value: UInt64) -> SentryValue {
     value < 1 << 53 ? .unsigned(value) : .text("\(value)")
   }

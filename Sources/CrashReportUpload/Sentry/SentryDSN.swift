@@ -5,11 +5,11 @@ internal import Foundation
 /// Source: develop.sentry.dev, "SDK Overview", Parsing the DSN.
 package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
   package let scheme: String
-  /// Identifies the sender to the server.
+  /// The key that identifies the sender to the server.
   ///
-  /// It is not secret, but is not printed in messages.
+  /// The key is not secret, but it is not printed in messages.
   package let publicKey: String
-  /// The secret key, used by old servers; nil otherwise.
+  /// The secret key, which old servers use; nil if there is none.
   package let secretKey: String?
   package let host: String
   package let port: Int?
@@ -19,7 +19,7 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
 
   /// Reads `SCHEME://KEY[:SECRET]@HOST[:PORT][/PATH]/PROJECT`.
   ///
-  /// - Throws: `UploadError` with the code `invalidDSN`, which does not repeat the text.
+  /// - Throws: `UploadError` with the code `invalidDSN`, whose message does not contain the text.
   package init(_ text: String) throws(UploadError) {
     guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
       scheme == "https" || scheme == "http"
@@ -61,7 +61,7 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
       }
   }
 
-  /// Host and port in the form of a URL.
+  /// The host and the port, as they are written in a URL.
   private var authority: String {
     (host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)
       + (port.map { ":\($0)" } ?? "")

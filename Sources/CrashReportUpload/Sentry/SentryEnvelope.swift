@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
 
-/// A report as an envelope of Sentry's protocol: a line of JSON, and items of a line of JSON and bytes each.
+/// A report as an envelope of Sentry's protocol: a line of JSON, then items that each have a line of JSON and bytes.
 ///
 /// Source: develop.sentry.dev, "Envelopes", "Envelope Items".
 struct SentryEnvelope: UploadContent {
@@ -49,7 +49,7 @@ struct SentryEnvelope: UploadContent {
     }
   }
 
-  /// It is read from the same file that is sent, so the event does not contain data that the options leave out of
+  /// Reads the report from the file that is sent, so the event does not contain data that the options leave out of
   /// that file.
   private static func report(
     of contents: ReportContents
@@ -75,7 +75,7 @@ struct SentryEnvelope: UploadContent {
     if group?.omission != nil { attachments = [] }
   }
 
-  /// The envelope without the largest of the program's files, or without the minidump if it has no others.
+  /// The envelope without the largest of the program's files or, if it has none of these, without the minidump.
   var smaller: SentryEnvelope? {
     guard !attachments.isEmpty else { return nil }
     var envelope = self

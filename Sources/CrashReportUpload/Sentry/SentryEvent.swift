@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 
 /// A report as an event of Sentry's protocol.
 ///
-/// It is made from the same tree as the text, page and JSON of a report.
+/// The event is made from the same tree as a report as text, page or JSON.
 ///
 /// Source: develop.sentry.dev, "Event Payloads".
 struct SentryEvent: Sendable {
@@ -13,15 +13,16 @@ struct SentryEvent: Sendable {
   static let version = PackageVersion.version
 
   let report: CrashReport
-  /// The stored report's ID, which is that of the file, as in forms.
+  /// The stored report's ID, which is also the ID in the file, as in forms.
   let reportID: ReportID
   /// The fields of a form, which are tags here.
   var fields: [String: String]
-  /// The reports that the event counts for; nil for the report alone.
+  /// The reports that the event counts for; nil if it counts only for this report.
   var group: UploadGroup?
 
-  /// The report's ID in the protocol's form; the same each time the report is sent, so that a server keeps
-  /// one event of it.
+  /// The report's ID in the protocol's form.
+  ///
+  /// The ID is the same each time the report is sent, so that a server keeps only one event of it.
   var id: String { reportID.description.filter { $0 != "-" } }
 
   /// The event's JSON, within the protocol's limits.
@@ -33,7 +34,7 @@ struct SentryEvent: Sendable {
     return value(SentryCuts.last).json
   }
 
-  /// The event without the parts that are left out.
+  /// The event without the parts that `cuts` leaves out.
   func value(_ cuts: SentryCuts) -> SentryValue {
     let snapshot = report.snapshot
     let process = snapshot.process
@@ -65,13 +66,14 @@ struct SentryEvent: Sendable {
     ]
   }
 
-  /// The time with microseconds, the precision that servers store.
+  /// A time as text, with microseconds, which is the precision that servers store.
   static func time(_ nanoseconds: Int64) -> String {
     TimeText.utc(nanoseconds: nanoseconds).dropLast(4) + "Z"
   }
 
-  /// The release, such as "shop@1.2"; without a product the program's name is used, and without a version there is no
-  /// release.
+  /// The release, such as "shop@1.2"; nil if there is no version.
+  ///
+  /// Without a product, the program's name is used.
   private var release: String? {
     guard let version = fields["ver"] ?? report.snapshot.process.version, !version.isEmpty else {
       return nil
@@ -88,7 +90,7 @@ struct SentryEvent: Sendable {
     }
   }
 
-  /// The build ID of the program, which distinguishes builds of one version.
+  /// The build ID of the program, which distinguishes builds of the same version.
   private var dist: String? {
     guard let address = report.snapshot.mainModuleAddress(in: report.snapshot.modules),
       let module = report.snapshot.modules.first(where: { $0.address == address }),

@@ -40,12 +40,12 @@ struct SentryFrames {
 
   private var isCrash: Bool { report.snapshot.request == nil && report.snapshot.end == nil }
 
-  /// The stack of a thread with its registers; nil for one without frames.
+  /// The stack of a thread with its registers; nil for a thread without frames.
   func stacktrace(of thread: CrashReport.Thread) -> SentryValue? {
     var calls = thread.frames
     var omitted = thread.trace.omittedCount > 0 ? thread.trace.omittedAfter : nil
     if let task = thread.task, !task.frames.isEmpty {
-      // The functions that wait follow the awaited function, then those of the executor.
+      // The functions that wait for the awaited function come after it, and before those of the executor.
       let callee = min((task.calls.calleeIndex ?? calls.count - 1) + 1, calls.count)
       calls.insert(contentsOf: task.frames, at: max(callee, 0))
       if let place = omitted, place >= callee { omitted = place + task.frames.count }
@@ -56,19 +56,20 @@ struct SentryFrames {
       limit: thread.crashed ? cuts.ownFrames : cuts.otherFrames, registers: registers)
   }
 
-  /// A stack, oldest call first; nil for none.
+  /// A stack, oldest call first; nil if there are no calls.
   ///
   /// - Parameters:
-  ///   - calls: innermost first.
-  ///   - omitted: the index of the first call after those that the report left out, and their number.
+  ///   - calls: the calls, innermost first.
+  ///   - omitted: the index of the first call after the calls that the report left out, and the number of those
+  ///     calls.
   func stacktrace(
     _ calls: [StackFrame], omitted: (index: Int, count: Int)? = nil, limit: Int? = nil,
     registers: CPUContext? = nil
   ) -> SentryValue? {
     guard !calls.isEmpty else { return nil }
     let limit = max(1, limit ?? cuts.ownFrames)
-    // The innermost calls describe the crash, the outermost the task: a fifth of the limit is kept for the outermost
-    // ones.
+    // The innermost calls describe the crash, and the outermost calls describe the task. So a fifth of the limit is
+    // kept for the outermost calls.
     let tail = calls.count > limit ? limit / 5 : 0
     let head = min(calls.count, limit) - tail
     var frames = calls.prefix(head).map(frame)
@@ -89,7 +90,7 @@ struct SentryFrames {
     ]
   }
 
-  /// The frame that represents left-out calls: servers keep no other member of the protocol for this.
+  /// The frame that stands for left-out calls, because servers keep no other member of the protocol for this.
   private static func gap(_ count: Int) -> SentryValue {
     ["function": .text("(\(count) calls are left out)"), "in_app": false]
   }
@@ -124,7 +125,7 @@ struct SentryFrames {
     ]
   }
 
-  /// The word for a frame's trust that minidump processors use.
+  /// The word that minidump processors use for the way in which a frame was found.
   private static func trust(_ frame: StackFrame) -> String {
     switch frame.trust {
     case .context: "context"
@@ -136,7 +137,7 @@ struct SentryFrames {
 
   // MARK: - Images
 
-  /// The images in the order of their addresses; only those with a kept frame if the event would be too large.
+  /// The images in the order of their addresses; if the event would be too large, only those of frames that are kept.
   var images: [SentryValue] {
     var used: Set<Int> = []
     for thread in report.threads.prefix(cuts.threads) {

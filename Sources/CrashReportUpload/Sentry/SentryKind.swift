@@ -36,7 +36,7 @@ struct SentryKind {
 
   private var text: String? { report.message ?? report.explanation }
 
-  /// The exceptions; servers show the last one as the event's.
+  /// The exceptions of the event; servers treat the last one as the cause of the event.
   func exceptions(_ frames: SentryFrames) -> [SentryValue] {
     var values: [SentryValue] = []
     if let thrown = report.thrown {

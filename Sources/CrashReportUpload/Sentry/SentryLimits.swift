@@ -1,15 +1,15 @@
 internal import IntermediateDump
 
-/// The protocol's limits on texts and sizes; servers cut or refuse longer ones.
+/// The protocol's limits on texts and sizes; servers cut or refuse what exceeds them.
 ///
 /// Source: develop.sentry.dev, "Envelopes", Size Limits; Relay `relay-event-schema`, whose fields have
 /// `max_chars`.
 enum SentryLimits {
   // The maximum size of an event in bytes.
   static let eventSize = 1_000_000
-  /// The number of bytes of a request as it is sent, compressed or not.
+  /// The maximum number of bytes of a request as it is sent, compressed or not.
   static let requestSize: Int64 = 20_000_000
-  /// The number of bytes of all attachments together, before compression.
+  /// The maximum number of bytes of all attachments together, before compression.
   static let attachmentSize: Int64 = 100_000_000
 
   // The maximum number of characters of a message.
@@ -32,7 +32,7 @@ enum SentryLimits {
   /// The first scalars of a text, with an ellipsis if it was cut, and without NUL, which databases refuse.
   static func cut(_ text: String, _ limit: Int) -> String {
     let scalars = text.unicodeScalars
-    // Only counts up to the limit, because a text may have megabytes.
+    // Characters are counted only up to the limit, because a text may have megabytes.
     let isLong = text.utf8.count > limit && !scalars.dropFirst(limit).isEmpty
     guard isLong || text.utf8.contains(0) else { return text }
     var result = String.UnicodeScalarView()
@@ -42,7 +42,7 @@ enum SentryLimits {
     return String(result)
   }
 
-  /// The name of a release or an environment with only the allowed characters; nil if none is left.
+  /// The name of a release or an environment without forbidden characters; nil if no characters are left.
   ///
   /// Source: develop.sentry.dev, "Releases"; Relay `relay-event-schema`, validation of releases.
   static func word(_ text: String, _ limit: Int) -> String? {
@@ -54,7 +54,7 @@ enum SentryLimits {
     return word.isEmpty || [".", "..", "latest", "none"].contains(word.lowercased()) ? nil : word
   }
 
-  /// The name of a tag with only the allowed characters.
+  /// The name of a tag, without forbidden characters.
   static func tagName(_ name: String) -> String {
     String(
       name.utf8.prefix(tag).map { byte -> Character in
@@ -74,7 +74,7 @@ enum SentryLimits {
 
 /// The limits on an event's contents that make it small enough.
 struct SentryCuts: Sendable, Equatable {
-  /// With the frame for left-out calls these are 250 frames: servers cut longer stacks in the middle.
+  /// With the frame for left-out calls, a stack has 250 frames, because servers cut longer stacks in the middle.
   var ownFrames = 249
   var otherFrames = 249
   var threads = 1000
@@ -87,9 +87,9 @@ struct SentryCuts: Sendable, Equatable {
   var tags = 200
   var explanations = true
 
-  /// The reductions, from nothing left out to the smallest event; each includes the one before.
+  /// The reductions, from nothing left out to the smallest event; each one includes the previous one.
   ///
-  /// The first that is small enough is sent.
+  /// The first reduction that makes the event small enough is used.
   ///
   /// The least important parts are left out first: images without frames, other threads, then contexts and
   /// breadcrumbs. The message and the innermost calls of the crashing thread stay.

@@ -2,7 +2,7 @@ internal import Foundation
 internal import IntermediateDump
 internal import Synchronization
 
-/// The times before which a server takes no events, or no attachments.
+/// The times until which a server accepts no events, or no attachments.
 ///
 /// Source: develop.sentry.dev, "Rate Limiting".
 final class SentryRateLimits: Sendable {
@@ -14,7 +14,7 @@ final class SentryRateLimits: Sendable {
 
   private let ends = Mutex<[Category: Int64]>([:])
 
-  /// Stores the limits of an answer; an earlier end never replaces a later one.
+  /// Stores the limits in an answer; a limit never ends earlier because of a later answer.
   ///
   /// - Parameters:
   ///   - header: the unchanged header `X-Sentry-Rate-Limits`.
@@ -29,17 +29,17 @@ final class SentryRateLimits: Sendable {
     }
   }
 
-  /// The seconds until a category may be sent again; nil if it may now.
+  /// The number of seconds until a category may be sent again; nil if it may be sent now.
   func wait(for category: Category, now: Int64) -> Int64? {
     let left = ends.withLock { $0[category] ?? 0 }.clampedSubtracting(now)
-    // A clock that was set back must not delay reports longer than a server may.
+    // A clock that was set back must not delay reports longer than a server may delay them.
     return left > 0 && left <= UploadVerdict.longestDelay ? left : nil
   }
 
   /// The longest limit of each category in a header, in seconds.
   ///
-  /// Each is `SECONDS:CATEGORY;CATEGORY:SCOPE:...`; without a category it applies to all. Other kinds, and entries
-  /// that cannot be read, are ignored.
+  /// Each limit is `SECONDS:CATEGORY;CATEGORY:SCOPE:...`; without a category, it applies to all categories.
+  /// Categories that are not sent, and entries that cannot be read, are ignored.
   static func limits(in header: String) -> [Category: Int64] {
     var limits: [Category: Int64] = [:]
     for limit in header.prefix(4096).split(separator: ",") {
@@ -54,7 +54,7 @@ final class SentryRateLimits: Sendable {
     return limits
   }
 
-  /// Whole seconds; a fraction counts as one more.
+  /// Reads whole seconds; a fraction counts as one more second.
   private static func seconds(_ text: String) -> Int64? {
     guard let number = Double(text), number.isFinite, number >= 0 else { return nil }
     return Int64(min(number.rounded(.up), Double(UploadVerdict.longestDelay)))

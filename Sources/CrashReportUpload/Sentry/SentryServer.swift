@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// Sentry, or a server with the same protocol.
 struct SentryServer: UploadServer {
   let dsn: SentryDSN
-  /// The limits in the answers so far.
+  /// The limits that the server's answers have set so far.
   let rateLimits = SentryRateLimits()
 
   var leftOutOfSmallest: String { "attachments, minidump" }
@@ -18,7 +18,7 @@ struct SentryServer: UploadServer {
     try SentryEnvelope(
       try ReportContents(report, in: database, options, reduction, leavesOutMemory: false),
       to: dsn, options,
-      // True while the server accepts only the event.
+      // This is true while the server accepts only the event.
       withoutAttachments: reduction == .smallest
         || rateLimits.wait(for: .attachment, now: now) != nil)
   }
@@ -46,7 +46,7 @@ extension UploadVerdict {
     }
   }
 
-  /// The wait after a 429 that names no time, in seconds.
+  /// The number of seconds to wait after an answer with status 429 that names no time.
   private static let defaultWait: Int64 = 60
 }
 
@@ -62,15 +62,15 @@ extension UploadTarget {
 extension ReportUploader {
   /// Creates an uploader to Sentry, or to a server with the same protocol.
   ///
-  /// The server does not send anything yet.
+  /// The uploader does not send anything yet.
   ///
-  /// Each report is an envelope: an event with message, stacks, tags and breadcrumbs, and the minidump as
-  /// an attachment.
+  /// Each report is an envelope with an event and the minidump as an attachment. The event has a message, stacks,
+  /// tags and breadcrumbs.
   ///
   /// - Parameters:
   ///   - path: the database's directory.
   ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.
-  ///   - options: additional contents of each upload, and the pace.
+  ///   - options: additional contents of each upload, and the pace of uploads.
   ///   - review: runs before each upload, with the tags as fields; nil to send all reports.
   /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened. It is not an error
   ///   if the network is down.

@@ -6,7 +6,8 @@ internal import ProcessSnapshot
 struct SentryTags {
   let event: SentryEvent
 
-  /// This package's tags come before the program's, which are sorted by name, because the last ones may be cut.
+  /// This package's tags come before the program's tags, which are sorted by name, because the last tags may be cut
+  /// off.
   func members(_ cuts: SentryCuts) -> [SentryValue.Member] {
     let report = event.report
     let snapshot = report.snapshot
@@ -24,7 +25,7 @@ struct SentryTags {
     tags += (event.group?.fields ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     let own = Set(tags.map(\.0))
     for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) {
-      // The protocol has members for these, and its servers refuse tags with their names.
+      // The protocol has its own members for these values, and its servers refuse tags with these names.
       guard !["release", "environment", "dist", "server_name"].contains(name) else { continue }
       tags.append((own.contains(name) ? "annotation.\(name)" : name, value))
     }
@@ -47,7 +48,7 @@ struct SentryTags {
 struct SentryBreadcrumbs {
   let report: CrashReport
 
-  /// The newest breadcrumbs, oldest first, with those of the crashing work marked; nil if there are none.
+  /// The newest breadcrumbs, oldest first, in which those of the crashing work are marked; nil if there are none.
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =
@@ -84,7 +85,7 @@ struct SentryBreadcrumbs {
     }
   }
 
-  /// The thread and the metadata; for equal names, the last value is used.
+  /// The thread and the metadata of a breadcrumb; if two names are equal, the last value is used.
   private func data(_ crumb: ClientInformation.Breadcrumb, _ cuts: SentryCuts) -> SentryValue? {
     var data: [String: SentryValue] = [:]
     data["thread"] = crumb.threadID.map { SentryValue($0) }

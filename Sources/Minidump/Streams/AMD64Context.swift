@@ -2,23 +2,23 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// The parts of CONTEXT_AMD64 that a complete set of registers fills.
+  /// Flags for the parts of CONTEXT_AMD64 that a complete set of registers fills.
   static func flags(of context: X86_64Context) -> UInt32 {
     let all =
       MinidumpFormat.amd64Control | MinidumpFormat.amd64Integer | MinidumpFormat.amd64Segments
     return context.floatingPointState.count >= 512 ? all | MinidumpFormat.amd64FloatingPoint : all
   }
 
-  /// CONTEXT_AMD64, 1,232 bytes.
+  /// Appends a CONTEXT_AMD64, which has 1,232 bytes.
   ///
   /// Source: Microsoft winnt.h, Breakpad `minidump_cpu_amd64.h`.
   mutating func appendAMD64Context(_ context: X86_64Context, flags: UInt32) {
     let area = context.floatingPointState.count >= 512 ? context.floatingPointState : []
-    // P1Home to P6Home, for the calling convention of Windows.
+    // P1Home to P6Home, which the calling convention of Windows uses.
     buffer.appendZeros(48)
     buffer.append(MinidumpFormat.amd64Context | flags)
     buffer.append(UInt32(truncatingIfNeeded: area[...].littleEndian(at: 24, width: 4) ?? 0))
-    // cs, ds, es, fs, gs, ss; the kernel does not save ds and es in a signal frame.
+    // These are cs, ds, es, fs, gs and ss; the kernel does not save ds and es in a signal frame.
     for segment in [context.cs, 0, 0, context.fs, context.gs, context.ss] { buffer.append(segment) }
     buffer.append(UInt32(truncatingIfNeeded: context.rflags))
     // Debug registers.
@@ -29,13 +29,13 @@ extension MinidumpEncoder {
       context.r14, context.r15, context.rip,
     ] { buffer.append(register) }
     if area.isEmpty { buffer.appendZeros(512) } else { buffer.append(Array(area[..<512])) }
-    // Vector registers and control, debug control, last branches, which a signal frame does not have.
+    // A signal frame does not have the vector registers and their control, the debug control, and the last branches.
     buffer.appendZeros(416 + 6 * 8)
   }
 }
 
 extension MinidumpDecoder {
-  /// Reads CONTEXT_AMD64, also with an XSTATE area after it, or cut after the registers.
+  /// Reads a CONTEXT_AMD64, which may have an XSTATE area after it, or may be cut off after the registers.
   static func decodeAMD64Context(_ bytes: ArraySlice<UInt8>) -> DecodedContext {
     func word(_ offset: Int, _ width: Int = 8) -> UInt64 {
       bytes.littleEndian(at: offset, width: width) ?? 0

@@ -2,13 +2,13 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// The parts of the context that a complete set of registers fills.
+  /// Flags for the parts of the context that a complete set of registers fills.
   static func flags(of context: ARM64Context) -> UInt32 {
     let all = MinidumpFormat.arm64Control | MinidumpFormat.arm64Integer
     return context.vectorRegisters.count == 512 ? all | MinidumpFormat.arm64FloatingPoint : all
   }
 
-  /// MDRawContextARM64, 912 bytes, the layout of Microsoft's ARM64_NT_CONTEXT.
+  /// Appends an MDRawContextARM64, which has 912 bytes and the layout of Microsoft's ARM64_NT_CONTEXT.
   ///
   /// Source: Breakpad `minidump_cpu_arm64.h`.
   mutating func appendARM64Context(_ context: ARM64Context, flags: UInt32) {

@@ -2,12 +2,12 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes Crashpad's own stream: report ID, client ID and the simple annotations.
+  /// Encodes Crashpad's own stream, with report ID, client ID and the simple annotations.
   ///
   /// Source: Crashpad `minidump/minidump_extensions.h`.
   mutating func encodeCrashpadInfo() -> MinidumpLocation {
     var annotations = snapshot.annotations
-    // Servers that accept Crashpad's dumps use these two names.
+    // Servers that accept Crashpad's dumps look for these two names.
     for (name, value) in [
       (MinidumpFormat.productAnnotation, snapshot.process.product),
       (MinidumpFormat.versionAnnotation, snapshot.process.version),
@@ -21,12 +21,12 @@ extension MinidumpEncoder {
     buffer.append(snapshot.clientID?.guidBytes ?? Array(repeating: 0, count: 16))
     buffer.append(dictionary)
     buffer.append(modules)
-    // Reserved; no address mask.
+    // Reserved, and no address mask.
     buffer.appendZeros(4 + 8)
     return buffer.location(from: start)
   }
 
-  /// Appends a MinidumpSimpleStringDictionary, preceded by its strings.
+  /// Appends the strings of a MinidumpSimpleStringDictionary, then the dictionary.
   mutating func appendDictionary(_ entries: [String: String]) -> MinidumpLocation {
     guard !entries.isEmpty else { return .none }
     var places: [(key: UInt32, value: UInt32)] = []
@@ -41,9 +41,9 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads Crashpad's stream: its 64 bytes, or the shorter forms of earlier versions.
+  /// Reads Crashpad's stream, which has 64 bytes or, in earlier versions, fewer.
   ///
-  /// Call it after the modules are read, because it adds some of their annotations.
+  /// Call it after the modules are read, because this stream has annotations of the modules.
   mutating func decodeCrashpadInfo() {
     guard let stream = file.streams[.crashpadInfo] else { return }
     let start = stream.lowerBound
@@ -59,7 +59,7 @@ extension MinidumpDecoder {
     if stream.count >= 52 { decodeModuleAnnotations(at: start + 44) }
   }
 
-  /// MinidumpSimpleStringDictionary, in the file's order.
+  /// Reads a MinidumpSimpleStringDictionary, in the file's order.
   mutating func dictionary(at location: Int) -> [(String, String)] {
     list(at: location, size: 8).compactMap { entry in
       guard let name = annotationText(at: entry), let value = annotationText(at: entry + 4) else {
@@ -69,7 +69,8 @@ extension MinidumpDecoder {
     }
   }
 
-  /// Finds the entries of a list to which a location descriptor refers: a 32-bit count, then entries of one size.
+  /// Finds the entries of the list that a location descriptor refers to: a 32-bit count, then entries of the same
+  /// size.
   func list(at location: Int, size: Int) -> [Int] {
     guard let list = file.location(at: location), list.count >= 4,
       let count = file.integer(at: list.lowerBound, width: 4)
@@ -78,7 +79,7 @@ extension MinidumpDecoder {
     return (0..<Int(clamping: min(count, UInt64(fitting)))).map { list.lowerBound + 4 + $0 * size }
   }
 
-  /// The text at an RVA in the file; if it is damaged, nil, and the damage is noted.
+  /// The text to which the RVA at a place in the file refers; nil if the text is damaged, which is noted.
   mutating func annotationText(at place: Int) -> String? {
     guard let rva = file.integer(at: place, width: 4), let text = file.utf8String(at: rva) else {
       file.note("an annotation is damaged")
@@ -89,12 +90,12 @@ extension MinidumpDecoder {
 }
 
 extension ReportID {
-  /// The bytes of a GUID structure: its first three fields are little-endian.
+  /// The bytes of the ID as a GUID structure, whose first three fields are little-endian.
   ///
   /// Source: Microsoft guiddef.h.
   var guidBytes: [UInt8] { Self.swapped(bytes) }
 
-  /// Reads a GUID structure; nil for all zeros, which means none.
+  /// Reads a GUID structure; nil if all bytes are zero, which means that there is no ID.
   init?(guidBytes: ArraySlice<UInt8>) {
     guard guidBytes.count == 16, guidBytes.contains(where: { $0 != 0 }) else { return nil }
     self.init(bytes: Self.swapped(Array(guidBytes)))

@@ -2,9 +2,10 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_EXCEPTION_STREAM: the signal's number, its code as flags, its address.
+  /// Encodes MINIDUMP_EXCEPTION_STREAM: the signal's number, its code as the flags, and its address.
   ///
-  /// A dump without a crash has the number that Breakpad and Crashpad give it on Linux, all ones.
+  /// If the dump was taken without a crash, the number is all ones, which Breakpad and Crashpad use for such dumps on
+  /// Linux.
   ///
   /// Source: Breakpad `minidump_exception_linux.h`, MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED; Microsoft
   /// minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` (what lies where).
@@ -21,7 +22,7 @@ extension MinidumpEncoder {
     let number = snapshot.request == nil ? UInt32(bitPattern: exception.signal ?? 0) : .max
     buffer.append(number)
     buffer.append(UInt32(bitPattern: exception.code ?? 0))
-    // No nested exception.
+    // There is no nested exception.
     buffer.append(UInt64(0))
     buffer.append(exception.address ?? exception.systemCall?.address ?? 0 as Address)
     buffer.append(UInt32(truncatingIfNeeded: parameters.count))
@@ -31,8 +32,8 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// The parts of siginfo_t other than the address: number and architecture of a system call, or process, user and
-  /// value of a sender.
+  /// The parts of siginfo_t other than the address: the number and architecture of a system call, or the process,
+  /// user and value of the signal's sender.
   private static func parameters(of exception: ExceptionSnapshot) -> [UInt64] {
     if let call = exception.systemCall {
       return [UInt64(UInt32(bitPattern: call.number)), UInt64(call.architecture)]
@@ -45,9 +46,9 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// MINIDUMP_EXCEPTION_STREAM.
+  /// Reads MINIDUMP_EXCEPTION_STREAM.
   ///
-  /// A dump without a crash has no signal; an exception of another system has that system's code.
+  /// A dump that was taken without a crash has no signal; an exception of another system has that system's code.
   mutating func decodeException() {
     guard let stream = file.streams[.exception] else { return }
     guard stream.count >= 168, let id = file.integer(at: stream.lowerBound, width: 4),
@@ -59,7 +60,7 @@ extension MinidumpDecoder {
       return
     }
     var exception = ExceptionSnapshot(threadID: UInt32(truncatingIfNeeded: id))
-    // This package's own stream has the kind.
+    // The kind of request is only in this package's own stream.
     if isLinux, number == UInt64(UInt32.max) { snapshot.request = DumpRequest() }
     if isLinux {
       takeSignal(number, code: UInt32(truncatingIfNeeded: code), address: address, to: &exception)
@@ -73,7 +74,7 @@ extension MinidumpDecoder {
     let decoded = context(at: stream.lowerBound + 160)
     exception.context = decoded.context
     if let index = snapshot.threads.firstIndex(where: { $0.id == exception.threadID }) {
-      // The thread's own context may be inside the handler; the exception's context is that of the crash.
+      // The thread's own context may be inside the handler; the exception's context is from the moment of the crash.
       if let context = decoded.context {
         snapshot.threads[index].context = context
         snapshot.threads[index].stackPointer = decoded.stackPointer
@@ -86,8 +87,9 @@ extension MinidumpDecoder {
 
   /// Reads number, code and address of a signal; leaves out a number that is not a signal.
   ///
-  /// Breakpad's older writers record 0 instead of `si_code`, which would mean kill(2). So 0 is used only in
-  /// Crashpad's dumps; in others, the address counts as the kernel's if the signal has one.
+  /// Older versions of Breakpad record 0 instead of `si_code`, and 0 would mean that kill(2) sent the signal. So a
+  /// code of 0 is used only in minidumps of Crashpad and of this package. In others, the signal counts as sent by the
+  /// kernel, so its address is used if signals of that kind have one.
   private func takeSignal(
     _ number: UInt64, code: UInt32, address: UInt64, to exception: inout ExceptionSnapshot
   ) {

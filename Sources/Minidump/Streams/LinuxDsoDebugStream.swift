@@ -2,8 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes MDRawDebug64, preceded by names and MDRawLinkMap64 entries, and followed by the bytes of the dynamic
-  /// section.
+  /// Encodes the names and the MDRawLinkMap64 entries, then MDRawDebug64, then the bytes of the dynamic section.
   ///
   /// Source: Breakpad `minidump_format.h`; `client/linux/minidump_writer/minidump_writer.cc`,
   /// WriteDSODebugStream.
@@ -12,7 +11,7 @@ extension MinidumpEncoder {
       (entry: entry, name: buffer.appendString(entry.name))
     }
     buffer.align(to: 8)
-    // Breakpad's value for a missing location.
+    // Breakpad writes this value if there is no location.
     let entriesRVA = entries.isEmpty ? UInt32.max : buffer.rva
     for (entry, name) in entries {
       buffer.append(entry.address)
@@ -36,8 +35,8 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Reads MDRawDebug64 in either of its two layouts.
   ///
-  /// Breakpad's C++ pads it to 40 bytes, writers in Rust pack it into 36. The dynamic section after it has a multiple
-  /// of 16 bytes, so the stream's size shows which layout it has.
+  /// Breakpad's C++ code pads it to 40 bytes; writers in Rust pack it into 36 bytes. The dynamic section after it has
+  /// a multiple of 16 bytes, so the stream's size shows which layout it has.
   mutating func decodeLinkMap() {
     guard let stream = file.streams[.linuxDsoDebug] else { return }
     let isOurs = file.streams[.postmortemDump] != nil

@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// Encodes MINIDUMP_MEMORY_INFO_LIST, with an entry for each mapping.
   ///
-  /// It has the same contents as LinuxMaps, for readers that know only the streams of Windows. Source: Microsoft
-  /// minidumpapiset.h, winnt.h.
+  /// The stream has the same contents as LinuxMaps, and is for readers that know only the streams of Windows. Source:
+  /// Microsoft minidumpapiset.h, winnt.h.
   mutating func encodeMemoryInfoList() -> MinidumpLocation {
     buffer.align(to: 8)
     let start = buffer.rva
@@ -26,7 +26,7 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// The PAGE_ constant; there is none for memory that is writable but not readable.
+  /// The PAGE_ constant for a protection; none exists for memory that is writable but not readable.
   private static func pageProtection(_ protection: MemoryMapping.Protection) -> UInt32 {
     let isWritable = protection.contains(.write)
     if protection.contains(.execute) {
@@ -39,7 +39,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// MINIDUMP_MEMORY_INFO_LIST as mappings without paths, for dumps without LinuxMaps.
+  /// Reads MINIDUMP_MEMORY_INFO_LIST as mappings without paths, for dumps without LinuxMaps.
   mutating func decodeMemoryInfoList() -> [MemoryMapping] {
     guard let stream = file.streams[.memoryInfoList], stream.count >= 16,
       let headerSize = file.integer(at: stream.lowerBound, width: 4),
@@ -58,7 +58,7 @@ extension MinidumpDecoder {
         let type = file.integer(at: entry + 40, width: 4)
       else { break }
       let range = AddressRange(start: Address(start), byteCount: size)
-      // MEM_COMMIT; other states describe address space without memory.
+      // The state is MEM_COMMIT; other states describe address space without memory.
       guard state == 0x1000, size > 0, range.byteCount == size else { continue }
       mappings.append(
         MemoryMapping(

@@ -14,13 +14,13 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// MINIDUMP_MEMORY_LIST.
+  /// Reads MINIDUMP_MEMORY_LIST.
   mutating func decodeMemoryList() -> [MemoryRegion] {
     file.entries(of: .memoryList, size: MinidumpFormat.memoryDescriptorSize)
       .compactMap { region(at: $0, in: "memory list") }
   }
 
-  /// MINIDUMP_MEMORY64_LIST: the bytes of all regions follow each other in the file.
+  /// Reads MINIDUMP_MEMORY64_LIST, in which the bytes of all regions follow each other in the file.
   mutating func decodeMemory64List() -> [MemoryRegion] {
     guard let stream = file.streams[.memory64List],
       let count = file.integer(at: stream.lowerBound, width: 8),
@@ -49,7 +49,7 @@ extension MinidumpDecoder {
     return regions
   }
 
-  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil for an empty region, and for one outside the file.
+  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil if the region is empty or outside the file.
   mutating func region(at entry: Int, in list: String) -> MemoryRegion? {
     guard let address = file.integer(at: entry, width: 8), let range = file.location(at: entry + 8),
       Self.fits(range.count, at: Address(address))

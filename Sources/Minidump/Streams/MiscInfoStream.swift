@@ -1,14 +1,15 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes MINIDUMP_MISC_INFO_4; form 5 would only add an XSTATE layout, which no context here has.
+  /// Encodes MINIDUMP_MISC_INFO_4; MINIDUMP_MISC_INFO_5 would only add a layout of XSTATE areas, which no context
+  /// here has.
   ///
   /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_misc_info_writer.cc`.
   mutating func encodeMiscInfo() -> MinidumpLocation {
     let process = snapshot.process
     var flags: UInt32 = 0x100  // MINIDUMP_MISC4_BUILDSTRING
     if process.processID != nil { flags |= 0x1 }
-    // The start of the process, otherwise that of the handler.
+    // The start time of the process or, if it is not known, of the handler.
     let startTime = process.startTime ?? process.launchTime
     if startTime != nil { flags |= 0x2 }
     buffer.align(to: 4)
@@ -19,7 +20,7 @@ extension MinidumpEncoder {
     buffer.append(UInt32(exactly: (startTime ?? 0) / 1_000_000_000) ?? 0)
     buffer.append(Self.seconds(process.userTime))
     buffer.append(Self.seconds(process.systemTime))
-    // Clock rates and idle states (5), integrity level, execute flags, protection and time zone are not captured, and
+    // Clock rates and idle states (5), integrity level, execute flags, protection and time zone are not captured, so
     // their flags are clear.
     buffer.appendZeros(5 * 4 + 3 * 4 + 4 + 172)
     let system = snapshot.system
@@ -34,7 +35,7 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// Rounded to whole seconds.
+  /// Rounds nanoseconds to whole seconds.
   private static func seconds(_ nanoseconds: UInt64?) -> UInt32 {
     let value = nanoseconds ?? 0
     return UInt32(
@@ -43,7 +44,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Process ID and times of MINIDUMP_MISC_INFO, any form.
+  /// Reads process ID and times from MINIDUMP_MISC_INFO of any form.
   mutating func decodeMiscInfo() {
     guard let stream = file.streams[.miscInfo], stream.count >= 24,
       let flags = file.integer(at: stream.lowerBound + 4, width: 4)
@@ -58,7 +59,7 @@ extension MinidumpDecoder {
     snapshot.process.systemTime = fields[3] &* 1_000_000_000
   }
 
-  /// Process and parent of the copy of `/proc/<pid>/status`.
+  /// Reads the IDs of process and parent from the copy of `/proc/<pid>/status`.
   ///
   /// Source: proc_pid_status(5).
   mutating func decodeProcStatus() {

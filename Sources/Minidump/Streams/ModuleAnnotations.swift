@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes MinidumpModuleCrashpadInfoList: the modules with annotations, by their index in the module list.
+  /// Encodes MinidumpModuleCrashpadInfoList: the annotations of modules, by the module's index in the module list.
   ///
   /// Source: Crashpad `minidump/minidump_extensions.h`.
   mutating func encodeModuleAnnotations() -> MinidumpLocation {
@@ -16,7 +16,7 @@ extension MinidumpEncoder {
     }
   }
 
-  /// Encodes MinidumpModuleCrashpadInfo, preceded by its lists.
+  /// Encodes the lists of a MinidumpModuleCrashpadInfo, then the structure itself.
   private mutating func encode(_ annotations: ModuleAnnotations) -> MinidumpLocation {
     let texts = annotations.list.map { buffer.appendUTF8String($0) }
     let list = texts.isEmpty ? .none : buffer.appendList(texts) { $0.append($1) }
@@ -49,9 +49,9 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads MinidumpModuleCrashpadInfoList, in which a Crashpad client stores nearly all its own data.
+  /// Reads MinidumpModuleCrashpadInfoList, in which a Crashpad client stores nearly all of its annotations.
   ///
-  /// A module's entry may be shorter than its 28 bytes: earlier versions had no annotation objects.
+  /// A module's entry may be shorter than 28 bytes, because earlier versions had no annotation objects.
   mutating func decodeModuleAnnotations(at location: Int) {
     for link in list(at: location, size: 12) {
       guard let index = file.integer(at: link, width: 4),
@@ -81,7 +81,7 @@ extension MinidumpDecoder {
     }
   }
 
-  /// MinidumpAnnotation.
+  /// Reads a MinidumpAnnotation.
   private mutating func annotationObject(at entry: Int) -> ModuleAnnotations.Object? {
     guard let name = annotationText(at: entry), let type = file.integer(at: entry + 4, width: 2),
       let rva = file.integer(at: entry + 8, width: 4), let value = file.byteArray(at: rva)
@@ -93,7 +93,7 @@ extension MinidumpDecoder {
       name: name, type: UInt16(truncatingIfNeeded: type), value: value)
   }
 
-  /// The number of entries that may still be read, because many modules may refer to the same list.
+  /// The entries of a list, up to the number that may still be read, because many modules may refer to the same list.
   private mutating func limitedList(at location: Int, size: Int) -> ArraySlice<Int> {
     guard moduleAnnotationsLeft > 0 else { return [] }
     let taken = list(at: location, size: size).prefix(moduleAnnotationsLeft)
@@ -101,7 +101,7 @@ extension MinidumpDecoder {
     return taken
   }
 
-  /// Copies the modules' text annotations to the process, after its own.
+  /// Adds the modules' text annotations to those of the process; if a name exists already, its first value stays.
   mutating func mergeModuleAnnotations() {
     for annotations in moduleAnnotations {
       snapshot.launchAnnotations.merge(annotations.simple) { first, _ in first }

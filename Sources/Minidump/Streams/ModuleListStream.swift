@@ -35,8 +35,9 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// At most 2,048 modules that do not overlap; if there are more, those that a thread executes and
-  /// then the lowest.
+  /// The modules to write: at most 2,048 that do not overlap.
+  ///
+  /// If there are more, the modules that a thread executes come first, then those with the lowest addresses.
   func listedModules() -> [ModuleSnapshot] {
     var modules: [ModuleSnapshot] = []
     for module in snapshot.modules.sorted(by: { $0.address < $1.address })
@@ -57,7 +58,7 @@ extension MinidumpEncoder {
         .sorted()
       func rank(_ module: ModuleSnapshot) -> Int {
         if module.address == main { return 0 }
-        // The lowest pointer that is inside or after the module.
+        // This is the lowest pointer that is inside the module or after it.
         let index = pointers.partitioningIndex { $0 >= module.address }
         return index < pointers.count && module.contains(pointers[index]) ? 1 : 2
       }
@@ -73,7 +74,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads MINIDUMP_MODULE_LIST, in which writers put the executable first.
+  /// Reads MINIDUMP_MODULE_LIST, in which all writers put the executable first.
   mutating func decodeModuleList() {
     var modules: [ModuleSnapshot] = []
     for entry in file.entries(of: .moduleList, size: MinidumpFormat.moduleSize) {
@@ -96,8 +97,10 @@ extension MinidumpDecoder {
     for (index, module) in sorted.enumerated() { moduleIndices[module.offset] = index }
   }
 
-  /// The build ID of a CodeView record; for `RSDS`, whose GUID is made from the build ID's first 16 bytes, those
-  /// bytes.
+  /// The build ID in a CodeView record.
+  ///
+  /// A record of the kind `RSDS` has a GUID made from the build ID's first 16 bytes; for it, those bytes are
+  /// returned.
   private mutating func buildID(at location: Int) -> [UInt8] {
     guard let range = file.location(at: location) else {
       file.note("a module's CodeView record reaches past the end of the file")

@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 
-// Streams of Breakpad with copies of files of /proc and /etc.
+// Breakpad's streams with copies of files of /proc and /etc.
 
 extension MinidumpEncoder {
-  /// The streams that exist, with their contents.
+  /// The streams for which the snapshot has contents, with these contents.
   var processFiles: [(type: MinidumpStreamType, contents: [UInt8])] {
     let contents: [(MinidumpStreamType, [UInt8]?)] = [
       (.linuxCpuInfo, snapshot.system.processorText),

@@ -1,12 +1,12 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_SYSTEM_INFO.
+  /// Encodes MINIDUMP_SYSTEM_INFO.
   ///
   /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_system_info_writer.cc`.
   mutating func encodeSystemInfo() -> MinidumpLocation {
     let system = snapshot.system
-    // The text in the form of `uname -srvm`, as Breakpad writes it.
+    // The text has the form of `uname -srvm`, which Breakpad writes too.
     let text = [system.kernelName, system.kernelRelease, system.kernelVersion, system.machine]
       .compactMap { $0 }.joined(separator: " ")
     let textRVA = buffer.appendString(text)
@@ -18,8 +18,8 @@ extension MinidumpEncoder {
     }
     let processor = LabelledText(system.processorText, separator: ":")
     func number(_ label: String) -> UInt16 { processor[label].flatMap { UInt16($0) } ?? 0 }
-    // ProcessorLevel and ProcessorRevision: family, then model and stepping; arm64 has other
-    // labels.
+    // ProcessorLevel has the family, and ProcessorRevision has model and stepping. On arm64, the labels are
+    // different.
     buffer.append(number("cpu family"))
     buffer.append(number("model") << 8 | number("stepping") & 0xFF)
     buffer.append(UInt8(clamping: system.processorCount ?? 0))
@@ -28,13 +28,12 @@ extension MinidumpEncoder {
     for number in Self.versionNumbers(of: system.kernelRelease) { buffer.append(number) }
     buffer.append(MinidumpFormat.linux)
     buffer.append(textRVA)
-    // SuiteMask, Reserved2, and the CPUID fields: not captured.
+    // SuiteMask, Reserved2, and the CPUID fields are not captured.
     buffer.appendZeros(2 + 2 + 24)
     return buffer.location(from: start)
   }
 
-  /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for those it
-  /// lacks.
+  /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for each number that it lacks.
   static func versionNumbers(of release: String?) -> [UInt32] {
     let numbers = (release ?? "").split(separator: ".", maxSplits: 3).prefix(3).map { part in
       UInt32(part.prefix { $0.isASCII && $0.isNumber }) ?? 0
@@ -57,7 +56,8 @@ extension MinidumpDecoder {
     }
   }
 
-  /// The processor in MINIDUMP_SYSTEM_INFO; if that is missing, the processor that matches the size of the contexts.
+  /// The processor in MINIDUMP_SYSTEM_INFO or, if that is missing, the processor that matches the size of the
+  /// contexts.
   func architecture() throws(MinidumpError) -> ProcessSnapshot.Architecture {
     guard let stream = file.streams[.systemInfo], stream.count >= 2,
       let number = file.integer(at: stream.lowerBound, width: 2)
@@ -91,8 +91,8 @@ extension MinidumpDecoder {
     guard isLinux else { return }
     snapshot.system.kernelName = "Linux"
     let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
-    // Breakpad and this package write `uname -srvm`; Crashpad writes the numbers and, as text, the rest of the
-    // release and more.
+    // Breakpad and this package write the text of `uname -srvm`. Crashpad writes the version as numbers, and the rest
+    // of the release and more as text.
     let words = text.split(separator: " ")
     if words.count >= 2, words[0] == "Linux" {
       snapshot.system.kernelRelease = String(words[1])
@@ -123,7 +123,7 @@ extension MinidumpDecoder {
 struct LabelledText {
   private var values: [String: String] = [:]
 
-  /// Removes blanks and quotes around labels and values; the first line with a label is used.
+  /// Blanks and quotes around labels and values are removed; if several lines have a label, the first is used.
   init(_ text: [UInt8]?, separator: Character) {
     for line in String(decoding: text ?? [], as: UTF8.self).split(separator: "\n") {
       let parts = line.split(separator: separator, maxSplits: 1)

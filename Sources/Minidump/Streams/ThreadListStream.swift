@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes MINIDUMP_THREAD_LIST, preceded by the contexts.
+  /// Encodes the threads' contexts, then MINIDUMP_THREAD_LIST.
   ///
   /// Source: Microsoft minidumpapiset.h.
   mutating func encodeThreadList() -> MinidumpLocation {
@@ -20,12 +20,12 @@ extension MinidumpEncoder {
     return buffer.appendList(entries) { buffer, entry in
       let thread = entry.thread
       buffer.append(thread.id)
-      // Suspend count; priority class, which is for Windows.
+      // The suspend count, and the priority class, which is for Windows.
       buffer.appendZeros(8)
       buffer.append(ThreadPriority(thread).field)
-      // The thread environment block: Crashpad puts the thread pointer there.
+      // The address of the thread environment block, where Crashpad puts the thread pointer.
       buffer.append(thread.threadPointer ?? 0 as Address)
-      // The part of the stack that contains the stack pointer; its bytes are those of the memory list.
+      // The part of the stack that contains the stack pointer; its bytes are shared with the memory list.
       if let stack = thread.stackAtPointer,
         let place = plan.location(of: stack.address, count: stack.count)
       {
@@ -40,10 +40,10 @@ extension MinidumpEncoder {
     }
   }
 
-  /// Appends a context; for a thread that was not stopped, it has only the instruction and stack pointers.
+  /// Appends a context, which has only the instruction and stack pointers if the thread was not stopped.
   ///
-  /// - Returns: the place of the context; an empty place for a thread without known pointers, because readers would
-  ///   show it at address 0.
+  /// - Returns: the place of the context; an empty place if no pointers of the thread are known, because readers
+  ///   would otherwise show the thread at address 0.
   mutating func encodeContext(
     _ context: CPUContext?, stackPointer: Address?, instructionPointer: Address?
   ) -> MinidumpLocation {
@@ -74,9 +74,9 @@ extension MinidumpEncoder {
   }
 }
 
-/// The registers of a thread in a context of a minidump.
+/// The registers of a thread, read from a context of a minidump.
 struct DecodedContext {
-  /// The registers; nil if the flags mark only the pointers, or nothing, as present.
+  /// The registers; nil if the context's flags mark only the pointers, or nothing, as present.
   var context: CPUContext?
   var stackPointer: Address?
   var instructionPointer: Address?
@@ -91,7 +91,7 @@ struct DecodedContext {
 }
 
 extension MinidumpDecoder {
-  /// Reads MINIDUMP_THREAD_LIST; a stack that is a complete region of the memory list shares its bytes.
+  /// Reads MINIDUMP_THREAD_LIST; if a stack is also a complete region of the memory list, both share their bytes.
   mutating func decodeThreadList(listed: [MemoryRegion]) {
     var regions: [Address: MemoryRegion] = [:]
     for region in listed { regions[region.address] = region }
@@ -121,7 +121,7 @@ extension MinidumpDecoder {
     }
   }
 
-  /// Follows a location descriptor to a context in the layout of the dump's processor.
+  /// Follows a location descriptor to a context, and reads it in the layout of the dump's processor.
   func context(at location: Int) -> DecodedContext {
     let bytes = file.location(at: location).flatMap(file.bytes.slice) ?? []
     switch snapshot.architecture {
@@ -133,14 +133,15 @@ extension MinidumpDecoder {
 
 /// The priority field of MINIDUMP_THREAD, as Crashpad fills it on Linux.
 ///
-/// The bytes from the lowest up are 20 minus the nice value, the rank of the scheduling policy, the static priority
-/// of a real-time thread (not captured: 0), and 0. Source: Crashpad `snapshot/linux/thread_snapshot_linux.cc`.
+/// From the lowest byte up, the field has 20 minus the nice value, the rank of the scheduling policy, the static
+/// priority of a real-time thread (0, because it is not captured), and 0. Source: Crashpad
+/// `snapshot/linux/thread_snapshot_linux.cc`.
 struct ThreadPriority {
   /// The policy, as in sched_getscheduler(2).
   let policy: UInt8?
   let niceValue: Int32?
 
-  /// Policies by rank, the lowest first: idle, batch, other, round robin, FIFO.
+  /// The policies by rank, lowest first: idle, batch, other, round robin, FIFO.
   private static let ranked: [UInt8] = [5, 3, 0, 2, 1]
 
   init(_ thread: ThreadSnapshot) {
@@ -148,7 +149,7 @@ struct ThreadPriority {
     niceValue = thread.niceValue
   }
 
-  /// Reads the field; 0 and the priority of another system give no values.
+  /// Reads the field; a field of 0, or with a priority of another system, gives no values.
   init(field: UInt32) {
     let rank = Int(field >> 8 & 0xFF)
     guard (1...Self.ranked.count).contains(rank), field >> 16 <= 99 else {

@@ -2,17 +2,17 @@ internal import CSignalSafe
 internal import Glibc
 
 extension CrashReportDatabaseError {
-  /// The error of a failed system call.
+  /// The error for a system call that has failed.
   package init(systemCall context: String, errno: Int32) {
     self.init(.fileSystemError, context + Self.advice(errno), errno: errno)
   }
 
-  /// False for an error that any other file would also cause: memory, descriptors or disk space used up.
+  /// False for an error that any other file would also cause, such as a lack of memory, descriptors or disk space.
   package var concernsOneFile: Bool {
     ![EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN, ENOSPC, EDQUOT].contains(errno)
   }
 
-  /// The text of strerror_r(3): strerror(3) shares a buffer between threads.
+  /// The text for an error number by strerror_r(3), because strerror(3) shares a buffer between threads.
   package static func text(_ errno: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 128)
     let failed = unsafe strerror_r(errno, &buffer, buffer.count)

@@ -1,4 +1,4 @@
-/// The error of every operation on a database.
+/// The error of all operations on a database.
 public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -6,17 +6,17 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
 
     /// The path is empty or has a NUL character.
     public static let invalidPath = Code(description: "invalid path")
-    /// There is another kind of file instead of a directory.
+    /// The file at the path is not a directory.
     public static let notADirectory = Code(description: "not a directory")
     /// The directory, or a symbolic link to it, belongs to another user, who could replace it.
     public static let foreignOwner = Code(description: "belongs to another user")
-    /// All users, or a group that is not named, may write to the directory.
+    /// All users, or a group with which this process does not share databases, may write to the directory.
     public static let writableByOthers = Code(description: "others may write to it")
-    /// There is no group of that name.
+    /// There is no group with that name.
     public static let invalidGroup = Code(description: "no such group")
-    /// There is another kind of file instead of a regular file.
+    /// The file at the path is not a regular file.
     public static let notARegularFile = Code(description: "not a regular file")
-    /// A file is larger than files of its kind can be.
+    /// A file is larger than a file of its kind can be.
     public static let tooLarge = Code(description: "too large")
     /// The report is already in the database, pending or completed.
     public static let reportExists = Code(description: "the report exists already")

@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// Finds, creates, opens and checks the directories of a database.
 ///
-/// Handler, converter and uploader all use it, so that they agree on the directories. Ordinary code.
+/// Handler, converter and uploader all use it, so that they agree on the directories. It is only for ordinary code,
+/// not for signal handlers.
 package enum DatabaseDirectory {
   /// The name of the directory that is created in a mount point to which others may write.
   package static let nameInMountPoint = "postmortem"
@@ -37,8 +38,8 @@ package enum DatabaseDirectory {
     return result
   }
 
-  /// The database's path: the given path, or a directory in it if it is a mount point to which others may write, such
-  /// as an `emptyDir` of Kubernetes.
+  /// The database's path: the given path, or a directory in it if the given path is a mount point to which others may
+  /// write, such as an `emptyDir` of Kubernetes.
   package static func place(_ path: String) -> String {
     var status = stat()
     guard unsafe stat(path, &status) == 0, isOpenToOthers(status) else { return path }
@@ -72,7 +73,7 @@ package enum DatabaseDirectory {
     try checked(try descriptor(of: path, creating: creating), path, creating: creating)
   }
 
-  /// Opens the database of a given path, like `place` followed by `open`, but reads its status once.
+  /// Opens the database of a given path, like `place` followed by `open`, but reads the status of the path only once.
   package static func openPlace(
     _ path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -99,11 +100,11 @@ package enum DatabaseDirectory {
     }
   }
 
-  /// Opens a directory of a database; does not follow a link.
+  /// Opens a directory of a database, without following a link.
   ///
   /// - Parameters:
   ///   - parent: the descriptor of the database's directory, or of one below it.
-  ///   - path: the path in messages.
+  ///   - path: the path that messages show.
   package static func open(
     _ name: String, in parent: Int32, path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -121,7 +122,7 @@ package enum DatabaseDirectory {
     return try checked(descriptor, path, database: parent, creating: creating)
   }
 
-  /// Bits of a mode: others may write, the group may write, and new files get the directory's group.
+  /// Bits of a mode: others may write, the group may write, and new files get the group of the directory.
   ///
   /// Source: inode(7).
   private static let others: UInt32 = 0o2
@@ -133,9 +134,9 @@ package enum DatabaseDirectory {
 
   private static let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
 
-  /// Opens a directory.
+  /// Opens a directory by its path.
   ///
-  /// It follows a link only after checking its owner, and never a link that replaced the checked one.
+  /// A link is followed only after a check of its owner. A link that has replaced the checked link is never followed.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
     let descriptor = unsafe path.withCString { unsafe Glibc.open($0, flags | O_NOFOLLOW) }
     if descriptor >= 0 { return descriptor }
@@ -174,7 +175,7 @@ package enum DatabaseDirectory {
 
   // MARK: - Making
 
-  /// Creates the directory and missing ones above it, each accessible to this user only.
+  /// Creates the directory and missing ones above it, each accessible only by this user.
   private static func makeDirectories(_ path: String) throws(CrashReportDatabaseError) {
     let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     var status = stat()
@@ -190,12 +191,13 @@ package enum DatabaseDirectory {
     try make(name, in: parent, path: path)
   }
 
-  /// Creates a directory that only this user can access, whatever the umask is; an existing one stays unchanged.
+  /// Creates a directory that only this user can access, whatever the umask is; leaves an existing directory
+  /// unchanged.
   ///
-  /// Mode and owner are set through a descriptor of the new directory, not by its name: the owner of the parent could
-  /// replace it by a link or another directory in between.
+  /// Mode and owner are set through a descriptor of the new directory, not by its name. In between, the owner of the
+  /// parent directory could replace the new directory by a link or by another directory.
   ///
-  /// - Parameter owner: the user that gets a directory created by root.
+  /// - Parameter owner: the user that becomes the owner of a directory created by root.
   private static func make(
     _ name: String, in parent: Int32, path: String, owner: DirectoryOwner? = nil
   ) throws(CrashReportDatabaseError) {
@@ -203,25 +205,25 @@ package enum DatabaseDirectory {
       if errno == EEXIST { return }
       throw failure("making the directory", path)
     }
-    // O_PATH needs no permission on the directory, which the umask may have removed.
+    // O_PATH works without permissions on the directory, which the umask may have removed.
     let made = unsafe openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard made >= 0 else { return }
     defer { close(made) }
     var status = stat()
     guard unsafe fstat(made, &status) == 0, status.st_uid == pm_file_user() else { return }
-    // fchmod(2) does not accept such a descriptor.
+    // fchmod(2) does not accept a descriptor that was opened with O_PATH.
     if status.st_mode & 0o7777 != 0o700 { _ = unsafe chmod("/proc/thread-self/fd/\(made)", 0o700) }
     guard let owner else { return }
     let descriptor = unsafe openat(made, ".", flags)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    // If it has files, it may be another directory of root that was moved here.
+    // A directory that has files may be another directory of root that was moved here.
     if DirectoryNames.of(descriptor)?.isEmpty != false { owner.give(descriptor) }
   }
 
   // MARK: - Checks
 
-  /// Returns the directory if it may be used; otherwise closes it and throws.
+  /// Returns the directory if it may be used; otherwise closes the directory and throws.
   private static func checked(
     _ descriptor: Int32, _ path: String, status known: stat? = nil, database: Int32? = nil,
     creating: Bool
@@ -259,7 +261,7 @@ package enum DatabaseDirectory {
           + (remedy() ?? "chmod 700 \(path)")
           + ", or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
     }
-    // Root may read any user's database, but follows no other user's links to it.
+    // Root may read any user's database, but must not follow other users' links to it.
     guard !isTrusted(status), !isShared(status), geteuid() != 0 else { return }
     var above = stat()
     if let database, unsafe fstat(database, &above) == 0, above.st_uid == status.st_uid { return }
@@ -276,7 +278,7 @@ package enum DatabaseDirectory {
     return "its file system (\(type)) keeps no modes: mount it with \(option)"
   }
 
-  /// - Parameter option: the mount option that makes this user the owner; nil if chown(1) can do that.
+  /// - Parameter option: the mount option that would make this user the owner; nil if chown(1) can do that.
   private static func foreign(
     _ status: stat, _ object: String, option: String? = nil
   ) -> CrashReportDatabaseError {
@@ -288,8 +290,9 @@ package enum DatabaseDirectory {
         + "another path")
   }
 
-  /// True for an object that belongs to this user, to root, or to a user outside this user namespace: the volumes of
-  /// a container usually belong to root or to users of the host.
+  /// True for an object that belongs to this user, to root, or to a user outside this user namespace.
+  ///
+  /// The volumes of a container usually belong to root or to users of the host.
   private static func isTrusted(_ status: stat) -> Bool {
     status.st_uid == 0 || status.st_uid == geteuid() || status.st_uid == pm_file_user()
       || UserNamespace.isOutside(status.st_uid)
@@ -299,12 +302,12 @@ package enum DatabaseDirectory {
 
   /// The groups in the order in which they were named.
   private static let groups = Mutex<[UInt32]>([])
-  /// True if a group was named: most processes name none and never take the lock.
+  /// True if a group was named; most processes name no group, and so never take the lock.
   private static let hasGroups = Atomic<Bool>(false)
 
   /// Lets this process use databases to which the members of a group may write.
   ///
-  /// Directories that it creates or owns there get that group and mode 02770; files get 0660.
+  /// Directories that this process creates or owns there get that group and the mode 02770; files get the mode 0660.
   package static func share(with group: UInt32) {
     groups.withLock { groups in
       groups.removeAll { $0 == group }
@@ -323,15 +326,15 @@ package enum DatabaseDirectory {
       && hasGroups.load(ordering: .acquiring) && groups.withLock { $0.contains(status.st_gid) }
   }
 
-  /// Gives a directory to the group, if this process owns the directory and shares databases.
+  /// Gives a directory to the shared group, if this process owns the directory and shares databases.
   ///
   /// - Parameter status: the status of the directory, updated by this call.
   private static func share(_ descriptor: Int32, _ status: inout stat) {
     guard let shared = lastGroup, !isShared(status), status.st_uid == pm_file_user(),
       status.st_mode & others == 0
     else { return }
-    // The group is changed first, because with the old mode, no other user may write. Changing the group clears
-    // setgid.
+    // The group is changed first, while the old mode still keeps other users from writing. The mode follows, because
+    // the change of the group clears its setgid bit.
     guard fchown(descriptor, .max, shared) == 0 else { return }
     _ = fchmod(descriptor, 0o2770)
     _ = unsafe fstat(descriptor, &status)

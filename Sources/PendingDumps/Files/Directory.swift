@@ -1,17 +1,18 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// An open directory, through which all its files are reached.
+/// An open directory, through which all of its files are reached.
 ///
 /// Every operation uses the directory's descriptor and stays in the directory. It follows no symbolic link, and opens
-/// no file whose opening blocks or has effects. Replacing the path later changes nothing.
+/// no file whose opening blocks or has effects. If the path is replaced later, this value still uses the same
+/// directory.
 package struct Directory: ~Copyable, Sendable {
   private var file: OpenFile
   /// Device and inode of this directory when it was opened.
   package let status: FileStatus
-  /// The mode of new files in it: 0600, or 0660 if a group shares the database.
+  /// The mode of new files in the directory: 0600, or 0660 if a group shares the database.
   package let fileMode: UInt32
-  /// The user that gets new files, if this process is root and the directory belongs to another user.
+  /// The user to whom new files are given, if this process is root and the directory belongs to another user.
   package let owner: DirectoryOwner?
 
   package var path: String { file.path }
@@ -44,7 +45,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Opens a subdirectory.
   ///
-  /// - Parameter create: true to create it, accessible to this user only, if it is missing.
+  /// - Parameter create: true to create it, accessible only by this user, if it is missing.
   package func subdirectory(
     _ name: String, create: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -54,14 +55,14 @@ package struct Directory: ~Copyable, Sendable {
   /// Leaves the descriptor open until the process ends.
   package mutating func keep() { file.keep() }
 
-  /// Waits until changes of the directory's entries are on disk.
+  /// Waits until changes of the directory's entries are stored on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     try file.synchronize()
   }
 
   /// The names in the directory, in no order.
   ///
-  /// A name that is not UTF-8 contains U+FFFD, so it is never opened.
+  /// A name that is not valid UTF-8 contains U+FFFD, so no file is ever opened by it.
   package func names() throws(CrashReportDatabaseError) -> [String] {
     var names: [String] = []
     try forEachName { name in
@@ -77,7 +78,7 @@ package struct Directory: ~Copyable, Sendable {
   package func forEachName(
     _ visit: (String) throws(CrashReportDatabaseError) -> Bool
   ) throws(CrashReportDatabaseError) {
-    // Opened again, because threads would share the position of one descriptor.
+    // The directory is opened again, because threads would share the position of one descriptor.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let stream = unsafe fdopendir(copy) else {
       let failure = errno
@@ -100,7 +101,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// The status of a file; for a link, the status of the link itself.
   ///
-  /// - Returns: nil only if there is no such name.
+  /// - Returns: nil only if no file has this name.
   /// - Throws: if it is not known whether the file exists.
   package func status(of name: String) throws(CrashReportDatabaseError) -> FileStatus? {
     var status = stat()
@@ -147,13 +148,14 @@ package struct Directory: ~Copyable, Sendable {
     try open(name).read(limit: limit)
   }
 
-  /// Reads a small file with three system calls.
+  /// Reads a small file with only three system calls.
   ///
-  /// Does not check the kind of file: a file that is not regular gives no bytes or unexpected bytes, without
-  /// blocking.
+  /// The kind of file is not checked: a file that is not regular gives no bytes or unexpected bytes, but does not
+  /// block.
   ///
-  /// - Returns: nil for a missing file, a file of more than `limit` bytes, and one of another kind or user.
-  /// - Throws: for an error that is not about this file, such as used-up memory or descriptors.
+  /// - Returns: nil for a missing file, a file of more than `limit` bytes, a file of another kind, and a file of
+  ///   another user.
+  /// - Throws: for an error that does not concern this file, such as a lack of memory or descriptors.
   package func smallFile(
     _ name: String, limit: Int
   ) throws(CrashReportDatabaseError) -> [UInt8]? {
@@ -182,13 +184,13 @@ package struct Directory: ~Copyable, Sendable {
     return nil
   }
 
-  /// Appends bytes to a file; creates it, accessible to this user only, if it is missing.
+  /// Appends bytes to a file; creates the file, accessible only by this user, if it is missing.
   package func append(_ bytes: [UInt8], to name: String) throws(CrashReportDatabaseError) {
     if try status(of: name) == nil { _ = try create(name) }
     try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
-  /// Creates a file, accessible to this user or the group that shares the database; nil if the name is taken.
+  /// Creates a file, accessible to this user or to the group that shares the database; nil if the name is taken.
   package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
     let path = "\(path)/\(name)"
     let result = unsafe name.withCString { name in
@@ -207,7 +209,7 @@ package struct Directory: ~Copyable, Sendable {
   ///
   /// SMB and FAT have no FIFOs, and may create a file of another kind.
   ///
-  /// - Returns: nil if the file system has no FIFOs; the name is free then.
+  /// - Returns: nil if the file system has no FIFOs; in this case, no file has the name afterward.
   package func createFIFO(_ name: String) -> OpenFile? {
     guard unsafe name.withCString({ unsafe mkfifoat(descriptor, $0, 0o600) }) == 0 else {
       if errno != EEXIST { try? remove(name) }
@@ -225,14 +227,14 @@ package struct Directory: ~Copyable, Sendable {
     return nil
   }
 
-  /// Sets the mode and owner of a new file, whatever the umask is, so that a converter can open it.
+  /// Sets the mode and owner of a new file, whatever the umask is, so that a converter can open the file.
   private func settle(_ file: inout OpenFile) {
     file.firstStatus = try? file.status()
     if file.firstStatus?.mode != fileMode { _ = fchmod(file.descriptor, fileMode) }
     owner?.give(file.descriptor)
   }
 
-  /// Creates a file with a name that no other process uses: the stem, a random number and the suffix.
+  /// Creates a file with a name that no other process uses: a stem, a random number and a suffix.
   package func createTemporary(
     _ stem: String, suffix: String = ".tmp"
   ) throws(CrashReportDatabaseError) -> OpenFile {
@@ -243,7 +245,7 @@ package struct Directory: ~Copyable, Sendable {
     return file
   }
 
-  /// Removes a file; a missing file is not an error.
+  /// Removes a file; it is not an error if the file is missing.
   package func remove(_ name: String) throws(CrashReportDatabaseError) {
     guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
       throw CrashReportDatabaseError(systemCall: "removing \(path)/\(name)", errno: errno)
@@ -255,7 +257,7 @@ extension Directory {
   /// The outcome of a rename.
   package enum RenameResult: Sendable {
     case done
-    /// The old name no longer exists: another process was first.
+    /// The old name no longer exists, because another process was faster.
     case sourceMissing
     /// The new name is taken, and `replacing` is false.
     case targetExists
@@ -270,7 +272,7 @@ extension Directory {
     _ name: String, to directory: borrowing Directory, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {
     if !replacing {
-      // rename(2) replaces the target; link(2) fails if it exists.
+      // rename(2) replaces an existing file with the new name; link(2) fails if there is one.
       if unsafe linkat(descriptor, name, directory.descriptor, newName, 0) == 0 {
         try? remove(name)
         return .done
@@ -297,7 +299,7 @@ extension Directory {
     }
   }
 
-  /// Creates a small file atomically: after a failure or a power cut it is complete or does not exist.
+  /// Creates a small file atomically: after a failure or a power cut, it is either complete or missing.
   ///
   /// - Parameters:
   ///   - workshop: the directory on the same file system in which a temporary file is written first.

@@ -7,22 +7,22 @@ package enum DirectoryNames {
   /// The maximum number of bytes that one system call returns: about a hundred names.
   package static let window = 8 << 10
 
-  /// The names in a directory that can be read, in no order, without `.` and `..`.
+  /// The names in a directory, in no order, without `.` and `..`, and as far as they can be read.
   ///
   /// - Parameter limit: the maximum number of bytes of names.
-  /// - Returns: nil if they take more than the limit, or the directory cannot be opened.
+  /// - Returns: nil if the names take more bytes than the limit, or if the directory cannot be opened.
   package static func of(_ descriptor: Int32, limit: Int = .max) -> [String]? {
-    // Opened again, because threads would share the position of one descriptor.
+    // The directory is opened again, because threads would share the position of one descriptor.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return nil }
     defer { close(copy) }
     return rest(of: copy, limit: limit)
   }
 
-  /// The names from a descriptor's position to the end of the directory; moves the position there.
+  /// The names from a descriptor's position to the end of the directory; the position moves there.
   ///
-  /// - Parameter isShort: true to stop after a read that fills less than half of the window, without the last read,
-  ///   which would return nothing.
+  /// - Parameter isShort: true to stop after a read that fills less than half of the window, because a further read
+  ///   would return nothing.
   static func rest(of copy: Int32, limit: Int = .max, isShort: Bool = false) -> [String]? {
     var names: [String] = []
     var total = 0
@@ -34,7 +34,7 @@ package enum DirectoryNames {
       if buffer.isEmpty { return names }
       total += buffer.count
       var start = 0
-      // Inode and offset, 8 bytes each, size of the entry, 2, type, 1, then the name. Source:
+      // An entry has inode and offset (8 bytes each), its size (2), the type (1), then the name. Source:
       // getdents64(2).
       while let size = buffer.littleEndian(at: start + 16, as: UInt16.self), size > 19 {
         let bytes = buffer[(start + 19)..<(start + Int(size))].prefix { $0 != 0 }

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// The owner of a directory that belongs to another user, if this process is root.
 ///
-/// Files that root creates there are given to that user, who could otherwise neither read nor replace them. Ordinary
-/// code.
+/// Files that root creates in the directory are given to that user, who could otherwise neither read nor replace
+/// them. This type is only for ordinary code, not for signal handlers.
 package struct DirectoryOwner: Sendable, Equatable {
   package let user: UInt32
   package let group: UInt32
@@ -22,7 +22,7 @@ package struct DirectoryOwner: Sendable, Equatable {
     group = status.st_gid
   }
 
-  /// Gives this user an open file or directory, if it belongs to root.
+  /// Makes this user the owner of an open file or directory, if it belongs to root.
   package func give(_ file: Int32) {
     var status = stat()
     guard unsafe fstat(file, &status) == 0, status.st_uid == 0 else { return }

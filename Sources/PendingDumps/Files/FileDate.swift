@@ -1,21 +1,21 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Ages of files by the wall clock, which may not have been set when a file was created, or may not be set now.
+/// Finds the ages of files, even if the wall clock was not set when a file was created, or is not set now.
 ///
-/// No file is removed, and no process is treated as dead, because of a date from a clock that was not set. A file
-/// without a possible date gets the current one, and its age counts from then on.
+/// No file is removed, and no process is treated as dead, because of a date from a clock that was not set. If a file
+/// has no possible date, it gets the current one, and its age counts from then on.
 package enum FileDate {
-  /// The latest of some dates that is possible, in nanoseconds since 1970; nil if none is.
+  /// The latest possible one of some dates, in nanoseconds since 1970; nil if none of them is possible.
   package static func latest(of dates: [Int64], now: Int64 = SystemClock.now) -> Int64? {
     dates.filter { Timestamp(nanoseconds: $0).isPossible(at: Timestamp(nanoseconds: now)) }.max()
   }
 
-  /// Sets the time of a file's last change to now, and keeps the modification time of its contents.
+  /// Sets the time of a file's last change to now, but keeps the modification time of its contents.
   ///
   /// It does nothing while the clock is not set. A file that cannot be changed keeps its dates.
   ///
-  /// - Parameter directory: the descriptor of its directory.
+  /// - Parameter directory: the descriptor of the file's directory.
   ///
   /// Source: utimensat(2), UTIME_NOW and UTIME_OMIT.
   package static func renew(_ name: String, in directory: Int32) {

@@ -4,9 +4,9 @@ package import IntermediateDump
 /// A file descriptor that is closed when this value ends.
 package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
-  /// The path in messages.
+  /// The path that messages show.
   package let path: String
-  /// The first status of a file that a `Directory` created or opened.
+  /// The status that a file had when a `Directory` created or opened it.
   package internal(set) var firstStatus: FileStatus?
   private var isKept = false
 
@@ -33,10 +33,10 @@ package struct OpenFile: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// Waits until the file's bytes, or the directory's entries, are on disk.
+  /// Waits until the file's bytes, or the directory's entries, are stored on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     while fsync(descriptor) != 0 {
-      // EINVAL: the file system does not synchronize this kind of file.
+      // EINVAL means that the file system does not synchronize this kind of file.
       if errno == EINVAL || errno == EROFS { return }
       guard errno == EINTR else {
         throw CrashReportDatabaseError(systemCall: "writing \(path) to the disk", errno: errno)
@@ -44,7 +44,7 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// Writes bytes at the file's position, with as many calls as that takes.
+  /// Writes bytes at the file's position, with as many system calls as are needed.
   package func write(_ bytes: [UInt8]) throws(CrashReportDatabaseError) {
     var offset = 0
     while offset < bytes.count {
@@ -61,7 +61,7 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// The size; throws for a file of more than `limit` bytes.
+  /// The size of the file; throws if it is more than `limit` bytes.
   private func size(limit: Int) throws(CrashReportDatabaseError) -> Int {
     let size = try status().size
     guard size <= limit else {
@@ -72,9 +72,9 @@ package struct OpenFile: ~Copyable, Sendable {
 
   /// Reads the whole file.
   ///
-  /// - Parameter limit: the most bytes; a longer file is an error.
+  /// - Parameter limit: the maximum number of bytes; a longer file is an error.
   package func read(limit: Int) throws(CrashReportDatabaseError) -> [UInt8] {
-    // One byte more than the size shows whether the file grows.
+    // Reading one byte more than the size shows whether the file grows.
     let expected = try size(limit: limit) + 1
     var bytes = try read(at: 0, count: expected, piece: expected)
     if bytes.count == expected {
@@ -86,9 +86,9 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// The bytes of a dump: those of a small dump are read into memory, those of a larger one when they are used.
+  /// The bytes of a dump; a small dump is read at once, and the bytes of a larger one are read when they are used.
   ///
-  /// - Parameter limit: the most bytes; a longer file is an error.
+  /// - Parameter limit: the maximum number of bytes; a longer file is an error.
   package func dumpBytes(limit: Int) throws(CrashReportDatabaseError) -> DumpBytes {
     let size = try size(limit: limit)
     if size <= DumpBytes.smallSize { return DumpBytes(try read(limit: limit)) }
@@ -98,7 +98,7 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// Reads bytes at an offset, fewer at the end of the file.
+  /// Reads bytes at an offset, or fewer at the end of the file.
   ///
   /// - Parameter size: the maximum number of bytes that one call requests, because `count` can come from a damaged
   ///   file.
@@ -181,7 +181,7 @@ package struct FileStatus: Sendable, Equatable {
     mode = UInt32(status.st_mode) & 0o7777
   }
 
-  // A file system can store any number of seconds, beyond the range of nanoseconds in 64 bits.
+  // A file system can store any number of seconds, even one whose nanoseconds do not fit in 64 bits.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     let seconds = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     guard !seconds.overflow else { return time.tv_sec < 0 ? .min : .max }
@@ -194,13 +194,14 @@ package struct FileStatus: Sendable, Equatable {
     size == other.size && modificationTime == other.modificationTime
   }
 
-  /// True for a file on a file system with its own block device: a local one, and not one that shows another file
-  /// system's files, as overlayfs does.
+  /// True for a file on a file system that has its own block device.
+  ///
+  /// Such a file system is local. It does not show another file system's files, as overlayfs does.
   ///
   /// Source: Linux include/uapi/linux/major.h, UNNAMED_MAJOR.
   package var isOnBlockDevice: Bool { device >> 8 & 0xFFF | device >> 32 & ~0xFFF != 0 }
 
-  /// True if both are the same file.
+  /// True if both statuses are of the same file.
   package func isSameFile(as other: FileStatus) -> Bool {
     device == other.device && inode == other.inode
   }

@@ -1,13 +1,13 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Reads the files of the system (/proc, /sys, /etc) in ordinary code; crash code has `ProcReader`.
+/// Reads the files of the system (/proc, /sys, /etc) in ordinary code; in a signal handler, `ProcReader` does this.
 ///
 /// Files about this process are read from `/proc/thread-self`, because `/proc/self` shows neither memory nor
 /// descriptors nor namespaces once the first thread has ended. Only the start time is read from `/proc/self/stat`.
 ///
-/// Most of these files show no size and are read to their end. Paths are passed to the kernel by `withCString`,
-/// because a conversion to a pointer copies them twice.
+/// Most of these files show no size, so they are read to their end. Paths are passed to the kernel by `withCString`,
+/// because an implicit conversion to a pointer copies them twice.
 package enum SystemFile {
   private static let pieceSize = 16384
   /// The sizes of the first read and the first readlink(2).
@@ -73,12 +73,12 @@ package enum SystemFile {
     bytes(path, isOneRecord: isOneRecord).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// The integer of a file that contains nothing else; nil for any other text.
+  /// The integer in a file that contains nothing else; nil if the file contains any other text.
   package static func integer(_ path: String) -> UInt64? {
     bytes(path, isOneRecord: true).flatMap { integer(of: $0) }
   }
 
-  /// The integer of an open file that contains nothing else, whatever the file offset is.
+  /// The integer in an open file that contains nothing else, whatever the file offset is.
   package static func integer(_ descriptor: Int32) -> UInt64? {
     var digits: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     return unsafe withUnsafeMutableBytes(of: &digits) { buffer in
@@ -88,12 +88,12 @@ package enum SystemFile {
     }
   }
 
-  /// Reads a number without the line feed that files of /proc end with.
+  /// Reads a number without the line feed at the end, which files of /proc have.
   private static func integer(of text: some BidirectionalCollection<UInt8>) -> UInt64? {
     numberOfDigits(text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...], radix: 10)
   }
 
-  /// The number after a name at the start of a line.
+  /// The number that follows a name at the start of a line.
   ///
   /// The file is read piece by piece and only up to that line.
   package static func number(_ name: String, inFile path: String) -> UInt64? {
@@ -112,14 +112,14 @@ package enum SystemFile {
     return nil
   }
 
-  /// The number after a name at the start of a line, as in `/proc/vmstat` and `/proc/meminfo`.
+  /// The number that follows a name at the start of a line, as in `/proc/vmstat` and `/proc/meminfo`.
   package static func number(_ name: String, in text: String?) -> UInt64? {
     text.flatMap { number(name, inBytes: $0.utf8) }
   }
 
   private static func number(_ name: String, inBytes text: some Sequence<UInt8>) -> UInt64? {
     let name = Array(name.utf8)
-    // The bytes of the name that this line has matched; nil if the line does not match.
+    // The number of bytes of the name that this line has matched; nil if the line does not match.
     var matched: Int? = 0
     var value: UInt64?
     for byte in text {
@@ -159,16 +159,16 @@ package enum SystemFile {
         return max(0, count)
       }
       if count < 0 { SystemRefusals.note(errno) }
-      // A target that fills the buffer may be cut.
+      // A target that fills the buffer may be incomplete.
       if count < size { return count > 0 ? target : nil }
     }
     return nil
   }
 
-  /// The inode of one of this process's namespaces; nil if the kernel does not have that kind.
+  /// The inode of one of this process's namespaces; nil if the kernel does not have namespaces of that kind.
   ///
-  /// Reads it from the text of the link. Following the link takes ten times as long, because the kernel then creates
-  /// the inode first.
+  /// The inode is read from the text of the link. Following the link takes ten times as long, because the kernel then
+  /// creates the inode first.
   ///
   /// Source: namespaces(7), "pid:[4026531836]".
   static func namespace(_ kind: String) -> UInt64? {

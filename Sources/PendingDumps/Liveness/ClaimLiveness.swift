@@ -3,14 +3,14 @@ package enum ClaimLiveness {
   /// The time in nanoseconds for which a claim is valid if its converter cannot be examined.
   package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
-  /// Gathers the evidence on a claim's converter, in the order of `LivenessEvidence`.
+  /// Gathers the evidence about a claim's converter, in the order of `LivenessEvidence`.
   ///
   /// If a running converter is treated as dead, no data is lost: two converters then process the dump, and the
-  /// database keeps one report of it. So one witness, the FIFO, is enough.
+  /// database keeps one report of it. So the FIFO alone is enough as a witness.
   ///
   /// - Parameters:
-  ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
-  ///   - isLocalFileSystem: true if only this machine writes there.
+  ///   - age: the number of nanoseconds since the claim was made; negative if the clock was set back.
+  ///   - isLocalFileSystem: true if only this machine writes to the file system.
   ///   - probe: examines a process of this PID namespace.
   ///   - witnessProbe: examines the FIFO that the claim names.
   package static func verdict(
@@ -33,12 +33,12 @@ package enum ClaimLiveness {
     if let witness {
       let found = witnessProbe(witness.number)
       evidence.fifo = found == .missing ? .noReader : found
-      // A converter has no run record to map, so its FIFO decides alone.
+      // A converter has no run record that it could map, so its FIFO decides alone.
       evidence.lease = .granted
     }
     let verdict = evidence.verdict
-    // This is an exception to the order: an earlier conversion of this process made the claim and ended without
-    // returning the dump. The process is alive, but that conversion has closed its FIFO.
+    // This is an exception to the order of the rules: an earlier conversion of this process made the claim, and ended
+    // without giving the dump back. The process is alive, but that conversion has closed its FIFO.
     if !verdict.isDead, evidence.place == .here, processID == host.processID,
       evidence.fifo == .noReader
     {

@@ -6,11 +6,11 @@ internal import IntermediateDump
 ///
 /// If the FIFO has no reader or is removed, processes of any PID namespace know that the claims are no longer valid.
 ///
-/// A program may close the FIFO while it converts, for example by close_range. Then another converter also takes the
-/// dump, and the database keeps one of the two reports. So the FIFO is enough evidence for a claim, but not for the
-/// owner of a locked file.
+/// A program may close the FIFO during a conversion, for example by close_range. Then another converter also takes
+/// the dump, and the database keeps one of the two reports. So the FIFO is enough evidence for a claim, but not for
+/// the owner of a locked file.
 package final class ClaimWitness {
-  /// The part of its name before the `@`.
+  /// The part of the FIFO's name before the `@`.
   static let identifier = "converter"
 
   private var number: UInt64?
@@ -27,7 +27,7 @@ package final class ClaimWitness {
     close(descriptor)
   }
 
-  /// The FIFO and the calling thread, for the names of claims; nil if no FIFO can be created.
+  /// The FIFO and the calling thread, which the names of claims contain; nil if no FIFO can be created.
   ///
   /// The first call creates the FIFO.
   ///
@@ -40,15 +40,15 @@ package final class ClaimWitness {
   }
 
   private func make(in directory: Int32) {
-    // Another converter may find no reader between mkfifoat and openat, and remove the FIFO. Then a new name is
-    // tried.
+    // Between mkfifoat and openat, another converter may find that the FIFO has no reader, and may remove it. Then a
+    // new name is tried.
     for _ in 0..<8 {
       let candidate = UInt64.random(in: 1 ... .max)
       number = candidate
       let name = Self.name(candidate)
       guard unsafe mkfifoat(directory, name, 0o600) == 0 else {
         if errno == EEXIST { continue }
-        // A file system without FIFOs may create a file of another kind.
+        // A file system without FIFOs may have created a file of another kind.
         unsafe unlinkat(directory, name, 0)
         return
       }
@@ -78,7 +78,7 @@ package final class ClaimWitness {
     FIFOProbe.look(at: name(number), in: directory)
   }
 
-  /// True for the name of a converter's FIFO that has no reader or has been removed.
+  /// True for the name of a converter's FIFO that has no reader or no longer exists.
   package static func isAbandoned(_ name: PendingDumpName, in directory: Int32) -> Bool {
     guard name.role == .fifo, name.identifier == identifier,
       name.reportID.bytes.suffix(8) == Self.tail[...]

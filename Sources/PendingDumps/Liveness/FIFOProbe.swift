@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Finds out whether a process has the read end of a FIFO open, by opening it for writing.
+/// Finds out whether a process has the read end of a FIFO open, by trying to open the FIFO for writing.
 ///
 /// Source: fifo(7), ENXIO of a non-blocking open.
 package enum FIFOProbe: Sendable, Equatable {
@@ -12,7 +12,7 @@ package enum FIFOProbe: Sendable, Equatable {
 
   /// Examines a FIFO.
   ///
-  /// - Parameter directory: the descriptor of its directory.
+  /// - Parameter directory: the descriptor of the FIFO's directory.
   package static func look(at name: String, in directory: Int32) -> FIFOProbe {
     var status = stat()
     guard unsafe fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {

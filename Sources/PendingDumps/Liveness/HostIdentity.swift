@@ -1,13 +1,14 @@
 internal import Glibc
 
-/// The boot and the namespaces of this process, and its process ID and start time there.
+/// The boot and the namespaces of this process, and its process ID and start time in these namespaces.
 package struct HostIdentity: Sendable, Equatable {
-  /// `/proc/sys/kernel/random/boot_id`.
+  /// The contents of `/proc/sys/kernel/random/boot_id`.
   package var bootID: String?
   /// The inode of `/proc/self/ns/pid`.
   package var processNamespace: UInt64?
-  /// The inode of `/proc/self/ns/time`, which shifts the start times that this process reads; nil in
-  /// kernels before 5.6.
+  /// The inode of `/proc/self/ns/time`; nil in kernels before 5.6.
+  ///
+  /// This namespace shifts the start times that this process reads.
   package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this process's PID namespace.
   ///
@@ -29,11 +30,11 @@ package struct HostIdentity: Sendable, Equatable {
     self.timeNamespace = timeNamespace
   }
 
-  /// Reads them from the system; they are not cached, because a fork changes them.
+  /// Reads the identity from the system; it is not cached, because a fork changes it.
   ///
   /// - Parameters:
   ///   - statistics: the statistics of the calling process.
-  ///   - processID: its ID in its own PID namespace; nil to read it from the kernel.
+  ///   - processID: the process's ID in its own PID namespace; nil to read it from the kernel.
   package static func current(
     _ statistics: ProcessStatistics? = ProcessStatistics.current(), processID: UInt32? = nil
   ) -> HostIdentity {
@@ -53,7 +54,7 @@ package struct HostIdentity: Sendable, Equatable {
     return text?.isEmpty == false ? text : nil
   }
 
-  /// The text of `/proc/sys/kernel/random/boot_id` without the line's end.
+  /// The text of `/proc/sys/kernel/random/boot_id` without the line feed.
   static func bootID(of text: [UInt8]) -> String {
     String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
   }
@@ -63,20 +64,20 @@ package struct HostIdentity: Sendable, Equatable {
   /// Source: Linux include/uapi/linux/nsfs.h, TIME_NS_INIT_INO.
   package static let firstTimeNamespace: UInt64 = 0xEFFF_FFFA
 
-  /// A digest of boot and namespaces, in which process ID and start time are valid, for the names of
-  /// claims; 0 if these are not known.
+  /// A digest of the boot and the namespaces in which process ID and start time are valid, for the names of claims; 0
+  /// if boot or namespaces are not known.
   ///
-  /// 32-bit FNV-1a. If two places have the same digest, which is one case in 4 billion, the process of a claim can
-  /// look dead; the database still keeps one report of the dump.
+  /// The digest is a 32-bit FNV-1a. If two places have the same digest, which is one case in 4 billion, the process
+  /// of a claim can look dead; the database still keeps one report of the dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")
   }
 
-  /// A digest of the boot alone; 0 if it is not known.
+  /// A digest of the boot alone; 0 if the boot is not known.
   package var boot: UInt32 { bootID.map(Self.digest) ?? 0 }
 
-  /// The digest of a boot's ID or a place; never 0.
+  /// The digest of a boot ID or a place; never 0.
   package static func digest(_ text: String) -> UInt32 {
     max(text.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, 1)
   }

@@ -1,4 +1,4 @@
-/// The evidence on whether a process is alive: the owner of a locked file, or the converter that a claim names.
+/// The evidence about whether a process is alive: the owner of a locked file, or the converter that a claim names.
 ///
 /// `verdict` applies these rules in this order, for the converter, `PendingDumpBound` and the `postmortem` command:
 ///
@@ -8,14 +8,14 @@
 ///    process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
 /// 3. The asking process has the same boot and PID namespace: dead if the start time or the start of the stack
 ///    differs, alive if both are equal, or if the one that can be read is equal.
-/// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner did:
-///    dead. Both are needed, because a program may close the FIFO, and overlayfs hides the mapping.
-/// 5. The boot is another one: dead on a file system that no other machine writes to.
+/// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner
+///    mapped it: dead. Both are needed, because a program may close the FIFO, and overlayfs hides the mapping.
+/// 5. The boot is a different one: dead on a file system that no other machine writes to.
 /// 6. Otherwise the age decides.
 ///
 /// A rule whose evidence cannot be read is skipped. If two rules conflict, the earlier one decides.
 package struct LivenessEvidence: Sendable {
-  /// The boot and PID namespace of the process, compared with those of the asking process.
+  /// The boot and PID namespace of the process, in comparison with those of the asking process.
   package enum Place: Sendable, Equatable {
     /// The same boot and PID namespace.
     case here
@@ -32,7 +32,7 @@ package struct LivenessEvidence: Sendable {
   package var subject: Subject
   package var processID: UInt32
   package var place: Place
-  /// The process that has the ID now; only used in the same PID namespace and boot.
+  /// The process that has the process ID now; used only in the same boot and PID namespace.
   package var process: ProcessProbe
   /// The start time; nil if it is not known, or belongs to another time namespace.
   package var startTime: UInt64?
@@ -43,7 +43,7 @@ package struct LivenessEvidence: Sendable {
   package var lease: RecordLease
   /// True if only this machine writes to the file system.
   package var isLocalFileSystem: Bool
-  /// The time since the file was last written in nanoseconds.
+  /// The time in nanoseconds since the file was last written.
   package var age: Int64
   /// The age in nanoseconds after which the process counts as dead.
   package var ageLimit: Int64
@@ -67,7 +67,7 @@ package struct LivenessEvidence: Sendable {
     self.ageLimit = ageLimit
   }
 
-  /// Whether the process is alive, and why.
+  /// The verdict on whether the process is alive, with the reason.
   package var verdict: OwnerVerdict {
     absence ?? witness ?? identity ?? absentWitnesses ?? boot ?? ageAlone
   }
@@ -79,7 +79,7 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// The verdict if no process has the ID, or the process has ended.
+  /// The verdict if no process has the process ID, or if the process has ended.
   private var absence: OwnerVerdict? {
     guard place == .here else { return nil }
     switch process {
@@ -91,7 +91,7 @@ package struct LivenessEvidence: Sendable {
 
   /// The verdict if a process of this kernel holds the FIFO or maps the record.
   ///
-  /// This counts on any file system and whatever the boot ID says.
+  /// This evidence counts on any file system, and whatever the boot ID is.
   private var witness: OwnerVerdict? {
     if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
     if lease == .refused { return .alive("somebody maps the run record of \(title)") }
@@ -101,7 +101,7 @@ package struct LivenessEvidence: Sendable {
   private var identity: OwnerVerdict? {
     guard place == .here, case .found(let found) = process else { return nil }
     if let startTime, found.startTime != startTime { return .dead("\(title) is another one") }
-    // The kernel does not show the stack of other users' processes.
+    // The kernel does not show where the stacks of other users' processes start.
     let stack = found.stackStart == 0 ? nil : stackStart
     if let stack, found.stackStart != stack { return .dead("\(title) runs another program") }
     guard startTime != nil || stack != nil else { return nil }
@@ -131,9 +131,10 @@ package struct LivenessEvidence: Sendable {
   }
 }
 
-/// The state of a file's owner, and the evidence.
+/// The verdict on whether a file's owner is alive, with the reason.
 package enum OwnerVerdict: Sendable, Equatable {
-  /// The process is alive; `still` has the nanoseconds after which it counts as dead, or nil for never.
+  /// The process is alive; `still` is the number of nanoseconds after which it counts as dead, or nil if it never
+  /// does.
   case alive(String, still: Int64? = nil)
   case dead(String)
 

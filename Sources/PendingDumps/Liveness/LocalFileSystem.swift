@@ -21,8 +21,9 @@ package enum LocalFileSystem {
     return fileSystemType(fdinfo: information, mountinfo: mounts)
   }
 
-  /// The type of the mount that an open file is on, found by the mount's ID, because device numbers do not identify a
-  /// Btrfs mount.
+  /// The type of the mount that an open file is on.
+  ///
+  /// The mount is found by its ID, because device numbers do not identify a Btrfs mount.
   ///
   /// Source: proc_pid_fdinfo(5), `mnt_id`; proc_pid_mountinfo(5), fields 1 and 9.
   static func fileSystemType(fdinfo: [UInt8], mountinfo: [UInt8]) -> String? {

@@ -11,13 +11,13 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var startTime: UInt64
   /// The start of the main stack, which changes at exec; 0 if the kernel does not show it.
   package var stackStart: UInt64
-  /// The wait status of a process that its parent has not waited for yet; 0 also if the kernel does not show it to
-  /// this user.
+  /// The wait status of a process that has ended and that its parent has not waited for yet; also 0 if the kernel
+  /// does not show the status to this user.
   package var waitStatus: Int32?
-  /// Facts that are only used for the calling process.
+  /// Facts that are used only for the calling process.
   package var own = Own()
 
-  /// More fields, which are only used for the calling process; 0 for those that the kernel does not show.
+  /// More fields, used only for the calling process; 0 for a field that the kernel does not show.
   package struct Own: Sendable, Equatable {
     /// The process ID in the PID namespace of `/proc`.
     package var processID: UInt32 = 0
@@ -39,9 +39,9 @@ package struct ProcessStatistics: Sendable, Equatable {
     self.stackStart = stackStart
   }
 
-  /// Parses the file's text; nil if it has another format.
+  /// Parses the text of the file; nil if it has another format.
   package init?(statText text: [UInt8]) {
-    // Field 2, the name, may contain blanks and parentheses; no later field does.
+    // Field 2, the name, may contain blanks and parentheses, but later fields do not.
     guard let nameEnd = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     var (state, threadCount, startTime, stackStart) = (
       UInt8?.none, Int64?.none, UInt64?.none, UInt64?.none
@@ -98,10 +98,10 @@ package struct ProcessStatistics: Sendable, Equatable {
     numberOfDigits(digits, radix: 10).flatMap(Value.init(exactly:))
   }
 
-  /// True for a process that has ended and only waits for its parent.
+  /// True for a process that has ended and exists only until its parent waits for it.
   ///
-  /// A main thread that ended by `pthread_exit`, as libdispatch's `dispatchMain` does, shows the same letter while
-  /// the other threads continue.
+  /// A main thread that ended by `pthread_exit`, as libdispatch's `dispatchMain` does, shows the same state letter
+  /// while the other threads continue.
   package var hasEnded: Bool {
     switch state {
     case UInt8(ascii: "Z"): threadCount <= 1
@@ -111,7 +111,7 @@ package struct ProcessStatistics: Sendable, Equatable {
   }
 }
 
-/// The process with an ID, if `/proc` shows it.
+/// The process that has an ID, if `/proc` shows the process.
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
@@ -133,8 +133,9 @@ package enum ProcessProbe: Sendable, Equatable {
     return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 
-  /// The directory in `/proc` that shows a process's descriptors, memory and namespaces: that of the process, or of a
-  /// running thread if the first thread has ended.
+  /// The directory in `/proc` that shows a process's descriptors, memory and namespaces.
+  ///
+  /// This is the directory of the process or, if its first thread has ended, of a thread that still runs.
   package static func directory(of processID: Int32) -> String {
     livingThread(of: processID, ProcessStatistics.read("/proc/\(processID)"))
   }

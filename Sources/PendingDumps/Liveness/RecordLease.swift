@@ -1,20 +1,20 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// Asks the kernel whether any process has a run record open for writing, or mapped for writing.
+/// Asks the kernel whether any process has a run record open, or mapped, for writing.
 ///
 /// A mapping counts even after its descriptor was closed. The probe requests a read lease, which the kernel refuses
-/// while the file has a writer, and immediately releases it. This cannot disturb a running owner, because a lease on
-/// its record is never granted.
+/// while a process can write to the file. If the kernel grants the lease, the probe releases it immediately. This
+/// cannot disturb a running owner, because a lease on its record is never granted.
 ///
-/// Ordinary code. Source: fcntl(2), F_SETLEASE.
+/// It is only for ordinary code, not for signal handlers. Source: fcntl(2), F_SETLEASE.
 package enum RecordLease: Sendable, Equatable {
-  /// A process writes to it or maps it.
+  /// A process has the record open for writing, or maps it for writing.
   case refused
-  /// No process writes to it or maps it.
+  /// No process has the record open for writing, or maps it for writing.
   case granted
-  /// Not known: the file does not exist or belongs to another user, the file system has no leases, or a server grants
-  /// them.
+  /// It is not known: the file does not exist or belongs to another user, the file system has no leases, or leases
+  /// are granted by a server.
   case unknown
 
   // From <fcntl.h>, under _GNU_SOURCE.
@@ -25,17 +25,17 @@ package enum RecordLease: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - name: the name of a regular file; the result is `unknown` for any other file.
-  ///   - directory: the descriptor of its directory, or AT_FDCWD for a path.
+  ///   - directory: the descriptor of the file's directory, or AT_FDCWD for a path.
   package static func probe(_ name: String, in directory: Int32) -> RecordLease {
     let descriptor = unsafe openat(
       directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return .unknown }
-    // Closing the descriptor releases the lease too.
+    // Closing the descriptor also releases the lease.
     defer { close(descriptor) }
-    // The kernel refuses a lease on any file except a regular one with EINVAL.
+    // On a file that is not regular, the kernel refuses a lease with EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }
     // If a process opens the file for writing during this time, the kernel sends this signal. SIGURG is ignored by
-    // default, while SIGIO, which it would send otherwise, ends a process.
+    // default, while SIGIO, which the kernel would send otherwise, ends a process.
     guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
     if fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 {
       _ = fcntl(descriptor, setLease, Int32(F_UNLCK))
@@ -44,10 +44,10 @@ package enum RecordLease: Sendable, Equatable {
     return errno == EAGAIN ? .refused : .unknown
   }
 
-  /// True on NFS and SMB.
+  /// True for a file on NFS or SMB.
   ///
-  /// The kernel also refuses a lease there when the server has granted no delegation, so
-  /// a refusal proves nothing.
+  /// On these file systems, the kernel also refuses a lease if the server has granted no delegation, so a refusal
+  /// proves nothing.
   ///
   /// Source: statfs(2), f_type; Linux fs/nfs/nfs4proc.c, nfs4_proc_setlease; fs/smb/client/cifsfs.c, cifs_setlease.
   private static func isServersToGrant(_ descriptor: Int32) -> Bool {

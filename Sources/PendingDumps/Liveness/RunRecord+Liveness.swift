@@ -1,27 +1,28 @@
 extension RunRecord {
-  /// True if its process ID means the same process in this boot and PID namespace.
+  /// True if the record's process ID refers to the same process in this boot and PID namespace.
   package func isOfSamePlace(_ host: HostIdentity) -> Bool {
     host.isProcOurs && bootID == host.bootID && processNamespace != nil
       && processNamespace == host.processNamespace
   }
 
-  /// True if the owner's start time can be compared with start times that this process reads: the kernel shifts start
-  /// times by the reader's time namespace.
+  /// True if the owner's start time can be compared with start times that this process reads.
+  ///
+  /// The kernel shifts start times by the time namespace of the process that reads them.
   ///
   /// Source: time_namespaces(7); Linux fs/proc/array.c, do_task_stat.
   package func isOfSameTime(_ host: HostIdentity) -> Bool {
     timeNamespace == host.timeNamespace
   }
 
-  /// Gathers the evidence on whether the owner is alive.
+  /// Gathers the evidence about whether the owner is alive.
   ///
   /// - Parameters:
   ///   - record: the run record; nil if there is none or it is damaged.
   ///   - name: the name of the locked file, or of any other file of the same owner.
-  ///   - directory: the descriptor of their directory.
-  ///   - isLocalFileSystem: true if only this machine writes there.
-  ///   - age: nanoseconds since the locked file or its run record was last written to.
-  ///   - isOwnIdentifier: true if the file belongs to the asking program.
+  ///   - directory: the descriptor of the directory of these files.
+  ///   - isLocalFileSystem: true if only this machine writes to the file system.
+  ///   - age: the number of nanoseconds since the locked file or its run record was last written.
+  ///   - isOwnIdentifier: true if the file belongs to the program that asks.
   package static func evidence(
     _ record: RunRecord?, of name: PendingDumpName, in directory: Int32, host: HostIdentity,
     isLocalFileSystem: Bool, age: Int64, isOwnIdentifier: Bool
@@ -36,7 +37,8 @@ extension RunRecord {
       if record.startTime != 0, record.isOfSameTime(host) { evidence.startTime = record.startTime }
       if record.stackStart != 0 { evidence.stackStart = record.stackStart }
     }
-    // This alone decides, so further system calls are not made, because a start may examine many files.
+    // If no process has the ID, the owner is dead. Further system calls are saved, because a start may examine many
+    // files.
     if evidence.process == .missing { return evidence }
     evidence.fifo = FIFOProbe.look(at: name.with(role: .fifo).description, in: directory)
     if record?.isMapped == true {
@@ -50,7 +52,7 @@ extension RunRecord {
     _ host: HostIdentity, isLocalFileSystem: Bool
   ) -> LivenessEvidence.Place {
     // An owner without /proc does not know its boot. If only this machine writes to the file system, the owner ran on
-    // this machine, and if it ran before the last boot it has no witness any more.
+    // this machine. If the owner ran before the last boot, it has no witness any more.
     if bootID.isEmpty { return isLocalFileSystem && host.bootID != nil ? .sameBoot : .unknown }
     if isOfSamePlace(host) { return .here }
     return host.bootID.map { $0 == bootID ? .sameBoot : .otherBoot } ?? .unknown
@@ -59,7 +61,7 @@ extension RunRecord {
 
 extension LivenessEvidence {
   private static let hour: Int64 = 3_600_000_000_000
-  /// The age limits for files of the asking program and for other files.
+  /// The age limits in nanoseconds, for files of the asking program and for other files.
   static let ownAgeLimit = 24 &* hour
   static let foreignAgeLimit = 60 &* 24 &* hour
 }

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// The process's signal dispositions and its ID, from one read instead of a system call for each signal.
+/// The process's signal dispositions and its ID, found by one read instead of a system call for each signal.
 ///
 /// Source: proc_pid_status(5), SigIgn, SigCgt, SigBlk and NStgid.
 package struct SignalDispositions: Sendable, Equatable {
@@ -10,8 +10,8 @@ package struct SignalDispositions: Sendable, Equatable {
   package let caught: UInt64
   /// The signals that the calling thread blocks; nil if `/proc` does not show them.
   package let blocked: UInt64?
-  /// The process's ID in its own PID namespace, even if `/proc` belongs to another one; nil if it does not show the
-  /// ID.
+  /// The process's ID in its own PID namespace, even if `/proc` is that of another namespace; nil if `/proc` does not
+  /// show this ID.
   package let processID: UInt32?
 
   /// The dispositions of the calling process; nil if `/proc` does not show them.
@@ -20,7 +20,7 @@ package struct SignalDispositions: Sendable, Equatable {
       .flatMap(SignalDispositions.init(statusText:))
   }
 
-  /// Parses the file's text; nil if it lacks the ignored signals or those with a handler.
+  /// Parses the text of the file; nil if it lacks the ignored signals or the signals with a handler.
   package init?(statusText text: [UInt8]) {
     guard let ignored = Self.last("SigIgn:", in: text), let caught = Self.last("SigCgt:", in: text)
     else { return nil }

@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// Finds the program's own files on which this process holds kernel locks; this does not mean dumps with the suffix
-/// `.locked`.
+/// Finds the program's own files on which this process holds kernel locks.
 ///
-/// A report on a killed run shows these files, because a process that waited for one of the locks may have killed
-/// this one.
+/// Dumps with the suffix `.locked` are not meant. A report on a killed run shows the files, because a process that
+/// waited for one of the locks may have killed this process.
 ///
-/// It reads `fdinfo` of each descriptor. `/proc/locks` has all locks in one file, but while the kernel writes that
-/// text no process on the machine can lock or unlock a file, and the kernel first waits milliseconds for those that
-/// do.
+/// The locks are read from `fdinfo` of each descriptor. `/proc/locks` has all locks in one file, but while the kernel
+/// writes its text, no process on the machine can lock or unlock a file. Before that, the kernel waits milliseconds
+/// for processes that are locking or unlocking files.
 ///
-/// Ordinary code. Source: proc_pid_fdinfo(5); Linux fs/locks.c, `locks_start`.
+/// It is only for ordinary code, not for signal handlers. Source: proc_pid_fdinfo(5); Linux fs/locks.c,
+/// `locks_start`.
 package enum LockedFiles {
   /// The maximum number of examined descriptors, and of returned paths.
   static let descriptorLimit = 256

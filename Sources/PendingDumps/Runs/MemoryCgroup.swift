@@ -2,16 +2,17 @@ internal import Glibc
 
 /// Parses the kernel's text files about cgroups.
 ///
-/// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst and
-/// cgroup-v1/memory.rst.
+/// It is only for ordinary code, not for signal handlers. Source: cgroups(7), Linux
+/// Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 package enum CgroupText {
   package static let root = "/sys/fs/cgroup"
 
-  /// A process's paths in the used cgroup hierarchies; nil for a hierarchy to which it does not belong.
+  /// A process's paths in the cgroup hierarchies; nil for a hierarchy that is not used or has no path for the
+  /// process.
   package struct Paths {
     /// The path in version 2.
     package var unified: String?
-    /// The paths of two controllers in version 1; nil if version 2 has the controller.
+    /// The paths of two controllers in version 1; nil if version 2 has them.
     package var memory: String?
     package var tasks: String?
 
@@ -40,7 +41,7 @@ package enum CgroupText {
   }
 }
 
-/// This process's memory cgroup, with the two files that the handler keeps open.
+/// This process's memory cgroup, with the two files of it that the handler keeps open.
 package struct MemoryCgroupFiles {
   /// The cgroup's path; nil if there is none.
   package let path: String?
@@ -48,10 +49,11 @@ package struct MemoryCgroupFiles {
   package let directory: String?
   /// True if the files are those of version 2.
   package let isUnified: Bool
-  /// Descriptors of the files with the bytes in use and with their limit; -1 if there is none.
+  /// The descriptors of the file with the number of bytes in use, and of the file with their limit; -1 if there is
+  /// none.
   package let used: Int32
   package let limit: Int32
-  /// The limit when the files were opened; nil for none.
+  /// The limit when the files were opened; nil if there was none.
   package let limitAtOpening: UInt64?
 
   package init(
@@ -65,13 +67,13 @@ package struct MemoryCgroupFiles {
     limitAtOpening = Self.limit(in: limit)
   }
 
-  /// The number in a file; nil for no limit, which version 1 expresses by the largest number of pages.
+  /// The number in a file; nil if there is no limit, for which version 1 has the largest number of pages.
   fileprivate static func limit(in file: Int32) -> UInt64? {
     SystemFile.integer(file).flatMap { $0 >= 1 << 62 ? nil : $0 }
   }
 }
 
-/// The numbers of this process's memory cgroup that show whether the kernel killed a process when memory ran out.
+/// Those numbers of this process's memory cgroup that show whether the kernel killed a process when memory ran out.
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst, memory.events;
 /// Documentation/admin-guide/cgroup-v1/memory.rst, memory.oom_control.
@@ -81,7 +83,7 @@ package struct MemoryCgroup {
   var kills: UInt64?
   var processCount: UInt64?
   var used: UInt64?
-  /// The limit; nil for none.
+  /// The limit of the cgroup's memory in bytes; nil if there is none.
   var limit: UInt64?
 
   /// Reads the numbers for the calling process.
@@ -94,7 +96,7 @@ package struct MemoryCgroup {
     kills = SystemFile.number(
       "oom_kill", in: SystemFile.text("\(directory)/\(events)", isOneRecord: true))
     limit = isNew ? files.limitAtOpening : MemoryCgroupFiles.limit(in: files.limit)
-    // The rest is not used if there is no limit.
+    // The other numbers are not used if there is no limit.
     guard limit != nil else { return }
     used = SystemFile.integer(files.used)
     processCount = SystemFile.bytes("\(directory)/cgroup.procs").map { bytes in
@@ -107,8 +109,8 @@ package struct MemoryCgroup {
   package static func kills(of path: String) -> UInt64? {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]
-    // In a container the caller's path may be the host's, while the mount shows only that cgroup, at its root. For
-    // another cgroup the root would have the numbers of all cgroups.
+    // In a container, the caller's path may be the path on the host, while the mount shows only the caller's cgroup,
+    // at its root. For any other cgroup, the root would have the numbers of all cgroups.
     if let own = SystemFile.text("/proc/self/cgroup"), CgroupText.paths(in: own).ofMemory == path {
       directories += [root, "\(root)/memory"]
     }

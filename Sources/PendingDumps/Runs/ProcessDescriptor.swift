@@ -9,7 +9,7 @@ package struct ProcessDescriptor: ~Copyable {
 
   /// Opens a pidfd of a process.
   ///
-  /// - Throws: `SystemError`: ESRCH without such a process, ENOSYS before Linux 5.3.
+  /// - Throws: `SystemError`: ESRCH if there is no such process, ENOSYS before Linux 5.3.
   package init(_ processID: Int32) throws(SystemError) {
     let result = pm_open_process(processID)
     guard result >= 0 else { throw SystemError(errno: 0 &- result) }
@@ -19,14 +19,14 @@ package struct ProcessDescriptor: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Queues a signal with a request for one thread.
+  /// Queues a signal with a request, for one thread of the process.
   ///
-  /// The signal ends a process that has no handler for it.
+  /// The signal ends the process if it has no handler for the signal.
   ///
-  /// It is queued for one thread, because the kernel may deliver a signal for the process to a thread that waits in
-  /// sigwait(3).
+  /// The signal is queued for one thread, because the kernel may deliver a signal for the process to a thread that
+  /// waits in sigwait(3).
   ///
-  /// - Throws: `SystemError`: EPERM for another user's process, ESRCH once it or the thread has ended.
+  /// - Throws: `SystemError`: EPERM for another user's process, ESRCH once the process or the thread has ended.
   package borrowing func queue(
     _ request: CaptureRequest, signal: Int32, thread: Int32
   ) throws(SystemError) {

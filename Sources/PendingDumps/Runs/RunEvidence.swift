@@ -1,7 +1,7 @@
 internal import Glibc
 package import IntermediateDump
 
-/// The state of a process and its machine at launch or at the last heartbeat.
+/// The state of a process and of its machine, at launch or at the last heartbeat.
 ///
 /// Every property except the time may be missing.
 package struct RunEvidence: Sendable {
@@ -9,7 +9,7 @@ package struct RunEvidence: Sendable {
   ///
   /// A heartbeat that would be longer leaves out breadcrumbs first, then paths of locked files, then the cgroup.
   package static let heartbeatSize = 2048
-  /// The offset of the heartbeat in a run record: after the notes and its own property header.
+  /// The offset of the heartbeat in a run record: after the notes and the property header of the heartbeat.
   package static let heartbeatOffset = RunNotePlace.offset &+ Int64(RunNotePlace.size + 7)
 
   /// The time in nanoseconds since 1970.
@@ -18,27 +18,28 @@ package struct RunEvidence: Sendable {
   package var uptime: UInt64?
   /// The number of processes on the machine that the kernel has killed since boot because memory ran out.
   package var machineKills: UInt64?
-  /// The number of such kills in the process's memory cgroup, and the number of processes in that cgroup.
+  /// The number of processes of the process's memory cgroup that were killed because memory ran out, and the number
+  /// of processes in it.
   package var groupKills: UInt64?
   package var groupProcesses: UInt64?
   package var cgroup: String?
   /// The memory of the cgroup in bytes; the limit is nil if there is none.
   package var memoryUsed: UInt64?
   package var memoryLimit: UInt64?
-  /// The memory of the process, of the machine, and the available memory of the machine, in bytes.
+  /// The memory of the process and of the machine, and the available memory of the machine, in bytes.
   package var residentMemory: UInt64?
   package var machineMemory: UInt64?
   package var availableMemory: UInt64?
-  /// Paths of the program's files on which the process held kernel locks.
+  /// The paths of the program's files on which the process held kernel locks.
   package var lockedFiles: [String] = []
-  /// The report ID of a hang that was in progress.
+  /// The report ID of the hang that was in progress, if there was one.
   package var hangReport: ReportID?
   /// The last breadcrumbs, oldest first; in heartbeats only.
   package var breadcrumbs: [Breadcrumb] = []
 
   /// A breadcrumb: a note that the program left.
   package struct Breadcrumb: Sendable, Equatable {
-    /// The time by CLOCK_BOOTTIME in nanoseconds.
+    /// The time in nanoseconds by CLOCK_BOOTTIME.
     package var uptime: UInt64
     package var threadID: UInt32
     package var text: String
@@ -56,7 +57,7 @@ package struct RunEvidence: Sendable {
 
   /// Reads the current state of the calling process.
   ///
-  /// Leaves out the locked files, which only a heartbeat has.
+  /// The locked files are left out, because only a heartbeat has them.
   ///
   /// - Parameters:
   ///   - isLaunch: true if the cgroup's files have just been opened.
@@ -82,7 +83,7 @@ package struct RunEvidence: Sendable {
 
   /// Adds the state of the machine's memory.
   ///
-  /// Only heartbeats have it, because a later value is more useful.
+  /// Only heartbeats contain it, because a later value is more useful than one from the launch.
   package mutating func readMachineMemory() {
     let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
     machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
@@ -91,7 +92,7 @@ package struct RunEvidence: Sendable {
 
   /// Writes the evidence as a map, field by field.
   ///
-  /// The converter's `mapFields` would add 0.1 ms to each launch.
+  /// The converter's `mapFields` is not used here, because it would add 0.1 ms to each launch.
   package func encode(to writer: inout IntermediateDumpWriter) {
     func write(_ key: IntermediateDumpKey, _ value: UInt64?) {
       if let value { writer.unsigned(key, value) }
@@ -128,7 +129,7 @@ package struct RunEvidence: Sendable {
     writer.end()
   }
 
-  /// The bytes of a heartbeat in a run record: its size (4 bytes), a separate document, and zeros.
+  /// The bytes of a heartbeat in a run record: the size (4 bytes), a separate document, and zeros.
   package func heartbeatBytes() -> [UInt8]? {
     var evidence = self
     while true {

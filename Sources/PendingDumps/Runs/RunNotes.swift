@@ -1,9 +1,9 @@
 package import IntermediateDump
 
-/// The notes of a process about its own end, in the first bytes of its run record: at `RunNotePlace`.
+/// The notes of a process about its own end, which are near the start of its run record, at `RunNotePlace`.
 ///
-/// The notes are at a fixed offset. A process that calls `_exit`, or that a signal is about to end, writes a note by
-/// one system call.
+/// The notes are at a fixed offset, so a process that calls `_exit`, or that a signal is about to end, can write a
+/// note with one system call.
 ///
 /// Layout, little-endian: end (4 bytes), padding (4), signal (4), reaction (4), time (8), padding (8).
 package struct RunNotes: Sendable {
@@ -31,7 +31,7 @@ package struct RunNotes: Sendable {
     self.termination = termination
   }
 
-  /// Reads the notes; nil if they have another size.
+  /// Reads the notes; nil if the size is wrong.
   package init?(bytes: ArraySlice<UInt8>) {
     guard bytes.count == RunNotePlace.size else { return nil }
     end = bytes.littleEndian(at: 0, as: UInt32.self).flatMap(End.init(rawValue:))

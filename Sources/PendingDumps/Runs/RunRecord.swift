@@ -3,11 +3,11 @@ package import IntermediateDump
 
 /// The owner of a locked file, as it described itself at launch.
 ///
-/// The next start compares the record with the processes that exist then.
+/// The next start compares the record with the processes that exist at that time.
 package struct RunRecord: Sendable {
-  /// The maximum number of bytes that are read.
+  /// The maximum number of bytes of a record that are read.
   ///
-  /// A run record has a few thousand bytes at most; a longer file is something else.
+  /// A run record has at most a few thousand bytes; a longer file is not a run record.
   package static let maximumSize = 64 << 10
 
   package var processID: UInt32
@@ -17,23 +17,25 @@ package struct RunRecord: Sendable {
   package var stackStart: UInt64
   /// The ID of the boot; empty if it was not known.
   package var bootID: String
-  /// The inode of the PID namespace: process IDs of different namespaces cannot be compared.
+  /// The inode of the PID namespace, because process IDs of different namespaces cannot be compared.
   ///
   /// Nil if it was not known.
   package var processNamespace: UInt64?
-  /// The inode of the time namespace: start times of different ones cannot be compared.
+  /// The inode of the time namespace, because start times of different time namespaces cannot be compared.
   ///
   /// Nil if it was not known, and in records of versions that did not write it.
   package var timeNamespace: UInt64?
-  /// True if the owner maps the record as long as it runs, and has checked at launch that the kernel then refuses a
-  /// lease.
+  /// True if the owner maps the record as long as it runs, and has checked at launch that the kernel refuses a lease
+  /// while it does.
   ///
-  /// If the kernel grants a lease later, no process maps the record any more.
+  /// So if the kernel grants a lease later, no process maps the record any more.
   package var isMapped = false
   /// True if the owner takes a dump when it receives its stop signal with a `CaptureRequest`.
   package var takesRequests = false
-  /// The address in the owner of its table of the threads' alternate stacks, which `postmortem capture` reads; nil if
-  /// it was not known, and in records of versions that did not write it.
+  /// The address, in the owner's memory, of its table of the threads' alternate stacks; nil if it was not known, and
+  /// in records of versions that did not write it.
+  ///
+  /// `postmortem capture` reads this table.
   package var toldStacks: UInt64?
   /// The time of the launch in nanoseconds since 1970; nil if it was not known.
   package var launchTime: Int64?
@@ -55,7 +57,7 @@ package struct RunRecord: Sendable {
     self.signals = signals
   }
 
-  /// The record of the calling process; 0 or empty for what the kernel does not show.
+  /// The record of the calling process; values that the kernel does not show are 0 or empty.
   ///
   /// - Parameters:
   ///   - signals: the signals of the handler.
@@ -88,9 +90,9 @@ package struct RunRecord: Sendable {
 
   /// Normalizes values that were read, so that records can be compared.
   ///
-  /// - Returns: false if the record has too little evidence to decide whether the owner is alive.
+  /// - Returns: false if the record does not have enough evidence to decide whether the owner is alive.
   package mutating func normalize() -> Bool {
-    // An owner without /proc knows neither its start time nor its boot. Its mapping is enough evidence.
+    // An owner without /proc knows neither its start time nor its boot. Its mapping of the record is enough evidence.
     guard processID > 0, isMapped || startTime > 0 && !bootID.isEmpty else { return false }
     bootID = HostIdentity.bootID(of: Array(bootID.utf8))
     // Crash code writes 0 for an unknown namespace.
@@ -101,15 +103,15 @@ package struct RunRecord: Sendable {
 
   /// The bytes of the record: an intermediate dump of one map.
   ///
-  /// `OwnerProperties` writes it token by token. The converter's `fields` would take longer to set up than everything
-  /// else, and every program would contain its code. A test compares the two.
+  /// `OwnerProperties` writes the record token by token. The converter's `fields` would take longer to set up than
+  /// everything else, and every program would contain its code. A test compares the results of both.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()
       writer.startMap(.owner)
-      // Written first, because notes and heartbeat are overwritten in place.
+      // The course is written first, because notes and heartbeat are overwritten in place.
       course?.encode(to: &writer)
-      // With a NUL at the end, so that an empty text has an address too.
+      // The text has a NUL at the end, so that an empty text has an address too.
       unsafe (Array(bootID.utf8) + [0]).withUnsafeBytes { text in
         if let place = text.baseAddress {
           unsafe properties.write(to: &writer, bootID: place, count: text.count - 1)
@@ -132,16 +134,16 @@ package struct RunRecord: Sendable {
   }
 }
 
-/// The part of a run record that describes the course of the run: the data for a report if the process ends without a
+/// The part of a run record about the course of the run, from which a report is made if the process ends without a
 /// dump.
 package struct RunCourse: Sendable {
   package var notes = RunNotes()
   package var heartbeat: RunEvidence?
   /// The state of the process when its handler was started.
   package var launch: RunEvidence?
-  /// True if the notes would contain a call of `_exit`.
+  /// True if the notes would show that the process called `_exit`.
   ///
-  /// If false, a killed process cannot be distinguished from one that called it.
+  /// If it is false, a killed process cannot be distinguished from a process that called `_exit`.
   package var followsExits = false
   package var executablePath: String?
   package var product: String?
@@ -150,7 +152,7 @@ package struct RunCourse: Sendable {
 
   package init() {}
 
-  /// The course at the start of the calling process.
+  /// The course of the calling process at its start.
   package static func current(
     executablePath: String?, product: String?, version: String?, environment: String?,
     cgroup: MemoryCgroupFiles, statistics: ProcessStatistics?

@@ -1,16 +1,16 @@
-/// The part of a dump that a `UserStreamDataSource` gets; there are no dumps on this system.
+/// The part of a dump that a `UserStreamDataSource` gets; this system has no dumps.
 public struct CrashedProcess: Sendable {
   private init() {}
 
-  /// Nil.
+  /// Always nil, because this system has no dumps.
   public var processID: UInt32? { nil }
-  /// Nil.
+  /// Always nil, because this system has no dumps.
   public var signal: Int32? { nil }
-  /// Nil.
+  /// Always nil, because this system has no dumps.
   public var address: UInt64? { nil }
-  /// Empty.
+  /// Always empty, because this system has no dumps.
   public var annotations: [String: String] { [:] }
 
-  /// Returns nil.
+  /// Always returns nil, because this system has no dumps.
   public func bytes(at address: UInt64, count: Int) -> [UInt8]? { nil }
 }

@@ -1,7 +1,7 @@
 public import CrashReportDatabase
 public import IntermediateDump
 
-/// Throws: there are no dumps here.
+/// Always throws, because this system has no dumps.
 ///
 /// - Throws: `CrashConverterError` always, with the code `databaseUnusable`.
 public func processIntermediateDumps(
@@ -13,7 +13,7 @@ public func processIntermediateDumps(
   throw .unsupportedHere
 }
 
-/// Throws: there are no crashes here.
+/// Always throws, because this system has no recorded crashes.
 ///
 /// - Throws: `CrashConverterError` always, with the code `databaseUnusable`.
 public func recentCrashes(

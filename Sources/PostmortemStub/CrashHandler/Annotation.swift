@@ -1,7 +1,7 @@
 /// A named value; setting it does nothing, because this system has no reports.
 @safe
 public struct Annotation<Value: Sendable>: Sendable {
-  /// False: nothing is kept here.
+  /// Always false, because nothing is kept on this system.
   public var isKept: Bool { false }
 
   /// Does nothing.

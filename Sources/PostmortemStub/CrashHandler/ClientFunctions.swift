@@ -1,17 +1,17 @@
-// The calls by which a program tells its reports something: there are no reports here.
+// The calls by which a program adds something to its reports. This system has no reports.
 
 public import IntermediateDump
 
-/// A function that may handle a fault in place of a crash, which is never asked here.
+/// A function that may handle a fault instead of a crash; on this system, it is never called.
 public typealias FirstChanceHandler =
   @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Bool
 
 /// Does nothing.
 public func setFirstChanceHandler(_ handler: FirstChanceHandler?) {}
 
-/// Keeps nothing.
+/// Does nothing with the file, because this system has no reports.
 ///
-/// - Returns: whether the path is one that Linux takes.
+/// - Returns: whether the handler on Linux would accept this path.
 @discardableResult
 public func addAttachment(path: String) -> Bool {
   (1...1024).contains(path.utf8.count) && !path.utf8.contains(0)
@@ -31,9 +31,9 @@ public func leaveBreadcrumb(
 /// Does nothing.
 public func noteTermination(signal: Int32 = 15) {}
 
-/// Does nothing.
+/// Installs nothing, because this system has no crash handler.
 ///
-/// - Returns: false.
+/// - Returns: false, always.
 @discardableResult
 public func installAlternateStack() -> Bool { false }
 
@@ -44,7 +44,7 @@ public func withContext<Result: ~Copyable, Failure: Error>(
   try operation()
 }
 
-/// A context without readers.
+/// A context that no report shows.
 package struct ContextScope {
   package init(_ name: StaticString, _ value: String) {}
   package func end() {}

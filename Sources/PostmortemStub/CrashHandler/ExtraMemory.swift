@@ -1,8 +1,8 @@
-/// Memory ranges for reports, which do not exist on this system.
+/// Memory ranges for reports; this system has no reports.
 public enum ExtraMemory {
-  /// Keeps nothing.
+  /// Does nothing with the range, because this system has no reports.
   ///
-  /// - Returns: whether the range is one that Linux takes.
+  /// - Returns: whether the handler on Linux would accept this range.
   @discardableResult
   public static func add(_ range: UnsafeRawBufferPointer) -> Bool { unsafe !range.isEmpty }
 

@@ -1,12 +1,12 @@
 public import IntermediateDump
 public import PendingDumps
 
-// No handler can be made here: these calls are compiled, and never run.
+// On this system, no handler can be created, so these functions are compiled but never called.
 extension Handler {
-  /// Nil: a handler cannot be started here.
+  /// Always nil, because no handler can be started on this system.
   public static var current: Handler? { nil }
 
-  /// Throws: no dump can be taken here.
+  /// Always throws, because no dump can be written on this system.
   @discardableResult @inline(never)
   public func dumpWithoutCrash(
     reason: String? = nil, error: (any Error)? = nil, annotations: [String: String] = [:],
@@ -15,7 +15,7 @@ extension Handler {
     throw .unsupportedHere
   }
 
-  /// Throws: no dump can be taken here.
+  /// Always throws, because no dump can be written on this system.
   @discardableResult @inline(never)
   public func dumpWithoutCrash(
     to path: String, reason: String? = nil, error: (any Error)? = nil,
@@ -24,17 +24,17 @@ extension Handler {
     throw .unsupportedHere
   }
 
-  /// One finding: there is no handler.
+  /// One finding, which says that there is no handler.
   public var status: HandlerStatus {
     HandlerStatus(findings: [
       HandlerStatus.Finding(.notStarted, "crash handling is not supported here")
     ])
   }
 
-  /// Puts nothing back.
+  /// Installs nothing again, because there is no handler.
   @discardableResult
   public func reinstall() -> [Int32] { [] }
 
-  /// Zeros.
+  /// Counters that are all zero.
   public var counters: OutcomeCounters { OutcomeCounters() }
 }

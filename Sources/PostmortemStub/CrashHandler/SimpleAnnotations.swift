@@ -1,11 +1,11 @@
-/// Names and texts for reports, which do not exist on this system.
+/// Names and texts for reports; this system has no reports.
 public enum SimpleAnnotations {
   /// The number of bytes of the longest name and of the longest value.
   public static let maximumLength = 255
 
-  /// Keeps nothing.
+  /// Does nothing with the text, because this system has no reports.
   ///
-  /// - Returns: whether the name is one that Linux takes.
+  /// - Returns: whether the handler on Linux would accept this name.
   @discardableResult
   public static func set(_ name: String, _ value: String) -> Bool {
     (1...maximumLength).contains(name.utf8.count)

@@ -1,4 +1,4 @@
-/// Throws: crash handling is for Linux with glibc, and this program was built for another system.
+/// Always throws, because the crash handler needs Linux with glibc, and this program was built for another system.
 ///
 /// - Throws: `CrashHandlerError` always, with the code `unsupportedPlatform`.
 @discardableResult
@@ -20,5 +20,5 @@ extension CrashHandlerError {
     "this program was not built for Linux with glibc; POSTMORTEM_PLATFORM=linux builds for it")
 }
 
-/// The system's error number, of which no call here has one.
+/// The text for an error number of the system; on this system, no call here fails with one.
 func systemErrorText(_ errno: Int32) -> String { "error \(errno)" }

@@ -1,41 +1,41 @@
 public import IntermediateDump
 
-/// A directory of reports on Linux with glibc; here none can be opened.
+/// A directory of reports on Linux with glibc; on this system, no database can be opened.
 public struct CrashReportDatabase: Sendable {
   /// The directory's path.
   public let path: String
 
-  /// Throws: reports are not supported here.
+  /// Always throws, because reports are not supported on this system.
   ///
   /// - Throws: `CrashReportDatabaseError` always, with the code `unsupportedPlatform`.
   public init(path: String) throws(CrashReportDatabaseError) { throw .unsupportedHere }
 
-  /// Throws: reports are not supported here.
+  /// Always throws, because reports are not supported on this system.
   public static func share(with group: String) throws(CrashReportDatabaseError) {
     throw .unsupportedHere
   }
 }
 
-// No database can be opened here: these calls are compiled, and never run.
+// On this system, no database can be opened, so these functions are compiled but never called.
 extension CrashReportDatabase {
-  /// Throws.
+  /// Always throws, because this system has no reports.
   public func reports() throws(CrashReportDatabaseError) -> [StoredReport] {
     throw .unsupportedHere
   }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   public func report(_ id: ReportID) throws(CrashReportDatabaseError) -> StoredReport? {
     throw .unsupportedHere
   }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   public func attachments(
     of id: ReportID
   ) throws(CrashReportDatabaseError) -> [StoredAttachment] {
     throw .unsupportedHere
   }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   @discardableResult
   public func prune(
     _ condition: PruneCondition = PruneCondition()
@@ -43,37 +43,37 @@ extension CrashReportDatabase {
     throw .unsupportedHere
   }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   public func excess(
     _ condition: PruneCondition = PruneCondition()
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
     throw .unsupportedHere
   }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   @discardableResult
   public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     throw .unsupportedHere
   }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   @discardableResult
   public func requestUpload(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     throw .unsupportedHere
   }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   public func clientID() throws(CrashReportDatabaseError) -> ReportID { throw .unsupportedHere }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   public func uploadsEnabled() throws(CrashReportDatabaseError) -> Bool { throw .unsupportedHere }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
     throw .unsupportedHere
   }
 
-  /// Throws.
+  /// Always throws, because this system has no reports.
   public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Timestamp? {
     throw .unsupportedHere
   }

@@ -1,12 +1,12 @@
 internal import CrashReportDatabase
 
-/// Sends reports on Linux with glibc; here no uploader can be made.
+/// Sends reports on Linux with glibc; on this system, no uploader can be created.
 public final class ReportUploader: Sendable {
   private init() throws(UploadError) {
     throw UploadError(CrashReportDatabaseError.unsupportedHere)
   }
 
-  /// Throws: there are no reports here.
+  /// Always throws, because this system has no reports.
   ///
   /// - Throws: `UploadError` always, with the code `databaseUnusable`.
   public convenience init(
@@ -16,7 +16,7 @@ public final class ReportUploader: Sendable {
     try self.init()
   }
 
-  /// Throws: there are no reports here.
+  /// Always throws, because this system has no reports.
   ///
   /// - Throws: `UploadError` always, with the code `databaseUnusable`.
   public convenience init(
@@ -32,7 +32,7 @@ public final class ReportUploader: Sendable {
   /// Does nothing.
   public func start() throws(UploadError) {}
 
-  /// A sequence without events.
+  /// A sequence that ends without an event.
   public var events: AsyncStream<UploadEvent> { AsyncStream { $0.finish() } }
 
   /// Does nothing.

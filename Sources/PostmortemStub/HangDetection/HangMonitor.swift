@@ -1,11 +1,11 @@
 public import CrashHandler
 public import Dispatch
 
-/// Watches for hangs on Linux with glibc; here no monitor can be made.
+/// Watches for hangs on Linux with glibc; on this system, no monitor can be created.
 public final class HangMonitor: Sendable {
   private init() throws(CrashHandlerError) { throw .unsupportedHere }
 
-  /// Throws: hangs are not watched for here.
+  /// Always throws, because hangs are not detected on this system.
   @discardableResult
   public static func mainThread(
     options: Options = Options()
@@ -13,7 +13,7 @@ public final class HangMonitor: Sendable {
     try HangMonitor()
   }
 
-  /// Throws: hangs are not watched for here.
+  /// Always throws, because hangs are not detected on this system.
   @discardableResult
   public static func queue(
     _ queue: DispatchQueue, name: String? = nil, options: Options = Options()
@@ -21,7 +21,7 @@ public final class HangMonitor: Sendable {
     try HangMonitor()
   }
 
-  /// Throws: hangs are not watched for here.
+  /// Always throws, because hangs are not detected on this system.
   @discardableResult
   public static func actor(
     _ actor: any Actor, name: String, options: Options = Options()
@@ -29,7 +29,7 @@ public final class HangMonitor: Sendable {
     try HangMonitor()
   }
 
-  /// Throws: hangs are not watched for here.
+  /// Always throws, because hangs are not detected on this system.
   @discardableResult
   public static func executor(
     _ executor: any SerialExecutor, name: String, options: Options = Options()
@@ -37,7 +37,7 @@ public final class HangMonitor: Sendable {
     try HangMonitor()
   }
 
-  /// Throws: hangs are not watched for here.
+  /// Always throws, because hangs are not detected on this system.
   @discardableResult
   public static func probe(
     name: String, options: Options = Options(), _ probe: @escaping @Sendable () async -> Void
@@ -45,7 +45,7 @@ public final class HangMonitor: Sendable {
     try HangMonitor()
   }
 
-  /// Throws: hangs are not watched for here.
+  /// Always throws, because hangs are not detected on this system.
   public static func heartbeat(
     name: String, options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {

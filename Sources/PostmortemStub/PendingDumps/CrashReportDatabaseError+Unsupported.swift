@@ -1,4 +1,4 @@
 extension CrashReportDatabaseError {
-  /// The system's error number, of which no call here has one.
+  /// The text for an error number of the system; on this system, no call here fails with one.
   static func text(_ errno: Int32) -> String { "error \(errno)" }
 }

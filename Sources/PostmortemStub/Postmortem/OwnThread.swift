@@ -1,6 +1,6 @@
 internal import CrashConverter
 
-/// Runs work at once: without reports none of it blocks.
+/// Runs work on the calling thread, because without reports no work blocks.
 enum OwnThread {
   static func run<Value: Sendable>(
     _ work: @Sendable () throws(CrashConverterError) -> Value

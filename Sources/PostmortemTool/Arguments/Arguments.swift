@@ -9,7 +9,7 @@ struct Arguments {
   private(set) var operands: [String] = []
   private var flags: Set<String> = []
   private var options: [String: [String]] = [:]
-  /// The help whose usage errors quote.
+  /// The help text that usage errors quote.
   let help: String
   private let known: [CommandOption]
 
@@ -26,7 +26,7 @@ struct Arguments {
     }
   }
 
-  /// Sorts words only by the names of flags and options, for subcommands that are not called by people.
+  /// Sorts words by the names of flags and options alone, for subcommands that only programs call.
   init(
     _ words: [String], flags: Set<String> = [], options: Set<String> = [],
     operands: ClosedRange<Int>, help: String
@@ -65,7 +65,7 @@ struct Arguments {
     }
   }
 
-  /// Reads an option, and its value if that is the next word.
+  /// Reads an option and, if the next word is its value, that value.
   private mutating func take(
     _ word: String, _ rest: inout ArraySlice<String>
   ) throws(ToolError) {
@@ -89,14 +89,14 @@ struct Arguments {
     }
   }
 
-  /// Reads several flags of one letter after one dash; the last may be an option with its value.
+  /// Reads several one-letter flags after one dash; the last letter may be an option with a value.
   ///
   /// - Returns: false if the first letter is not a known option.
   private mutating func takeCluster(
     _ word: String, _ rest: inout ArraySlice<String>
   ) throws(ToolError) -> Bool {
     var letters = word.dropFirst()
-    // "-json" is a mistake for "--json".
+    // A word such as "-json" is a mistake for "--json".
     guard option("-" + word) == nil else { return false }
     while let letter = letters.popFirst() {
       guard let option = option("-\(letter)") else { return false }
@@ -127,24 +127,24 @@ struct Arguments {
     return usage(text)
   }
 
-  /// An error of this command line, with the command's usage.
+  /// An error in this command line, with the usage of the command.
   func usage(_ reason: String) -> ToolError { ToolError.usage(reason, help: help) }
 
-  /// The error for one operand too many.
+  /// The error about an operand that is one too many.
   func unexpected(_ operand: String) -> ToolError {
     usage("unexpected argument '\(operand.escapedForMessage)'")
   }
 
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
-  /// The value of `--sanitize` and `--no-memory`.
+  /// The privacy level that `--sanitize` and `--no-memory` ask for.
   var privacy: ReportPrivacy {
     has("--no-memory") ? .noMemory : has("--sanitize") ? .sanitized : .full
   }
 
   subscript(option: String) -> String? { options[option]?.last }
 
-  /// Every value of an option that may be given more than once, in order.
+  /// Every value, in order, of an option that may be given more than once.
   func values(of option: String) -> [String] { options[option] ?? [] }
 
   /// Reads a process ID from a word.
@@ -155,7 +155,7 @@ struct Arguments {
     return processID
   }
 
-  /// The value of an option that is a number; nil if it was not given.
+  /// The value of an option that takes a number; nil if the option was not given.
   func integer(_ option: String, in range: ClosedRange<Int>) throws(ToolError) -> Int? {
     guard let text = self[option] else { return nil }
     guard let number = Int(text), range.contains(number) else {
@@ -166,7 +166,7 @@ struct Arguments {
     return number
   }
 
-  /// Whether standard output is colored, according to `--color`.
+  /// True if standard output is to be colored, according to `--color`.
   func usesColor() throws(ToolError) -> Bool {
     switch self["--color"] ?? "auto" {
     case "always": return true
@@ -176,13 +176,13 @@ struct Arguments {
     }
   }
 
-  /// Prints a remark on standard error, if that is a terminal and `--quiet` was not given.
+  /// Prints a remark on standard error if that is a terminal, unless `--quiet` or `--json` was given.
   func remark(_ text: @autoclosure () throws -> String) rethrows {
     guard !has("--quiet"), !has("--json"), isatty(2) == 1 else { return }
     Terminal.printProgress(try text() + "\n")
   }
 
-  /// Prints a warning on standard error; as a JSON object with `--json`, as errors are.
+  /// Prints a warning on standard error; with `--json`, as a JSON object, like errors.
   func warn(_ text: String) {
     guard has("--json") else { return Terminal.printError(text) }
     Terminal.printProgress((try? JSON.line(of: ["warning": text])) ?? "")

@@ -1,4 +1,4 @@
-/// An option of a subcommand: parser, help, manual page and completion all read it.
+/// An option of a subcommand, which parser, help, manual page and completion all read.
 struct CommandOption: Sendable {
   /// The kind of value that an option or operand takes, for completion.
   enum Completion: Sendable, Equatable {
@@ -12,7 +12,7 @@ struct CommandOption: Sendable {
     case subcommand
   }
 
-  /// The names with their dashes, the short one first; code refers to the option by the last one.
+  /// The names with their dashes, the short one first; code refers to the option by the last name.
   let names: [String]
   /// The placeholder for the value in help; nil for a flag.
   let value: String?
@@ -42,7 +42,7 @@ struct CommandOption: Sendable {
 
   var name: String { names.last ?? "" }
 
-  /// The left column of help: "-o, --output FILE".
+  /// The left column of help, such as "-o, --output FILE".
   var term: String {
     names.joined(separator: ", ") + (value.map { " \($0)" } ?? "")
   }
@@ -106,7 +106,7 @@ extension CommandOption {
 
   static func json(_ text: String) -> CommandOption { CommandOption("--json", text) }
 
-  /// The options of every subcommand, which help lists once.
+  /// The options that every subcommand has, which help lists once.
   static let shared = [
     CommandOption("-h, --help", "print the help of a subcommand"),
     CommandOption(

@@ -3,10 +3,10 @@ internal import CrashReport
 /// Formats help for a terminal of 80 columns.
 enum HelpText {
   static let width = 80
-  /// The column of the texts of options.
+  /// The column at which the texts of options begin.
   private static let indent = 22
 
-  /// Fills paragraphs; a paragraph that begins with a blank keeps its lines.
+  /// Fills the lines of paragraphs; a paragraph that begins with a blank keeps its lines.
   ///
   /// - Parameter text: paragraphs separated by empty lines.
   static func paragraphs(_ text: String) -> String {
@@ -17,13 +17,13 @@ enum HelpText {
     }.joined(separator: "\n")
   }
 
-  /// Splits the first paragraph off.
+  /// Separates the first paragraph from the rest of a text.
   static func firstParagraph(of text: String) -> (head: String, rest: String) {
     let parts = text.split(separator: "\n\n", maxSplits: 1)
     return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
   }
 
-  /// Formats the lines of usage, broken between their parts.
+  /// Formats the usage lines; long lines are broken between their parts.
   static func usage(_ lines: [String]) -> String {
     var text = ""
     for (number, line) in lines.enumerated() {

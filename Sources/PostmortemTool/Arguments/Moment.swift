@@ -2,7 +2,7 @@ internal import Foundation
 internal import IntermediateDump
 
 extension Arguments {
-  /// The time between `--since` and `--until`.
+  /// The period between `--since` and `--until`.
   func period() throws(ToolError) -> Period {
     let now = Timestamp.now
     return Period(since: try moment("--since", now), until: try moment("--until", now))
@@ -33,8 +33,10 @@ extension Timestamp {
   /// The current time in whole seconds.
   static var now: Timestamp { Timestamp(seconds: Int64(time(nil))) }
 
-  /// Reads a moment from an option, in the forms of journalctl, docker and this tool's own JSON: an age, a word for a
-  /// day, seconds since 1970 after an @, or a date in UTC with or without a time of day.
+  /// Reads a moment from an option, in the forms of journalctl, docker and this tool's own JSON.
+  ///
+  /// The forms are an age, a word for a day, an @ and seconds since 1970, and a date in UTC with or without a time of
+  /// day.
   ///
   /// - Parameter now: the time from which ages and days are counted.
   ///
@@ -59,7 +61,8 @@ extension Timestamp {
     self = date
   }
 
-  /// Words for the beginning of a day, as days from today; nil for the current moment.
+  /// Words for moments: the beginning of a day, given as the number of days from today, or nil for the current
+  /// moment.
   private static let days: [String: Int64?] = [
     "now": nil, "today": 0, "yesterday": -1, "tomorrow": 1,
   ]
@@ -69,7 +72,7 @@ extension Timestamp {
     "friday", "saturday", "sunday",
   ]
 
-  /// Removes a day of the week before a date, and a zone after it.
+  /// Removes a day of the week in front of a date, and a time zone after it.
   private static func withoutDecoration(_ text: inout String, now: Timestamp) -> Timestamp? {
     if let end = text.firstIndex(of: " "), weekdays.contains(text[..<end].lowercased()) {
       text = String(text[text.index(after: end)...])
@@ -86,13 +89,13 @@ extension Timestamp {
       offset = (zone.2 == "-" ? -1 : 1) &* (hours &* 3600 &+ minutes &* 60)
       text = String(zone.1)
     }
-    // A time of day without a date is today's.
+    // A time of day without a date is a time of today.
     if text.wholeMatch(of: /[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?/) != nil {
       text = now.description.prefix(10) + "T" + text
     }
     let shortest = "0000-00-00T00:00:00.000000000Z"
     var given = text.replacing(" ", with: "T")
-    // Fractions of a second to nine digits.
+    // Fractions of a second are extended to nine digits.
     if given.utf8.count > 20, given.utf8.count < 29, given.dropFirst(19).first == "." {
       given = given.padding(toLength: 29, withPad: "0", startingAt: 0)
     }
@@ -103,7 +106,7 @@ extension Timestamp {
   }
 }
 
-/// A duration in the form that options accept: "90m", "7d", "2weeks", "1d12h", "1 hour 30 min".
+/// A duration in the forms that options accept, such as "90m", "7d", "2weeks", "1d12h" and "1 hour 30 min".
 ///
 /// Source: systemd.time(7), "Parsing time spans".
 struct Age {
@@ -122,7 +125,7 @@ struct Age {
     return units
   }()
 
-  /// Returns nil for a text that is not a duration, or that exceeds a million of its unit.
+  /// Returns nil for a text that is not a duration, or whose number exceeds a million of its unit.
   ///
   /// - Parameter allowsSign: true to accept a leading minus, as in journalctl.
   init?(_ text: String, allowsSign: Bool = false) {
@@ -141,9 +144,9 @@ struct Age {
   }
 }
 
-/// A number of bytes in the form that options accept: "500M", "1G", "10GiB".
+/// A number of bytes in the forms that options accept, such as "500M", "1G" and "10GiB".
 enum ByteCount {
-  /// Returns nil for a text that is not a size or has no unit.
+  /// Returns nil for a text that is not a size, or that has no unit.
   static func bytes(_ text: String) -> Int64? {
     guard let parts = text.uppercased().wholeMatch(of: /([0-9]{1,9}) *([KMGT]?)(I?B)?/),
       !parts.2.isEmpty || parts.3 != nil, let count = Int64(parts.1)
@@ -154,7 +157,7 @@ enum ByteCount {
 }
 
 extension Int64 {
-  /// Division rounded down.
+  /// Divides and rounds down.
   fileprivate func dividedDown(by divisor: Int64) -> Int64 {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? quotient &- 1 : quotient

@@ -4,18 +4,18 @@ internal import PendingDumps
 // The rules by which a command line names its database. Docs/Decisions/28-command-line.md has the reasons.
 
 extension String {
-  /// True for a word that can only be a path: it has a slash, or is `.` or `..`.
+  /// True for a word that can only be a path, because it has a slash, or is `.` or `..`.
   var isPath: Bool { contains("/") || self == "." || self == ".." }
 
-  /// The text quoted so that a shell reads it as one word.
+  /// The text, quoted so that a shell reads it as one word.
   var quotedForShell: String {
     let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:@,"
     if !isEmpty, allSatisfy(plain.contains) { return self }
     return "'" + replacing("'", with: "'\\''").escapedForMessage + "'"
   }
 
-  /// A database as the operand of a command that a message recommends, with a blank before it; empty for
-  /// the database that the environment names.
+  /// This path as the database operand of a command that a message recommends, with a blank before it; empty if the
+  /// environment names this database.
   var asDatabaseOperand: String {
     if let known = ReportDatabase.ofEnvironment {
       let identity = InputFile.identity(of: DatabaseDirectory.place(known))
@@ -31,7 +31,7 @@ extension Arguments {
   /// The database that `--database` or the environment names; nil if neither does.
   var namedDatabase: String? { self["--database"] ?? ReportDatabase.ofEnvironment }
 
-  /// The database of a command that takes nothing else.
+  /// The database of a command that takes no other operands.
   func database() throws(ToolError) -> String {
     guard let path = operands.first else { return try requiredDatabase() }
     if self["--database"] != nil { throw twice(path) }
@@ -39,7 +39,7 @@ extension Arguments {
     return path
   }
 
-  /// The databases of a command that takes several.
+  /// The databases of a command that takes several databases.
   func databases() throws(ToolError) -> [String] {
     let all = values(of: "--database") + operands
     guard !all.isEmpty else { return [try requiredDatabase()] }
@@ -50,8 +50,8 @@ extension Arguments {
   /// The database and the report IDs of a command that changes or sends reports.
   ///
   /// - Parameter needsIDs: true for a command that does nothing without an ID.
-  /// - Throws: `ToolError` for a word that may be a directory, as in version 1.0.0, or an ID, because nothing may be
-  ///   changed by a guess.
+  /// - Throws: `ToolError` for a word that may be either a directory, as in version 1.0.0, or an ID, because no
+  ///   command may change something on a guess.
   func databaseAndIDs(needsIDs: Bool) throws(ToolError) -> (path: String, ids: ArraySlice<String>) {
     guard let first = operands.first else {
       return (try requiredDatabase(), [])

@@ -6,9 +6,9 @@ internal import Minidump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// A database that must exist, because a mistyped path must not create directories.
+/// Finds the database of a command, which must exist, because a mistyped path must not create directories.
 enum ReportDatabase {
-  /// The environment variable that replaces DIR.
+  /// The environment variable that can be set instead of giving DIR.
   static let variable = "POSTMORTEM_DATABASE"
 
   /// The database that the environment names; nil if it names none.
@@ -18,8 +18,8 @@ enum ReportDatabase {
 
   /// Finds a report by its ID or the beginning of its ID.
   ///
-  /// - Parameter help: shown for a word that cannot be an ID.
-  /// - Throws: `ToolError` if there is none, or more than one.
+  /// - Parameter help: the help text that is shown if the word cannot be an ID.
+  /// - Throws: `ToolError` if there is no such report, or more than one.
   static func report(
     _ text: String, in database: CrashReportDatabase, at path: String, help: String
   ) throws -> StoredReport {
@@ -58,17 +58,19 @@ enum ReportDatabase {
 
   /// The database that a command line names.
   ///
-  /// - Throws: `ToolError` if it is not a directory.
+  /// - Throws: `ToolError` if the path is not a directory.
   static func place(_ path: String) throws(ToolError) -> String {
     try InputFile.requireDirectory(path)
     return DatabaseDirectory.place(path)
   }
 
-  /// The same check for a command that creates missing directories: a mistyped path must not become a database.
+  /// Finds the database of a command that creates missing directories; checks that the directory is a database.
   ///
-  /// - Parameter creating: true if the user asked for that; creates the last directory of the path, accessible only
-  ///   by this user.
-  /// - Throws: `ToolError` if it has neither dumps nor reports.
+  /// A mistyped path must not become a database.
+  ///
+  /// - Parameter creating: true if the user asked for a new database; creates the last directory of the path,
+  ///   accessible only by this user.
+  /// - Throws: `ToolError` if the directory has neither dumps nor reports.
   static func place(_ path: String, creating: Bool) throws(ToolError) -> String {
     if creating, unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
       throw ToolError(path: path, "cannot be made: \(ToolError.text(errno))")
@@ -91,17 +93,18 @@ enum ReportDatabase {
     "not a crash database: it has neither dumps nor reports; give the directory that was given to "
     + "startHandler(database:)"
 
-  /// Counts the dumps that wait to be processed; nil if there is no directory of dumps.
+  /// Counts the dumps that wait to be processed; nil if the database has no directory of dumps.
   static func waiting(in path: String) -> Int? {
     let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) else { return nil }
     return InputFile.names(in: pending).count { PendingDumpName(fileName: $0)?.role == .finished }
   }
 
-  /// Opens a database to change its settings, even before its first program starts, when its directory is empty or
-  /// has only dumps.
+  /// Opens a database to change its settings.
+  ///
+  /// This also works before the first program with a handler starts, when the directory is empty or has only dumps.
   static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
-    // A new ext4 volume has that directory.
+    // A new ext4 volume has a directory `lost+found`.
     let isEmpty =
       InputFile.isDirectory(path) && InputFile.names(in: path).allSatisfy { $0 == "lost+found" }
     return try CrashReportDatabase(path: try place(path, creating: creating || isEmpty))
@@ -110,7 +113,7 @@ enum ReportDatabase {
   static func open(_ path: String) throws -> CrashReportDatabase {
     let path = try place(path)
     guard InputFile.isDirectory(path + "/pending") else {
-      // A handler has created the directory, and no dump was processed yet.
+      // A handler has created the directory, and no dump has been processed yet.
       if waiting(in: path) != nil {
         throw ToolError(
           path: path, (["no report"] + DatabaseRest(of: path).notes).joined(separator: "; "))
@@ -122,11 +125,12 @@ enum ReportDatabase {
 }
 
 extension StoredReport {
-  /// The maximum size of a report on how a run ended, which has a few kilobytes; larger reports are not read for
-  /// this.
+  /// The maximum size in bytes of a report that is read to find how a run ended.
+  ///
+  /// A report on how a run ended has a few kilobytes.
   private static var endSize: Int64 { 64 << 10 }
 
-  /// How a run without a dump ended, in the word of the JSON schema; nil for the report of a dump.
+  /// How a run that left no dump ended, as a word of the JSON schema; nil for the report of a dump.
   var endKind: String? {
     guard state != .new, size <= Self.endSize, let bytes = try? InputFile.bytes(of: path),
       let document = MinidumpSummary.document(read: { offset, count in

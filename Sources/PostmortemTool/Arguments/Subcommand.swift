@@ -1,11 +1,11 @@
 /// One subcommand of `postmortem`.
 protocol Subcommand: SendableMetatype {
   static var name: String { get }
-  /// Other names for it.
+  /// Other names for the subcommand.
   static var aliases: [String] { get }
-  /// One line for the list of subcommands.
+  /// A description in one line, for the list of subcommands.
   static var summary: String { get }
-  /// The lines of usage, each without "postmortem" and the name.
+  /// The usage lines, each without "postmortem" and the subcommand's name.
   static var usage: [String] { get }
   /// Paragraphs of help before the options, separated by empty lines; an indented paragraph keeps its lines.
   static var discussion: String { get }
@@ -15,14 +15,14 @@ protocol Subcommand: SendableMetatype {
   /// Paragraphs of help after the options, such as exit statuses.
   static var closing: String { get }
 
-  /// Runs it with the words after its name.
+  /// Runs the subcommand with the words after its name.
   static func run(_ words: [String]) throws
 }
 
 /// The words of a command line that are not options.
 struct Operands: Sendable {
   let count: ClosedRange<Int>
-  /// The name in an error if there are too few operands.
+  /// The name of the operands in an error about missing ones.
   let name: String
   let completion: CommandOption.Completion
   /// True if the first operand and everything after it are another program's command line.
@@ -39,7 +39,7 @@ struct Operands: Sendable {
   }
 
   static let none = Operands(0...0, "")
-  /// A directory with a slash in its name; until 2.0 also a word.
+  /// A directory, whose name has a slash; until 2.0, a word without a slash is accepted too.
   static let database = Operands(0...1, "DIR", completing: .directory)
 }
 

@@ -17,10 +17,11 @@ extension CommandOption {
 }
 
 extension UploadTarget {
-  /// The server that the arguments name, by a URL or a DSN, with the options that the subcommand has; nil if they
-  /// name none.
+  /// The server that the arguments name by a URL or a DSN; nil if they name none.
   ///
-  /// - Parameter timeout: the timeout in seconds without the option `--timeout`.
+  /// The options of the uploads are those that the subcommand has.
+  ///
+  /// - Parameter timeout: the timeout in seconds if the option `--timeout` is not given.
   init?(_ arguments: Arguments, urlOption: String, timeout: Int = 60) throws {
     let options = try UploadOptions(arguments, timeout)
     switch (arguments[urlOption], arguments["--dsn"]) {
@@ -33,7 +34,7 @@ extension UploadTarget {
 }
 
 extension UploadOptions {
-  /// - Parameter seconds: the timeout in seconds without the option `--timeout`.
+  /// - Parameter seconds: the timeout in seconds if the option `--timeout` is not given.
   fileprivate init(_ arguments: Arguments, _ seconds: Int) throws {
     self.init()
     if let count = try arguments.integer("--whole-reports", in: 0...1_000_000) {
@@ -64,7 +65,7 @@ extension UploadOptions {
   }
 }
 
-/// Files with headers and secrets, which must not be among a process's arguments.
+/// Reads files with headers and secrets, which must not be among a process's arguments.
 enum UploadFiles {
   /// Reads HTTP headers, with one `Name: value` per line.
   static func headers(of path: String) throws(ToolError) -> [String: String] {
@@ -79,7 +80,7 @@ enum UploadFiles {
     return headers
   }
 
-  /// Reads a secret, the first line of a file.
+  /// Reads a secret, which is the first line of a file.
   static func secret(of path: String) throws(ToolError) -> String {
     let bytes = try InputFile.bytes(of: path)
     let line = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
@@ -90,7 +91,7 @@ enum UploadFiles {
     return String(decoding: line, as: UTF8.self)
   }
 
-  /// Splits `name=value` or `name: value`; nil without the separator or without a name.
+  /// Splits `name=value` or `name: value`; nil if the separator or the name is missing.
   static func namedValue(_ text: String, separator: Character) -> (name: String, value: String)? {
     let parts = text.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty else { return nil }

@@ -46,7 +46,7 @@ enum CaptureCommand: Subcommand {
     Needs the process's user, or root. Exit status: 0 there is a report, 1 there is none, 64 wrong usage.
     """
 
-  /// The maximum time of a dump in seconds, with the default limit.
+  /// The maximum number of seconds that a dump takes with the default time limit.
   private static let longestDump = 3
 
   static func run(_ words: [String]) throws {
@@ -76,10 +76,10 @@ enum CaptureCommand: Subcommand {
   }
 }
 
-/// Waits for a moment at which a process takes no dump.
+/// Waits for a moment at which a process is not writing a dump.
 ///
-/// During another dump a request is ignored, every signal is blocked on the writing thread, and the dump's file looks
-/// like the handler's own.
+/// While it writes a dump, a process ignores requests, the writing thread blocks every signal, and the dump's file
+/// looks like the handler's own.
 private struct QuietMoment {
   private static let attempts = 4
   private let processID: Int32
@@ -90,9 +90,9 @@ private struct QuietMoment {
     deadline = .now + .seconds(seconds)
   }
 
-  /// Examines the process, and repeats this a few times if it was dumping, because a dump takes milliseconds.
+  /// Examines the process, and does so again a few times if it was writing a dump, because a dump takes milliseconds.
   ///
-  /// - Throws: the error of the last check.
+  /// - Throws: the error of the last examination.
   func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {
     var attempt = 1
     while true {
@@ -107,9 +107,9 @@ private struct QuietMoment {
     }
   }
 
-  /// True while a thread blocks libc's own signals, as in this package's handler, and briefly in libc.
+  /// True while a thread blocks libc's own signals, as it does in this package's handler and, for a moment, in libc.
   ///
-  /// A program cannot block them through libc.
+  /// A program cannot block these signals through libc.
   private var isDumping: Bool {
     ThreadSignals.threads(of: "\(processID)").contains {
       $0.blocked.contains(32) && $0.blocked.contains(33)
@@ -124,12 +124,12 @@ private struct RequestedProcess: ~Copyable {
   private let descriptor: ProcessDescriptor
   private let signal: Int32
   private let toldStacks: UInt64?
-  /// The thread that got the signal; 0 before that.
+  /// The thread to which the signal was sent; 0 before that.
   private var thread: Int32 = 0
-  /// The open directory of pending dumps: its path may lead through the other process, which may end.
+  /// The open directory of pending dumps, because its path may lead through the other process, which may end.
   private let directory: Directory
 
-  /// Opens the process first, so that all later checks concern the process that gets the signal.
+  /// Opens the process first, so that all later checks are about the process that gets the signal.
   init(_ processID: Int32, database path: String?) throws(ToolError) {
     let opened = try Self.open(processID)
     let found = try HandledProcess(processID)
@@ -174,7 +174,7 @@ private struct RequestedProcess: ~Copyable {
     }
   }
 
-  /// Sends the request, directly after the last check.
+  /// Sends the request directly after the last check.
   mutating func send(
     _ request: CaptureRequest, at moment: QuietMoment
   ) throws(ToolError) {
@@ -186,7 +186,7 @@ private struct RequestedProcess: ~Copyable {
     }
   }
 
-  /// Checks that the process is the one of the run record and has a handler for the signal.
+  /// Checks that the process is the one that the run record describes, and that it has a handler for the signal.
   ///
   /// - Returns: a thread that the signal can be sent to.
   private func checkedThread() throws(ToolError) -> Int32 {
@@ -226,9 +226,9 @@ private struct RequestedProcess: ~Copyable {
     return thread.threadID
   }
 
-  /// The first of the threads that do not wait for the signal and most likely have room for its frame.
+  /// The first thread that does not wait for the signal and that most likely has room for the signal's frame.
   ///
-  /// That is not known if the process's memory cannot be read.
+  /// Whether there is room is not known if the process's memory cannot be read.
   private func chosen(among threads: [ThreadSignals]) -> ThreadSignals? {
     func waits(_ thread: ThreadSignals) -> Bool {
       SignalWait.mayWait(thread.threadID, of: processID, for: signal)
@@ -247,13 +247,13 @@ private struct RequestedProcess: ~Copyable {
     return likely
   }
 
-  /// Waits until the dump is finished or a converter has claimed it.
+  /// Waits until the dump is finished, or until a converter has claimed it.
   ///
-  /// - Throws: `ToolError` after the deadline, or once the process has ended without it.
+  /// - Throws: `ToolError` after the deadline, or if the process has ended without a dump.
   func wait(for request: CaptureRequest, seconds: Int) throws(ToolError) -> ReportID {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < deadline {
-      // Checked first, because after its end no dump can appear.
+      // This is checked first, because no dump can appear after the end of the process.
       let hasEnded = descriptor.hasEnded
       if let reportID = answer(to: request) { return reportID }
       if hasEnded { throw ToolError("process \(processID) has ended, and left no such dump") }

@@ -68,7 +68,7 @@ enum DashboardCommand: Subcommand {
 
   /// Writes the pages of reports.
   ///
-  /// - Returns: the links to those that could be written.
+  /// - Returns: the links to the pages that could be written.
   private static func writePages(
     of reports: [(id: ReportID, path: String)], nextTo page: String
   ) throws -> [ReportID: String] {
@@ -93,7 +93,7 @@ enum DashboardCommand: Subcommand {
     return links
   }
 
-  /// The link to a path from a page next to it.
+  /// The relative link to a path, for a page in the same directory.
   ///
   /// Source: RFC 3986, 4.2; a colon in the first segment would be a scheme.
   private static func relativeURL(_ path: String) -> String {

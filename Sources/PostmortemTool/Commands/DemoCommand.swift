@@ -29,7 +29,7 @@ enum DemoCommand: Subcommand {
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
     let directory = try TemporaryDirectory(isKept: arguments.has("--keep"))
-    // Prints a remark; with --json, only the report goes to standard output.
+    // Prints a remark; with --json, only the report is printed on standard output.
     func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }
     say(
       "1. A victim with threads that wait for work crashes (Swift's own backtracer and core files turned "
@@ -84,10 +84,11 @@ enum DemoCommand: Subcommand {
   }
 }
 
-/// The process that `postmortem demo` crashes: this program, started again with a hidden word.
+/// The process that `postmortem demo` crashes, which is this program, started again with a hidden word.
 enum DemoVictim {
   static let name = "demo-victim"
-  /// In addition to the main thread, a Dispatch worker, and threads that Dispatch creates.
+  /// The number of idle threads, in addition to the main thread, a Dispatch worker, and threads that Dispatch
+  /// creates.
   private static let idleThreadCount = 6
 
   static func run(_ words: [String]) throws {
@@ -97,7 +98,7 @@ enum DemoVictim {
     // The crash is intended, so it needs no core file.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-    // The report is shown in full.
+    // The summary is turned off, because the report is shown in full.
     var options = HandlerOptions()
     options.writesSummary = false
     try startHandler(
@@ -143,7 +144,7 @@ private final class TemporaryDirectory {
   let path: String
   private let isKept: Bool
 
-  /// Creates it in the system's directory for temporary files, with mode 0700.
+  /// Creates the directory in the system's directory for temporary files, with mode 0700.
   init(isKept: Bool) throws {
     self.isKept = isKept
     let base = FileManager.default.temporaryDirectory.path

@@ -33,10 +33,10 @@ enum DoctorCommand: Subcommand {
     output is empty then), or none was found, 64 wrong usage.
     """
 
-  /// The result as JSON.
+  /// The result of the examination as JSON.
   struct Answer: Codable {
     let pid: Int32
-    /// The old name of `pid`, until 2.0.
+    /// The old name of `pid`, which stays until 2.0.
     let processID: Int32
     let healthy: Bool
     let findings: [String]
@@ -57,7 +57,7 @@ enum DoctorCommand: Subcommand {
     if !examination.isHealthy { throw ToolError.printed }
   }
 
-  /// Finds the process by a number or a program's name.
+  /// Finds the process whose ID or program name is given.
   private static func processID(_ word: String, _ arguments: Arguments) throws -> Int32 {
     if let number = Int32(word), number > 0 { return number }
     guard !word.isEmpty, word.contains(where: \.isLetter) else {
@@ -75,7 +75,7 @@ enum DoctorCommand: Subcommand {
     return first
   }
 
-  /// Names the processes that have a handler.
+  /// Lists the processes that have a handler.
   private static func list(_ arguments: Arguments) throws {
     let database = try arguments["--database"].map { try ReportDatabase.place($0) }
     let found = HandlerSearch.handled(in: database)

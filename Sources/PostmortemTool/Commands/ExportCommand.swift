@@ -56,9 +56,9 @@ enum ExportCommand: Subcommand {
   }
 }
 
-/// Writes to standard output in large pieces.
+/// Writes the export to standard output in large pieces.
 ///
-/// Unlike for text, a truncated export is an error.
+/// It is an error if the export is cut off, unlike text for people.
 struct ExportOutput {
   var json = JSONWriter()
 

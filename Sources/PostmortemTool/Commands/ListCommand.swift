@@ -68,14 +68,14 @@ enum ListCommand: Subcommand {
     let output = ReportOutput(try arguments.usesColor(), arguments)
     let path = try ReportDatabase.place(arguments.database())
     let rest = DatabaseRest(of: path)
-    // A database that only a handler has used has no reports yet, and `open` does not treat it as a database.
+    // If only a handler has used the database, it has no reports yet, and `open` does not treat it as a database.
     guard ReportDatabase.waiting(in: path) == nil || InputFile.isDirectory(path + "/pending") else {
       return try output.print([], of: (0, rest))
     }
     let database = try ReportDatabase.open(path)
     var unreadable = UnreadableFiles(of: path)
-    // This is read first, so that a report that is sent while the others are read is listed with its state at that
-    // time.
+    // The report that is being sent is looked up before the reports are read. If its upload ends while they are read,
+    // the list shows the state that the report has by then.
     let uploading = reportBeingSent(in: database, &unreadable)
     var (reports, failures, refused) = try ListedReport.all(
       in: database, needsNames: isGrouped, symbolDirectories: symbolDirectories,
@@ -118,7 +118,7 @@ struct ReportFilter {
     processID = try arguments["--pid"].map { UInt64(try arguments.processID($0)) }
   }
 
-  /// True for a filter by facts that lists do not read otherwise.
+  /// True for a filter that needs the process ID or the program, which lists do not read otherwise.
   var needsProcesses: Bool { program != nil || processID != nil }
 
   func matches(_ report: ListedReport) -> Bool {

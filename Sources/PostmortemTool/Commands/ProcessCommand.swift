@@ -81,7 +81,7 @@ enum ProcessCommand: Subcommand {
     }
   }
 
-  /// Prints the new reports as a table, then the outcomes of the other dumps.
+  /// Prints the new reports as a table, followed by the outcomes of the other dumps.
   private static func printTable(of processed: [ProcessedDump], _ path: String) {
     let made = processed.filter { [.complete, .torn, .ended].contains($0.outcome.kind) }
     let table = ReportTable(
@@ -94,7 +94,7 @@ enum ProcessCommand: Subcommand {
         + "postmortem show\(path.asDatabaseOperand) \(last.reportID.description.prefix(8))\n")
   }
 
-  /// A text such as "8 reports: postmortem list".
+  /// The numbers of reports as a text, such as "8 reports: postmortem list".
   private static func counts(of path: String) throws -> String {
     let count = try CrashReportDatabase(path: path).unorderedReports().count { $0.state != .new }
     let next = count == 0 ? "" : ": postmortem list\(path.asDatabaseOperand)"

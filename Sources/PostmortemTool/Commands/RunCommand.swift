@@ -58,7 +58,7 @@ enum RunCommand: Subcommand {
     for option in ["--upload", "--dsn", "--user"] where arguments[option] != nil && path == nil {
       throw arguments.usage("\(option) needs --database")
     }
-    // Mistakes in these arguments are reported before the program runs.
+    // The arguments are checked here, so that mistakes are reported before the program runs.
     let upload = try UploadAfterRun(arguments)
     if path == nil {
       Terminal.printError(
@@ -77,12 +77,12 @@ enum RunCommand: Subcommand {
     end.repeatForThisProcess()
   }
 
-  /// Errors are printed, but the exit status is still the program's.
+  /// Converts the dumps of the program that has ended; prints errors, but the exit status stays that of the program.
   private static func process(
     _ database: String, after end: CommandEnd, _ arguments: Arguments
   ) {
     guard InputFile.isDirectory(database) else {
-      // If the database is missing, no handler was ever started with it.
+      // A missing database means that no handler was ever started with it.
       if InputFile.exists(database) {
         Terminal.printError(
           ToolError(path: database, "not a directory; no dump was processed").description)
@@ -110,13 +110,13 @@ enum RunCommand: Subcommand {
 
 /// Uploads pending reports after the program's end; errors are printed, but do not change the exit status.
 private struct UploadAfterRun {
-  /// The maximum time for the whole upload in seconds, because the end of a container must not wait longer.
+  /// The time limit in seconds for the whole upload, because the end of a container must not wait longer.
   private static let patience = 30
 
   private let target: UploadTarget
   private let printsJSON: Bool
 
-  /// Creates an upload; nil if the arguments name no server.
+  /// Creates an upload; nil if the arguments do not name a server.
   init?(_ arguments: Arguments) throws {
     let target = try UploadTarget(arguments, urlOption: "--upload", timeout: Self.patience)
     guard let target else { return nil }

@@ -2,7 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import Foundation
 
-/// The subcommand `postmortem show [ID|PID|PROGRAM]`, or of a file.
+/// The subcommand `postmortem show [ID|PID|PROGRAM|FILE]`.
 enum ShowCommand: Subcommand {
   static let name = "show"
   static let aliases = ["info"]

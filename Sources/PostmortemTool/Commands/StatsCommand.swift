@@ -46,7 +46,7 @@ enum StatsCommand: Subcommand {
     var quarantine = Amount()
     /// The reports by state.
     var reports: [String: Amount] = [:]
-    /// The reports of runs that left no dump, by their end; these also count as reports above.
+    /// The reports of runs that left no dump, by how the run ended; these reports are also counted in `reports`.
     var ends: [String: Int] = [:]
     var oldestReport: Timestamp?
     var newestReport: Timestamp?
@@ -128,7 +128,7 @@ enum StatsCommand: Subcommand {
     }
     statistics.oldestReport = reports.map(\.creationTime).min()
     statistics.newestReport = reports.map(\.creationTime).max()
-    // Reading the settings would create them if there are none.
+    // If there are no settings, reading them would create them.
     if InputFile.exists(path + "/settings.dat") {
       statistics.clientID = try database.clientID().description
       statistics.uploadsEnabled = try database.uploadsEnabled()

@@ -44,7 +44,7 @@ enum SymbolicateCommand: Subcommand {
     for directory in directories { try InputFile.requireDirectory(directory) }
     let servers = arguments.has("--no-symbols") ? nil : DebugFileServers()
     let symbolicator = LoggedSummarySymbolicator(
-      // Notes name files by absolute paths, like those of modules.
+      // The directories become absolute, because notes name files by absolute paths, like those of modules.
       directories: directories.map { URL(fileURLWithPath: $0).path },
       readsFiles: !arguments.has("--no-symbols"),
       download: { servers?.fetch(for: $0) == true ? servers?.directory : nil })

@@ -36,7 +36,7 @@ enum SymbolsCommand: Subcommand {
     Exit status: 0 if every binary has its files; 1 if one is stripped already, has no build ID, or cannot be read.
     """
 
-  /// An element of the JSON.
+  /// An element of the JSON output.
   struct Entry: Codable {
     let binary: String
     let buildID: String
@@ -51,7 +51,7 @@ enum SymbolsCommand: Subcommand {
       throw arguments.usage("missing option: -o DIR")
     }
     var entries: [Entry] = []
-    // A mistake in a file is reported before anything is written.
+    // All files are read first, so that a mistake is reported before anything is written.
     for binary in arguments.operands { _ = try read(binary) }
     for binary in arguments.operands {
       let (file, breakpad) = try read(binary)
@@ -79,7 +79,7 @@ enum SymbolsCommand: Subcommand {
     }
   }
 
-  /// Writes a file, and creates its directory.
+  /// Writes a file, and creates the directory that contains it.
   private static func write(
     to path: String, _ contents: (Int32) throws(StackwalkError) -> Void
   ) throws(ToolError) {

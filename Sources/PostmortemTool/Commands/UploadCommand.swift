@@ -99,7 +99,7 @@ enum UploadCommand: Subcommand {
     try send(named, path, target, arguments.has("--json") ? printJSON : printEvent)
   }
 
-  /// Allows or forbids uploads.
+  /// Allows or forbids uploads from a database.
   private static func set(
     _ path: String, _ words: ArraySlice<String>, _ arguments: Arguments
   ) throws {
@@ -141,7 +141,7 @@ enum UploadCommand: Subcommand {
         + path.asDatabaseOperand)
   }
 
-  /// The JSON of an event.
+  /// An event as JSON.
   struct Entry: Codable {
     let event: String
     let reportID: String?
@@ -150,7 +150,7 @@ enum UploadCommand: Subcommand {
     let reason: String?
   }
 
-  /// A line of JSON; nil for an event that is not the last of its report.
+  /// An event as a line of JSON; nil for an event that is not the last one about its report.
   static func line(of event: UploadEvent) -> String? {
     guard event.kind != .began, event.kind != .progressed else { return nil }
     return try? JSON.line(
@@ -159,9 +159,9 @@ enum UploadCommand: Subcommand {
         serverID: event.serverID, nextAttempt: event.nextAttemptTime, reason: event.reason))
   }
 
-  /// Prints the result of a report's upload, for commands that also do something else.
+  /// Prints the result of a report's upload, for commands whose main work is something else.
   ///
-  /// - Parameter json: receives a line of JSON; nil for text on standard error.
+  /// - Parameter json: receives a line of JSON; nil to print text on standard error instead.
   static func printEnd(of event: UploadEvent, json: ((String) -> Void)?) {
     guard let line = line(of: event) else { return }
     if let json { json(line) } else { Terminal.printError(event.description.escapedForMessage) }

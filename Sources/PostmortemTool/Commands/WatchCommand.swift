@@ -50,7 +50,7 @@ enum WatchCommand: Subcommand {
   ]
   static let operands = Operands.database
 
-  /// The time between two checks without an event in seconds.
+  /// The number of seconds between two checks if there is no event.
   private static let patience = 60
 
   static func run(_ words: [String]) throws {
@@ -63,12 +63,13 @@ enum WatchCommand: Subcommand {
     var cores = try WatchedCores(arguments)
     let uploads = try WatchUploads(path, arguments)
     defer { uploads?.stop() }
-    // The messages that were printed, so that a dump that repeatedly fails or is left is printed once.
+    // The messages that were printed, so that a dump that fails repeatedly, or is left repeatedly, is printed only
+    // once.
     var told: Set<String> = []
     var leftSince: [ReportID: ContinuousClock.Instant] = [:]
     while true {
-      // Started before the check, so that a dump that appears during it causes an event. Repeated in each iteration,
-      // because the directory may have been removed.
+      // Watching starts before the check, so that a dump that appears during the check causes an event. It is
+      // repeated in each iteration, because the directory may have been removed.
       waiting.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
       cores.watch { waiting.watch($0, orIfMissing: $0) }
       let dumps =
@@ -78,7 +79,7 @@ enum WatchCommand: Subcommand {
       leftSince = Dictionary(left.map { ($0, leftSince[$0] ?? .now) }) { first, _ in first }
       for dump in dumps {
         let entry = ProcessedEntry(dump)
-        // A dump that its owner is writing is usually finished at the next check.
+        // The owner of this dump is still writing it, and usually has finished by the next check.
         if let since = leftSince[dump.reportID], since.duration(to: .now) < .seconds(patience) {
           continue
         }
@@ -103,7 +104,7 @@ enum WatchCommand: Subcommand {
 private struct WatchUploads {
   private let uploader: ReportUploader
 
-  /// Creates uploads; nil if the arguments name no server.
+  /// Creates uploads; nil if the arguments do not name a server.
   init?(_ path: String, _ arguments: Arguments) throws {
     let target = try UploadTarget(arguments, urlOption: "--upload")
     guard let target else { return nil }
@@ -123,7 +124,7 @@ private struct WatchUploads {
     try uploader.start()
   }
 
-  /// Interrupts the current upload; the next uploader sends it again.
+  /// Interrupts the current upload; the next uploader sends the report again.
   func stop() {
     let uploader = uploader
     _ = AwaitedTask.run(seconds: 5) { await uploader.stop() }
@@ -167,17 +168,17 @@ private final class WatchWaiting {
     for signal in signals { signal.cancel() }
   }
 
-  /// Watches a directory, or its parent while it is missing.
+  /// Watches a directory or, while it is missing, its parent.
   func watch(_ directory: String, orIfMissing parent: String) {
     if !watcher.watch(directory) { watcher.watch(parent) }
   }
 
-  /// Waits for an event or until the time is over.
+  /// Waits until there is an event or the time is over.
   ///
-  /// - Returns: false after one of the signals.
+  /// - Returns: false if one of the signals has arrived.
   func wait(seconds: Int) -> Bool {
     _ = wake.wait(timeout: .now() + .seconds(seconds))
-    // Many events need only one check.
+    // Several events are answered by one check.
     while wake.wait(timeout: .now()) == .success {}
     return !isStopped.value.load(ordering: .sequentiallyConsistent)
   }

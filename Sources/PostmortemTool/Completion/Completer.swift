@@ -2,14 +2,15 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// Completes a command line for a shell: `postmortem __complete WORD...`, only for the scripts of `completion`.
+/// Completes a command line for a shell: `postmortem __complete WORD...`, which only the scripts of `completion`
+/// call.
 ///
-/// The last word is the one to complete. It prints a line for each candidate, with a description after a tab. The
+/// The last word is the word to complete. For each candidate, a line is printed, with a description after a tab. The
 /// last line says which file names the shell adds: ":files", ":directories" or ":none".
 enum Completer {
   static let name = "__complete"
 
-  /// The maximum number of offered IDs, the newest first.
+  /// The maximum number of report IDs that are offered, newest first.
   private static let maximumReports = 100
 
   private struct Answer {
@@ -19,7 +20,7 @@ enum Completer {
 
   /// Runs the completion.
   ///
-  /// If there is an error, it prints no candidates, because an error message would disturb the command line.
+  /// If there is an error, it prints no candidates and no message, because a message would disturb the command line.
   static func run(_ words: [String]) {
     let words = joined(words)
     let answer = answer(for: words)
@@ -31,11 +32,11 @@ enum Completer {
     Terminal.print(text + ":\(answer.files)\n")
   }
 
-  /// Bash splits "--color=auto" into three words, and replaces only the last.
+  /// Bash splits "--color=auto" into three words, and replaces only the last of them.
   private static func joined(_ words: [String]) -> [String] {
     var words = words
     while let index = words.firstIndex(of: "="), index > 0 {
-      // An empty value is still missing.
+      // The value after the "=" is empty so far, and is the word to complete.
       if index == words.count - 1 { words.append("") }
       words.remove(at: index)
     }
@@ -44,7 +45,7 @@ enum Completer {
 
   private static func answer(for words: [String]) -> Answer {
     var before = words.dropLast()
-    // Skips options before the subcommand.
+    // Options before the subcommand are skipped.
     while let word = before.first, word.hasPrefix("-") {
       before = before.dropFirst(["-d", "--database", "--shared-with"].contains(word) ? 2 : 1)
     }
@@ -104,7 +105,7 @@ enum Completer {
     }
   }
 
-  /// The reports of the database that the words name, only from the index, the newest first.
+  /// The reports of the database that the words name, newest first; only the index is read.
   private static func listed(_ words: [String]) -> [ListedReport] {
     var path = ReportDatabase.ofEnvironment
     for (number, word) in words.dropLast().enumerated() {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The programs that decompress core files; systemd-coredump uses the first.
+/// The programs that decompress core files; systemd-coredump uses the first one.
 enum Compression: String, CaseIterable {
   case zstd, lz4, xz, gzip
 
@@ -17,7 +17,7 @@ enum Compression: String, CaseIterable {
     }
   }
 
-  /// The compression of a file, by its first bytes; nil for another file.
+  /// The compression of a file, found by its first bytes; nil for a file without one of these compressions.
   init?(of start: ArraySlice<UInt8>) {
     guard let found = Self.allCases.first(where: { start.starts(with: $0.magic) }) else {
       return nil
@@ -25,20 +25,20 @@ enum Compression: String, CaseIterable {
     self = found
   }
 
-  /// The program's path, found in PATH; nil if it is not found.
+  /// The path of the program that decompresses, found in PATH; nil if it is not found.
   private var program: String? {
     let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
     return directories.split(separator: ":").lazy.map { "\($0)/\(rawValue)" }
       .first { unsafe access($0, X_OK) == 0 }
   }
 
-  /// Decompresses a file into a temporary one.
+  /// Decompresses a file into a temporary file.
   ///
   /// - Parameters:
   ///   - descriptor: the file, positioned at its start.
-  ///   - path: the path in errors.
-  ///   - directory: as for `SpoolFile`.
-  /// - Returns: the contents, and a sentence if the program could not read all of them.
+  ///   - path: the path that errors show.
+  ///   - directory: the directory for the temporary file, as for `SpoolFile`.
+  /// - Returns: the contents, and a sentence if the program could not read all of the file.
   func contents(
     of descriptor: Int32, named path: String, in directory: String?
   ) throws(ToolError) -> (bytes: DumpBytes, failure: String?) {

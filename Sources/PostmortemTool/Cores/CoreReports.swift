@@ -7,14 +7,14 @@ internal import ProcessSnapshot
 
 /// Makes reports of the core files in a directory; the files are kept.
 enum CoreReports {
-  /// Makes a report of each core file that has none in the database; skips other files.
+  /// Makes a report of each core file that has no report in the database; skips other files.
   ///
   /// - Parameters:
   ///   - directory: the directory with the core files.
-  ///   - database: the database's own path.
-  ///   - takes: returns false for the path of a file to skip.
-  ///   - progress: called with the number of examined files and the number of all.
-  /// - Returns: the outcomes, and the number of core files that could not be read, each of which was named on
+  ///   - database: the path of the database's own directory.
+  ///   - takes: returns false if the file at a path is to be skipped.
+  ///   - progress: called with the number of examined files and the number of all files.
+  /// - Returns: the outcomes, and the number of core files that could not be read. Each of these was named on
   ///   standard error.
   static func make(
     of directory: String, in database: String, _ arguments: Arguments,
@@ -30,7 +30,7 @@ enum CoreReports {
       do {
         guard takes(path), try InputFile.mayBeCore(path) else { continue }
         let bytes = try InputFile.dump(at: path, arguments.coreSource)
-        // A compressed file can contain anything.
+        // A compressed file can contain anything, so its contents are checked.
         guard CoreReader.isCore(bytes.slice(0..<min(18, bytes.count)) ?? []) else { continue }
         let file = try CrashFile(bytes, named: path, arguments.coreSource)
         let excerpt = file.snapshot.excerpt

@@ -11,7 +11,7 @@ struct CoreSource {
   var readsFiles = true
   /// The directory for temporary files; nil for the default.
   var spool: String?
-  /// Receives notes that are shown in addition to the report.
+  /// Receives remarks that are shown in addition to the report.
   var warn: (String) -> Void = { _ in }
 
   /// Reads a core file from its bytes.
@@ -24,7 +24,7 @@ struct CoreSource {
     }
   }
 
-  /// The contents of a compressed file; the same bytes for an uncompressed file.
+  /// The contents of a compressed file; for an uncompressed file, the bytes themselves.
   ///
   /// - Parameter descriptor: the open file.
   func uncompressed(
@@ -41,7 +41,7 @@ struct CoreSource {
 }
 
 extension Arguments {
-  /// The settings of a command that shows files.
+  /// The settings for a command that shows files.
   var coreSource: CoreSource {
     CoreSource(
       symbolDirectories: values(of: "--symbols"), readsFiles: !has("--no-symbols"),

@@ -2,17 +2,17 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// An unlinked temporary file for data that cannot be read again: the bytes of a pipe, or the output of a program.
+/// An unlinked temporary file for data that cannot be read twice: the bytes of a pipe, or the output of a program.
 ///
-/// Pages of zeros become holes, as in core files that the kernel writes; the file is deleted when this process ends.
+/// Blocks of zeros become holes, as in core files that the kernel writes. The file is deleted when this process ends.
 struct SpoolFile {
-  /// The number of bytes of one block, which is a hole if all are 0.
+  /// The number of bytes of one block, which becomes a hole if all its bytes are 0.
   private static let blockSize = 1 << 16
-  /// The maximum size.
+  /// The maximum size in bytes.
   ///
-  /// A core file has at most as many bytes as the process had used addresses.
+  /// A core file has at most as many bytes as there were addresses in use by the process.
   private static let maximumSize = 1 << 43
-  /// The space on the file system that is kept free in bytes.
+  /// The number of bytes that are kept free on the file system.
   private static let reserve: UInt64 = 256 << 20
   /// The number of blocks between two checks of the free space.
   private static let lookEvery = 256
@@ -25,7 +25,7 @@ struct SpoolFile {
 
   /// Creates a file.
   ///
-  /// - Parameter directory: nil for TMPDIR, or for `/var/tmp` if that is not set, which unlike `/tmp` is rarely in
+  /// - Parameter directory: nil for TMPDIR or, if that is not set, for `/var/tmp`, which unlike `/tmp` is rarely in
   ///   memory.
   init(in directory: String?) throws(ToolError) {
     let environment = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
@@ -67,7 +67,7 @@ struct SpoolFile {
     size = end
   }
 
-  /// Compares each byte with the next by memcmp, because most bytes of a core file are zeros.
+  /// Compares each byte with the next one by memcmp, which is fast; most bytes of a core file are zeros.
   private var isZeros: Bool {
     guard block.first == 0 else { return false }
     return unsafe block.withUnsafeBytes { bytes in
@@ -93,7 +93,7 @@ struct SpoolFile {
     }
   }
 
-  /// Throws before the file system is full, because other programs use it too.
+  /// Throws before the file system is full, because other programs use the file system too.
   private func checkRoom() throws(ToolError) {
     var status = statvfs()
     guard unsafe fstatvfs(descriptor, &status) == 0 else { return }
@@ -105,7 +105,7 @@ struct SpoolFile {
     }
   }
 
-  /// Finishes writing, and returns bytes that are read from the file on demand.
+  /// Finishes writing, and returns the file's bytes, which are read from the file on demand.
   mutating func finish() throws(ToolError) -> DumpBytes {
     try flush()
     guard ftruncate(descriptor, off_t(size)) == 0,

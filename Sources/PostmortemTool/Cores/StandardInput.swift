@@ -3,8 +3,10 @@ internal import Foundation
 internal import IntermediateDump
 
 extension InputFile {
-  /// Reads standard input to its end: a core file of any size, through a temporary file if it is a pipe; anything
-  /// else into memory.
+  /// Reads standard input to its end.
+  ///
+  /// A core file of any size is read through a temporary file if standard input is a pipe. Anything else is read into
+  /// memory.
   static func standardInput(_ core: CoreSource) throws(ToolError) -> DumpBytes {
     let name = "standard input"
     var status = stat()
@@ -38,10 +40,10 @@ extension InputFile {
     return try core.uncompressed(bytes, made.descriptor, named: name)
   }
 
-  /// True for a regular file that is a core file, or may contain one.
+  /// True for a regular file that is a core file, or that may contain one, such as a compressed file.
   ///
-  /// - Throws: for a regular file that cannot be read. It is not an error if the file has another kind or was removed
-  ///   in the meantime.
+  /// - Throws: for a regular file that cannot be read. It is not an error if the file is of another kind, or was
+  ///   removed in the meantime.
   static func mayBeCore(_ path: String) throws(ToolError) -> Bool {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else {
@@ -59,7 +61,7 @@ extension InputFile {
     }
   }
 
-  /// True for a core file, and for a file that may contain one.
+  /// True for a core file, and for a file that may contain one, such as a compressed file.
   static func isLarge(_ bytes: DumpBytes) -> Bool {
     let start = bytes.slice(0..<min(18, bytes.count)) ?? []
     return CoreReader.isCore(start) || Compression(of: start) != nil

@@ -2,16 +2,16 @@ internal import CrashConverter
 internal import Foundation
 internal import PendingDumps
 
-/// The directories of core files that `postmortem watch` checks, each file once.
+/// The directories of core files that `postmortem watch` checks; each file is examined once.
 struct WatchedCores {
-  /// The time without a change after which a file counts as written, in seconds.
+  /// The number of seconds without a change after which a file counts as completely written.
   ///
-  /// The kernel writes a core file at its final path. The kernel refuses a read lease while the file is still being
-  /// written, but only the file's owner and root may ask for a lease.
+  /// The kernel writes a core file at its final path. While a file is being written, the kernel refuses a read lease
+  /// on it, but only the file's owner and root may ask for a lease.
   static let quietTime = 2
 
   private let directories: [String]
-  /// The files with their status when they were last checked.
+  /// The files with the status that they had when they were last checked.
   private var known: Set<FileState> = []
   /// True if a file was still being written when it was last checked.
   private(set) var isWaiting = false
@@ -30,14 +30,14 @@ struct WatchedCores {
     for directory in directories { try InputFile.requireDirectory(directory) }
   }
 
-  /// Makes a watcher report new files.
+  /// Makes a watcher report new files in the directories.
   func watch(with watch: (String) -> Void) {
     for directory in directories { watch(directory) }
   }
 
   /// Makes reports of the core files that are new or have changed since the last check.
   ///
-  /// - Returns: the files that had no report.
+  /// - Returns: a result for each file that had no report.
   mutating func newReports(in database: String, _ arguments: Arguments) throws -> [ProcessedDump] {
     isWaiting = false
     var processed: [ProcessedDump] = []
@@ -61,7 +61,7 @@ struct WatchedCores {
       seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
     guard !known.contains(state) else { return false }
     let age = time(nil) - status.st_mtim.tv_sec
-    // A date in the future is not usable.
+    // A date in the future cannot be used, so the file counts as written.
     let isQuiet = age < 0 || age >= Self.quietTime
     guard isQuiet, RecordLease.probe(path, in: AT_FDCWD) != .refused else {
       isWaiting = true

@@ -8,12 +8,13 @@ internal import Stackwalk
 
 /// Debug files from the debuginfod servers that `DEBUGINFOD_URLS` names.
 ///
-/// They are cached in the directory of elfutils and gdb. Like any other file, one is used only if its build ID is the
-/// one in the dump. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES", "CACHE".
+/// The files are cached in the directory that elfutils and gdb use. Like any other file, a cached file is used only
+/// if its build ID is the one in the dump. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT
+/// VARIABLES", "CACHE".
 struct DebugFileServers {
   /// The maximum number of files that are requested for one report.
   private static let maximumModules = 32
-  /// The time in seconds for which the answer that a file does not exist is cached.
+  /// The number of seconds for which the answer that a file does not exist is cached.
   private static let believed: Int64 = 600
 
   /// The directory of the cache.
@@ -21,11 +22,11 @@ struct DebugFileServers {
   private let urls: [String]
   private let download: FileDownload
 
-  /// - Returns: nil if no server is named, or there is no directory for a cache.
+  /// - Returns: nil if the variable names no server, or if there is no directory for a cache.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     let words = environment["DEBUGINFOD_URLS"]?.split(separator: " ").map(String.init) ?? []
     urls = words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
-    // A program with more privileges than its user does not use the environment.
+    // A program with more privileges than its user must not use the environment.
     guard !urls.isEmpty, geteuid() == getuid(), getegid() == getgid() else { return nil }
     if let path = environment["DEBUGINFOD_CACHE_PATH"], path.hasPrefix("/") {
       directory = path
@@ -45,9 +46,9 @@ struct DebugFileServers {
       deadline: number("DEBUGINFOD_MAXTIME", or: 600))
   }
 
-  /// Downloads the debug files of modules that have frames in a report but no known lines.
+  /// Downloads the debug files of the modules that have frames in a report, but whose lines are not known.
   ///
-  /// - Returns: true if there are now files that may provide more names.
+  /// - Returns: true if there are now files from which more names may be found.
   func fetch(for report: CrashReport) -> Bool {
     var wanted: [ModuleSnapshot] = []
     for frame in report.threads.flatMap(\.frames) where frame.sourceLocation == nil {
@@ -59,14 +60,14 @@ struct DebugFileServers {
     return wanted.prefix(Self.maximumModules).count { fetch($0) } > 0
   }
 
-  /// - Returns: true if the file exists now.
+  /// - Returns: true if the debug file exists now.
   private func fetch(_ module: ModuleSnapshot) -> Bool {
     let folder = "\(directory)/\(module.buildID.hexadecimal)"
     let path = folder + "/debuginfo"
     if let known = try? FileManager.default.attributesOfItem(atPath: path) {
       let age = -((known[.modificationDate] as? Date)?.timeIntervalSinceNow ?? 0)
       if (known[.size] as? Int ?? 0) > 0 { return true }
-      // An empty file means that no server has it.
+      // An empty file in the cache means that no server has the debug file.
       if age < Double(Self.believed) { return false }
     }
     do {
@@ -96,7 +97,7 @@ struct DebugFileServers {
     }
   }
 
-  /// - Returns: false if no server has it.
+  /// - Returns: false if no server has the file.
   private func get(_ module: ModuleSnapshot, to descriptor: Int32) throws(UploadError) -> Bool {
     var failure: UploadError?
     for url in urls {

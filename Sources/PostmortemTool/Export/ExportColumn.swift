@@ -3,12 +3,12 @@ internal import CrashReportDatabase
 internal import DumpInspection
 internal import IntermediateDump
 
-/// A column of `postmortem export`; a test writes `Docs/Reference/Export.md` from it.
+/// A column of `postmortem export`; a test writes `Docs/Reference/Export.md` from the columns.
 struct ExportColumn {
-  /// The type of a column's values, for the table declarations in the documentation.
+  /// The type of a column's values, which the table declarations in the documentation use.
   enum Kind: String, CaseIterable {
     case text
-    /// A text out of a small fixed set.
+    /// One text of a small fixed set.
     case word
     case integer
     case number
@@ -20,11 +20,11 @@ struct ExportColumn {
 
   let name: String
   let kind: Kind
-  /// The unit of the values; empty for a value without a unit.
+  /// The unit of the values; empty if they have no unit.
   let unit: String
   /// True if the value may be null.
   let isOptional: Bool
-  /// The description in the documentation: one sentence without a period.
+  /// The description in the documentation: one sentence without a final period.
   let meaning: String
   let value: @Sendable (ExportedReport) -> ExportValue
 
@@ -40,7 +40,7 @@ struct ExportColumn {
     self.value = value
   }
 
-  /// The column of a fact of a dump, by its row.
+  /// The column for a fact of a dump, from the fact's row in the schema.
   private static func of(_ key: IntermediateDumpKey) -> ExportColumn {
     guard let fact = ListedFact.of(key), let column = fact.column else {
       preconditionFailure("\(key) has no column")
@@ -58,10 +58,11 @@ struct ExportColumn {
     }
   }
 
-  /// The number is increased when a column changes its meaning or is removed, and not when one is added at the end.
+  /// The number is increased when a column is removed or changes its meaning, but not when a column is added at the
+  /// end.
   static let schemaVersion: Int64 = 1
 
-  /// The columns in the order of a line; new columns are only added at the end.
+  /// The columns in the order of their values in a line; new columns are only added at the end.
   static let all: [ExportColumn] = [
     ExportColumn("schema", .integer, isOptional: false, "version of this table") { _ in
       .integer(schemaVersion)
@@ -166,7 +167,7 @@ struct ExportColumn {
 }
 
 extension ExportColumn {
-  /// Adds a line of `postmortem export`: an object that contains every column.
+  /// Adds a line of `postmortem export`, which is an object that contains every column.
   static func addLine(_ report: ExportedReport, to json: inout JSONWriter) {
     var isFirst = true
     for column in all {

@@ -3,22 +3,22 @@ internal import CrashReportDatabase
 internal import DumpInspection
 internal import IntermediateDump
 
-/// The value of a column.
+/// The value of a column in one line.
 enum ExportValue: Equatable {
   case none
   case text(String)
   case integer(Int64)
   case boolean(Bool)
   case time(Timestamp)
-  /// Nanoseconds, written as seconds to the millisecond.
+  /// A number of nanoseconds, written as seconds with milliseconds.
   case seconds(UInt64)
   case texts([String])
   case map([ReportDetails.Tag])
 
-  /// The value of a text; null for nil.
+  /// The value for a text; null if the text is nil.
   init(_ text: String?) { self = text.map { .text($0) } ?? .none }
 
-  /// A number that is too large for a database's signed integers is replaced with the largest of these.
+  /// A number that is too large for a database's signed integers is replaced with the largest signed integer.
   init(_ number: UInt64?) { self = number.map { .integer(Int64(clamping: $0)) } ?? .none }
 }
 
@@ -34,7 +34,7 @@ extension ReportDetails {
 }
 
 extension String {
-  /// A count of thousandths as a number with three decimals.
+  /// A number of thousandths, written as a number with three decimals.
   static func thousandths(_ count: Int) -> String {
     "\(count / 1000)." + String(count % 1000 + 1000).dropFirst()
   }
@@ -54,7 +54,7 @@ extension ExportValue: JSONValue {
     }
   }
 
-  /// Adds a time in microseconds: not every reader accepts nanoseconds.
+  /// Adds a time in microseconds, because not every reader accepts nanoseconds.
   private static func write(_ time: Timestamp, to json: inout JSONWriter) {
     json.add(verbatim: "\"")
     json.add(verbatim: String(time.description.dropLast(4)))

@@ -1,22 +1,22 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A report as `postmortem export` writes it.
+/// A report in the form in which `postmortem export` writes it.
 struct ExportedReport {
   let id: ReportID
   let state: StoredReport.State
   /// The minidump's path.
   let path: String
-  /// The time of the crash; the minidump's last change if that is not known.
+  /// The time of the crash or, if it is not known, of the minidump's last change.
   let time: Timestamp
   let isTimeKnown: Bool
-  /// The facts; empty for a report that cannot be read.
+  /// The facts; empty if the report cannot be read.
   let facts: ReportFacts
   let details: ReportDetails
   /// The reason why the report could not be read; nil if it was read.
   let failure: String?
 
-  /// - Parameter modificationTime: of the minidump, in nanoseconds since 1970.
+  /// - Parameter modificationTime: the time of the minidump's last change, in nanoseconds since 1970.
   init(
     id: ReportID, state: StoredReport.State, path: String = "", modificationTime: Int64,
     _ facts: ReportFacts?, failure: String? = nil
@@ -33,21 +33,21 @@ struct ExportedReport {
     self.failure = failure
   }
 
-  /// "crash", "hang", "dump", "end" or "unreadable".
+  /// One of "crash", "hang", "dump", "end" and "unreadable".
   var kind: String {
     failure == nil ? (details.kind ?? .crash).word : "unreadable"
   }
 
   var signal: String? { facts.signal ?? details[.endSignal] }
 
-  /// The name of the signal's code, or its number.
+  /// The name of the signal's code or, if it has no name, its number.
   var code: String? {
     details[.codeName] ?? details[.code].map { String(Int64(bitPattern: $0)) }
   }
 
   /// The annotations.
   ///
-  /// If two have the same name, which can happen to cut names, the first one is used.
+  /// If two have the same name, which can happen because long names are cut, the first one is used.
   var tags: [ReportDetails.Tag] {
     guard details.tags.count > 1 else { return details.tags }
     var names: Set<String> = []

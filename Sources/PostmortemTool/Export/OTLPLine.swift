@@ -3,9 +3,9 @@ internal import CrashReportDatabase
 internal import DumpInspection
 internal import IntermediateDump
 
-/// A line of `postmortem export --format otlp`: one ExportLogsServiceRequest as JSON, with one record.
+/// A line of `postmortem export --format otlp`: an ExportLogsServiceRequest with one record, as JSON.
 ///
-/// A fact that the semantic conventions define has the name given there; the names of the other facts begin with
+/// A fact that the semantic conventions define has the name given there. The names of all other facts begin with
 /// `postmortem.`.
 ///
 /// Source: OpenTelemetry protocol 1.5, JSON encoding; semantic conventions 1.36: exceptions in logs,
@@ -36,7 +36,7 @@ enum OTLPLine {
 
   private typealias Attribute = (key: String, value: ExportValue)
 
-  /// A fact of a dump, by its row.
+  /// The attribute for a fact of a dump, from the fact's row in the schema.
   private static func attribute(
     _ key: IntermediateDumpKey, of details: ReportDetails
   ) -> Attribute {
@@ -46,7 +46,7 @@ enum OTLPLine {
     return (name, details.value(of: fact))
   }
 
-  /// The process, and the machine that it ran on.
+  /// The attributes of the process, and of the machine that it ran on.
   private static func resource(of report: ExportedReport) -> [Attribute] {
     let details = report.details
     let name = details[text: .executablePath]?.split(separator: "/").last.map { String($0) }
@@ -68,7 +68,7 @@ enum OTLPLine {
     ]
   }
 
-  /// The crash.
+  /// The attributes of the crash.
   private static func attributes(of report: ExportedReport) -> [Attribute] {
     let facts = report.facts
     let details = report.details
@@ -95,7 +95,7 @@ enum OTLPLine {
     return attributes
   }
 
-  /// The type of the error if the program gave one, otherwise the signal, otherwise the cause.
+  /// The type of the error if the program gave one; otherwise the signal or, without a signal, the cause.
   private static func type(of report: ExportedReport) -> String {
     report.details[text: .requestErrorType] ?? report.signal ?? report.facts.cause ?? report.kind
   }
@@ -115,7 +115,7 @@ enum OTLPLine {
       json.add(key)
       switch value {
       case .integer(let number):
-        // Numbers of 64 bits are texts in this encoding.
+        // This encoding represents 64-bit numbers as texts.
         json.add(verbatim: #","value":{"intValue":""#)
         json.add(verbatim: String(number))
         json.add(verbatim: #""}}"#)

@@ -1,26 +1,26 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A walk through the reports of some databases: each ID once, in no order, one report in memory.
+/// A walk through the reports of some databases, which visits each ID once, in no order, with one report in memory.
 ///
-/// The facts come from the index. Reports without facts or details in the index are read in a separate process and
-/// added to it. Memory grows by some 85 bytes for each report: its place in the index, and its ID to recognize it
-/// again.
+/// The facts come from the index. If the index lacks a report's facts or details, the report is read in a separate
+/// process, and its facts are added to the index. Memory grows by some 85 bytes for each report: its place in the
+/// index, and its ID, by which the walk recognizes it again.
 struct ReportWalk {
   private let paths: [String]
   private let period: Period
   private var seen: Set<ReportID> = []
-  /// Reports that could not be read here; another database may contain them completely.
+  /// The reports that could not be read in one database; another database may contain them completely.
   private var unread: [ReportID: ExportedReport] = [:]
   private(set) var failureCount = 0
 
-  /// - Parameter period: crashes outside this period are left out.
+  /// - Parameter period: the period to which the walk is limited; crashes outside it are left out.
   init(_ paths: [String], in period: Period) {
     self.paths = paths
     self.period = period
   }
 
-  /// - Throws: `ToolError` for a directory that is not a database, and errors of `visit`.
+  /// - Throws: `ToolError` if a directory is not a database, and errors that `visit` throws.
   mutating func forEach(_ visit: (ExportedReport) throws -> Void) throws {
     let databases = try paths.map { path in (path: path, database: try Self.open(path)) }
     for (number, (_, database)) in databases.enumerated() {
@@ -33,7 +33,7 @@ struct ReportWalk {
     }
   }
 
-  /// Returns nil for a database without processed dumps.
+  /// Opens a database; nil if it has no processed dumps.
   private static func open(_ path: String) throws -> CrashReportDatabase? {
     let place = try ReportDatabase.place(path)
     if InputFile.isDirectory(place + "/pending") { return try ReportDatabase.open(place) }
@@ -49,8 +49,8 @@ struct ReportWalk {
   ) throws {
     let directory = try database.open()
     var index = ReportIndex(in: directory)
-    // No record can be added to a damaged index. Listing the reports writes the index again, but keeps all facts in
-    // memory.
+    // No record can be added to a damaged index. Listing the reports writes the index again, although it keeps all
+    // facts in memory.
     if index.isWorn(reports: .max / 4) {
       _ = try ListedReport.all(in: database)
       index = ReportIndex(in: directory)
@@ -73,7 +73,7 @@ struct ReportWalk {
         } catch {
           // The report was removed or moved after the walk began; if it was moved, it is found in the next directory.
           guard InputFile.exists(file.path) else { return true }
-          // Without details the report still has the facts of its crash from the index.
+          // Without details, the report still has the facts about its crash from the index.
           if facts == nil { reason = error.description }
         }
       }

@@ -1,37 +1,37 @@
 internal import PendingDumps
 
-/// The dumps of a database that have no report: those that wait, and those that could not be processed.
+/// The dumps of a database that have no report: those that wait for it, and those that could not be processed.
 struct DatabaseRest {
   let waiting: Int
   let quarantined: Int
   private let path: String
 
-  /// - Parameter path: the database's own.
+  /// - Parameter path: the path of the database's own directory.
   init(of path: String) {
     self.path = path
     waiting = ReportDatabase.waiting(in: path) ?? 0
     quarantined = Self.quarantined(in: path).count
   }
 
-  /// The names of dumps that failed for the last time.
+  /// The names of the dumps whose last possible attempt failed.
   static func quarantined(in path: String) -> [String] {
     InputFile.names(in: path + "/" + PendingDumpName.quarantineDirectory).filter {
       !$0.hasSuffix(".reason") && !$0.hasSuffix(".run") && !$0.hasSuffix(".tmp")
     }
   }
 
-  /// The directory of dumps in quarantine, for a shell.
+  /// The path of the directory of dumps in quarantine, quoted for a shell.
   var quarantine: String {
     (path + "/" + PendingDumpName.quarantineDirectory).quotedForShell
   }
 
-  /// The count of dumps that wait, and the command that processes them.
+  /// The number of dumps that wait, and the command that processes them.
   var waitingText: String {
     "\(waiting) \(waiting == 1 ? "dump waits" : "dumps wait") to be processed: "
       + "postmortem process\(path.asDatabaseOperand)"
   }
 
-  /// One sentence for each kind of dump that the database contains.
+  /// The sentences about the dumps without a report, one for each kind of dump that the database contains.
   var notes: [String] {
     var notes: [String] = []
     if waiting > 0 { notes.append(waitingText) }

@@ -3,17 +3,17 @@ internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
 
-/// A report with the facts that lists print.
+/// A report with the facts that lists show.
 struct ListedReport {
   let stored: StoredReport
-  /// The facts; nil for a report that is still being written or cannot be read.
+  /// The facts; nil if the report is still being written or cannot be read.
   var facts: ReportFacts?
   /// The process ID; nil if it is not known or was not requested.
   var processID: UInt64?
-  /// The file name of the program; nil as for the process ID.
+  /// The file name of the program; nil if it is not known or was not requested.
   var executable: String?
 
-  /// - Parameter keepsDetails: if false, only the process ID and the executable are kept of the details.
+  /// - Parameter keepsDetails: false to keep only the process ID and the executable of the details.
   init(stored: StoredReport, facts: ReportFacts?, keepsDetails: Bool = true) {
     self.stored = stored
     self.facts = facts
@@ -23,14 +23,14 @@ struct ListedReport {
     if !keepsDetails { self.facts?.details = nil }
   }
 
-  /// The time of the crash; if it is not known, the time of the report.
+  /// The time of the crash or, if it is not known, the time of the report.
   var time: Timestamp { facts?.time ?? stored.creationTime }
 
-  /// The kind of event of the report; read from the beginning of its minidump if its facts are not known.
+  /// The kind of event that the report is about; read from the beginning of its minidump if its facts are not known.
   ///
   /// A minidump that another program wrote is treated as a crash.
   ///
-  /// - Returns: nil for a minidump that cannot be read.
+  /// - Returns: nil if the minidump cannot be read.
   func kind(in database: CrashReportDatabase) -> ReportDetails.Kind? {
     if let facts {
       if let kind = facts.details?.kind { return kind }
@@ -49,13 +49,13 @@ struct ListedReport {
     return request.kind == .hang ? .hang : .dump
   }
 
-  /// The facts that reading all reports of a database gives, the reports that could not be read, and the
-  /// files that the system did not give.
+  /// The results of reading all reports of a database: the facts, the reports that could not be read, and the errors
+  /// of files that the system refused to read.
   typealias Listing = (
     reports: [ListedReport], failures: [ToolError], unreadable: [CrashReportDatabaseError]
   )
 
-  /// Reads facts only from the index; a report that the index does not contain has none.
+  /// Reads facts only from the index; a report that is not in the index gets no facts.
   static func indexed(
     _ stored: [StoredReport], in database: CrashReportDatabase
   ) throws -> [ListedReport] {
@@ -65,13 +65,13 @@ struct ListedReport {
 
   /// All reports of a database with their facts, oldest crash first.
   ///
-  /// Reports that the index lacks are read in a separate process, and added to it.
+  /// If the index lacks a report, the report is read in a separate process and added to the index.
   ///
   /// - Parameters:
-  ///   - needsNames: true to read also reports whose names were not completely searched for when they were made.
-  ///   - symbolDirectories: as for `show`; with one the index is neither used nor changed.
-  ///   - needsProcesses: reads process IDs and executables from the index too.
-  ///   - isStoring: false leaves the index as it is.
+  ///   - needsNames: true to read also reports for which the search for names was not complete when they were made.
+  ///   - symbolDirectories: as for `show`; with a directory, the index is neither used nor changed.
+  ///   - needsProcesses: true to read process IDs and executables from the index too.
+  ///   - isStoring: false to leave the index as it is.
   static func all(
     in database: CrashReportDatabase, needsNames: Bool = false, symbolDirectories: [String] = [],
     needsProcesses: Bool = false, isStoring: Bool = true
@@ -82,7 +82,7 @@ struct ListedReport {
     let stored = listing.reports
     let isWorn = isStoring && (index?.isWorn(reports: stored.count) ?? false)
     var reports = collectConcurrently(stored.count) { piece in
-      // Details are kept only for an index that is written again.
+      // Details are kept only if the index is written again.
       stored[piece].map {
         ListedReport(
           stored: $0, facts: index?.facts(of: $0, withDetails: isWorn || needsProcesses),
@@ -91,7 +91,7 @@ struct ListedReport {
     }
     let missing = reports.indices.filter { position in
       let report = reports[position]
-      // A new one is still being written.
+      // A report in the state `new` is still being written.
       guard report.stored.state != .new else { return false }
       return report.facts.map { needsNames && !$0.isNamed } ?? true
     }
@@ -103,7 +103,7 @@ struct ListedReport {
     if isWorn {
       ReportIndex.rewrite(reports.compactMap(\.record), in: directory)
     }
-    // Keys are sorted, not reports, which take long to copy.
+    // Sort keys are sorted in place of the reports, because copying reports takes long.
     let order = reports.indices.map { (reports[$0].time.nanoseconds, reports[$0].stored.id, $0) }
       .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
     reports.permute(order.map(\.2))
@@ -114,10 +114,10 @@ struct ListedReport {
 
   private var record: Record? { facts.map { (ReportIndex.Key(of: stored), $0) } }
 
-  /// Reads facts and passes them on in batches, so that the facts read before an interruption are stored.
+  /// Reads facts and passes them on in batches, so that facts that were read before an interruption are stored.
   ///
-  /// - Parameter unreadable: gets the errors of the minidumps that the system did not give.
-  /// - Returns: why others could not be read.
+  /// - Parameter unreadable: receives the errors of the minidumps that the system refused to read.
+  /// - Returns: the reasons why other reports could not be read.
   private static func read(
     _ missing: [Int], of reports: inout [ListedReport], _ symbolDirectories: [String],
     in database: CrashReportDatabase, _ unreadable: inout [CrashReportDatabaseError],
@@ -137,7 +137,7 @@ struct ListedReport {
           facts: try reader.facts(of: reports[position].stored.path))
         if let record = reports[position].record { batch.append(record) }
       } catch {
-        // If names could not be found, they stay missing, and the facts from the index are kept.
+        // If names could not be found, they stay missing, and the report keeps the facts from the index.
         if reports[position].facts == nil {
           if let refusal = database.refusal(of: reports[position].stored) {
             unreadable.append(refusal)
@@ -157,14 +157,14 @@ struct ListedReport {
 }
 
 extension Array {
-  /// Moves elements, without a copy of any.
+  /// Moves the elements into a new order without copying them.
   ///
-  /// - Parameter sources: for each place the index of the element that belongs there; each index once.
+  /// - Parameter sources: for each place, the index of the element that belongs there; each index occurs once.
   mutating func permute(_ sources: [Int]) {
     var sources = sources
     for place in indices {
       var source = sources[place]
-      // The element that stood there was exchanged for that place's own.
+      // The element of an earlier place was exchanged, so its current place is looked up.
       while source < place { source = sources[source] }
       sources[place] = source
       if source != place { swapAt(place, source) }
@@ -173,21 +173,21 @@ extension Array {
 }
 
 extension ListedReport {
-  /// The program's reason for a dump without a crash, cut to fit into a line.
+  /// The program's reason for a dump that was taken without a crash, cut to fit into a line.
   private var reason: String? {
     guard let facts, facts.signal == nil else { return nil }
     return facts.message.map { $0.count > 80 ? $0.prefix(79) + "…" : $0 }
   }
 
-  /// The line of a list, for people.
+  /// The report as a line of a list, for people.
   func line(isUploading: Bool) -> String {
     let upload = UploadEntry(stored, isUploading: isUploading)
     return "\(stored.id)  \(stored.state.rawValue.padded(to: 9))  \(text)\(upload.text)\n"
   }
 
-  /// The columns after ID and state.
+  /// The columns that follow the ID and the state.
   ///
-  /// All are always printed, so that each column has a fixed position.
+  /// All columns are always printed, so that each has a fixed position.
   private var text: String {
     let signal = (facts?.signal ?? "-").padded(to: 8)
     let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
@@ -202,19 +202,19 @@ extension ListedReport {
 }
 
 extension String {
-  /// The text without runs of spaces, which separate columns.
+  /// The text with each run of spaces replaced by one space, because two spaces separate columns.
   var withSingleSpaces: String {
     contains("  ") ? replacing(/[ ]+/, with: " ") : self
   }
 
-  /// The text with spaces after it up to a count of bytes.
+  /// The text with spaces after it, up to a number of bytes.
   func padded(to count: Int) -> String {
     self + String(repeating: " ", count: max(0, count - utf8.count))
   }
 }
 
 extension Timestamp {
-  /// Date and time of day in UTC, for people.
+  /// The date and the time of day in UTC, to the second, for people.
   var second: String {
     var text = String(description.prefix(19))
     let position = text.utf8.index(text.startIndex, offsetBy: 10)

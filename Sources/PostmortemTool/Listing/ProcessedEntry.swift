@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 
 extension ProcessedDump {
-  /// One line: the outcome with cause and place, and the command that shows the report.
+  /// A dump's result as one line: the outcome with cause and place, and the command that shows the report.
   func line(database: String) -> String {
     switch outcome.kind {
     case .complete, .torn, .ended:
@@ -14,12 +14,12 @@ extension ProcessedDump {
 }
 
 extension ReportTable {
-  /// A header and a line for each dump that became a report.
+  /// A table with a header and a line for each dump that became a report.
   func text(of dumps: [ProcessedDump]) -> String {
     text(
       of: dumps.map { dump in
         let facts = ReportFacts(of: dump.summary)
-        // The line is the verdict on a run without a dump.
+        // For a run without a dump, the text of the line is the verdict.
         let isEnd = dump.outcome.kind == .ended
         return [
           String(dump.reportID.description.prefix(8)), facts.program?.escapedForMessage ?? "-",
@@ -47,16 +47,16 @@ extension ReportFacts {
   }
 }
 
-/// The outcome of a dump, as `process --json` and `watch --json` print it.
+/// The outcome for a dump, in the form in which `process --json` and `watch --json` print it.
 struct ProcessedEntry: Codable {
   let reportID: String
   /// The dump's name in the directory of pending dumps.
   let file: String
-  /// "complete", "torn", "ended", "failed", "quarantined" or "left".
+  /// One of "complete", "torn", "ended", "failed", "quarantined" and "left".
   let outcome: String
-  /// The reason, for all except complete dumps.
+  /// The reason for the outcome, for all dumps except complete ones.
   let reason: String?
-  /// The latest time at which a dump that is left can be converted, if that is known.
+  /// The latest time at which a dump that was left can be converted; nil if it is not known.
   let until: String?
 
   init(_ dump: ProcessedDump) {
@@ -67,8 +67,8 @@ struct ProcessedEntry: Codable {
     until = dump.outcome.until?.description
   }
 
-  /// True if the dump has no report.
+  /// True if the dump could not be converted.
   var isFailure: Bool { outcome == "failed" || outcome == "quarantined" }
-  /// True if the dump was not read because it may be in use.
+  /// True if the dump was not read, because another process may be using it.
   var isLeft: Bool { outcome == "left" }
 }

@@ -2,7 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// Reports of one program with one signature, as `list --group` prints them.
+/// The reports of one program with one signature, in the form in which `list --group` prints them.
 struct ReportGroup: Codable {
   let signature: String?
   let program: String?
@@ -10,16 +10,16 @@ struct ReportGroup: Codable {
   /// The times of the first and the last crash.
   var first: Timestamp
   var last: Timestamp
-  /// Versions of the program, in the order of their first crashes.
+  /// The versions of the program, in the order of their first crashes.
   var versions: [String] = []
-  /// IDs, oldest crash first.
+  /// The report IDs, oldest crash first.
   var reportIDs: [String] = []
-  /// The same IDs under the name used before version 1.1; it is removed in version 2.0.
+  /// The same IDs under the name that was used before version 1.1; this name is removed in version 2.0.
   var reports: [String] = []
 
   /// Groups reports and returns the largest group first.
   ///
-  /// - Parameter reports: the reports of one database; one without facts could not be read and is left out.
+  /// - Parameter reports: the reports of one database; a report without facts could not be read, and is left out.
   static func groups(of reports: [ListedReport]) -> [ReportGroup] {
     var members = reports.compactMap { report in
       report.facts.map { (facts: $0, time: report.time, id: report.stored.id.description) }
@@ -47,7 +47,7 @@ struct ReportGroup: Codable {
     if let version, !versions.contains(version) { versions.append(version) }
   }
 
-  /// Two lines for people.
+  /// The group as two lines for people.
   var text: String {
     let versions = versions.isEmpty ? "" : ", versions \(versions.joined(separator: ", "))"
     let program = program.map { "\($0): " } ?? ""

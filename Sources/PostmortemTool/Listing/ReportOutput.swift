@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// The forms of a list of reports: a table for a terminal, lines for a pipe, IDs, JSON.
+/// The forms in which a list of reports is printed: a table for a terminal, lines for a pipe, IDs, or JSON.
 struct ReportOutput {
   private let usesColor: Bool
   private let isQuiet: Bool
@@ -17,12 +17,12 @@ struct ReportOutput {
     isTable = Terminal.isOutput && !isQuiet && !isJSON
   }
 
-  /// Prints reports, and on a terminal their count.
+  /// Prints reports and, on a terminal, the number of reports.
   ///
   /// - Parameters:
-  ///   - total: the number of reports before a filter was applied, and what else the database contains; nil to print
-  ///     no line with counts.
-  ///   - uploading: the report that is being sent.
+  ///   - total: the number of reports before the filter, and what else the database contains; nil to print no line
+  ///     with counts.
+  ///   - uploading: the report that is being sent now; nil if there is none.
   func print(
     _ reports: [ListedReport], of total: (count: Int, rest: DatabaseRest)?,
     uploading: ReportID? = nil
@@ -53,7 +53,7 @@ struct ReportOutput {
     ReportTable(width: Terminal.width, usesColor: usesColor, now: .now)
   }
 
-  /// Prints groups, then the failures of reports that could not be read.
+  /// Prints groups, followed by the errors of the reports that could not be read.
   func print(groupsOf reports: [ListedReport], _ failures: [ToolError]) throws {
     let groups = ReportGroup.groups(of: reports)
     if isJSON {
@@ -67,10 +67,10 @@ struct ReportOutput {
   }
 }
 
-/// A report in the JSON of `list`, `delete` and `prune`.
+/// A report in the form of the JSON of `list`, `delete` and `prune`.
 struct ReportEntry: Codable {
   let reportID: String
-  /// The same ID under the name used before version 1.1; it is removed in version 2.0.
+  /// The same ID under the name that was used before version 1.1; this name is removed in version 2.0.
   let id: String
   let state: String
   let creationTime: Timestamp
@@ -87,7 +87,7 @@ struct ReportEntry: Codable {
   let message: String?
   let place: String?
   let signature: String?
-  /// How a run without a dump ended.
+  /// How a run that left no dump ended.
   let end: String?
   let upload: UploadEntry
 

@@ -8,16 +8,17 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 /// Reads reports one after the other in a separate process, so that a report that crashes its reader does not affect
-/// others.
+/// the others.
 ///
 /// The package's own readers never trap, whatever the bytes are. But a demangler reads names from the report, the
-/// system opens files of its modules, and a report can need more memory than the machine has. The process is started
-/// for the first report, and again if a report ended it. It ends with this object.
+/// system opens the files of the report's modules, and a report can need more memory than the machine has. The
+/// process is started for the first report, and started again if a report ended it. It ends when this object is
+/// released.
 final class ReportReader {
   private let arguments: [String]
   private var child: Child?
 
-  /// CPU time for one report, in seconds.
+  /// The limit on CPU time for one report, in seconds.
   private static let patience = 120
 
   /// - Parameter symbolDirectories: as for `show`.
@@ -39,13 +40,13 @@ final class ReportReader {
     throw ToolError(path: path, "reading it ended a process (\(child.end()))")
   }
 
-  /// The facts, or the reason why there are none.
+  /// The facts of a report, or the reason why there are none.
   private struct Answer: Codable {
     var facts: ReportFacts?
     var failure: String?
   }
 
-  /// The process, and a socket that is its standard input and output.
+  /// The separate process, and a socket that is its standard input and output.
   private final class Child {
     private let processID: pid_t
     private let socket: Int32
@@ -64,7 +65,7 @@ final class ReportReader {
       defer { unsafe posix_spawn_file_actions_destroy(&actions) }
       unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
       unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-      // The runtime's message about a trap does not help a user.
+      // The Swift runtime's message about a trap is discarded, because it does not help a user.
       unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
       let path = OwnProgram.path
       let words = unsafe Self.strings([path] + arguments)
@@ -86,12 +87,12 @@ final class ReportReader {
     }
 
     deinit {
-      // It ends with its input.
+      // The process ends when its input does.
       close(socket)
       wait()
     }
 
-    /// Sends a text and a NUL, which no path contains.
+    /// Sends a text with a NUL after it, because no path contains a NUL.
     func send(_ text: String) -> Bool {
       var bytes = (Array(text.utf8) + [0])[...]
       while !bytes.isEmpty {
@@ -105,7 +106,7 @@ final class ReportReader {
       return true
     }
 
-    /// One line; nil if the process ended before the line was complete.
+    /// Reads one line; nil if the process ended before the line was complete.
     func line() -> [UInt8]? {
       while true {
         if let end = received.firstIndex(of: 0x0A) {
@@ -120,7 +121,7 @@ final class ReportReader {
       }
     }
 
-    /// Waits for the end, and describes it.
+    /// Waits for the end of the process, and describes how it ended.
     func end() -> String {
       shutdown(socket, Int32(SHUT_RDWR))
       wait()
@@ -139,17 +140,17 @@ final class ReportReader {
     }
   }
 
-  /// The process itself: `postmortem read-reports`, for this class only.
+  /// The separate process itself: `postmortem read-reports`, which only this class calls.
   enum Worker {
     static let name = "read-reports"
 
     static func run(_ words: [String]) throws {
       let arguments = try Arguments(
         words, options: ["--symbols"], operands: 0...0, help: ListCommand.help)
-      // A core file would describe this program and not the report.
+      // Core files are turned off, because one would describe this program and not the report.
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-      // Each module's file is read once.
+      // One source is used for all reports, so that each module's file is read only once.
       let symbols = SymbolSource(directories: arguments.values(of: "--symbols"))
       while let path = nextPath() {
         var limit = itimerval()
@@ -184,10 +185,10 @@ final class ReportReader {
   }
 }
 
-/// This program, to be run again.
+/// This program, for starting it again.
 enum OwnProgram {
-  /// The path that it was started from, so that the other process has its name; the link itself if
-  /// that no longer exists.
+  /// The path from which this program was started, so that the other process has the same name; the link in `/proc`
+  /// if that path no longer exists.
   static var path: String {
     let link = "/proc/thread-self/exe"
     guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
@@ -196,7 +197,7 @@ enum OwnProgram {
     return path
   }
 
-  /// The environment without Swift's backtracer.
+  /// The environment with Swift's backtracer turned off.
   static var quietEnvironment: [String: String] {
     var environment = ProcessInfo.processInfo.environment
     environment["SWIFT_BACKTRACE"] = "enable=no"

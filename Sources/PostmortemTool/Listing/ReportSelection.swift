@@ -4,33 +4,34 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The report or waiting dump that an ID, a process ID or a program name selects; without such a word the newest one
-/// is selected.
+/// Selects a report or a waiting dump by an ID, a process ID or a program name; without such a word, selects the
+/// newest.
 struct ReportSelection {
   /// A report or dump that can be selected.
   struct Candidate {
     let id: ReportID
     let path: String
     let time: Timestamp
-    /// The kind of event; read from the minidump if the index does not contain the report, and nil if reading fails.
+    /// The kind of event; read from the minidump if the index does not contain the report, and nil if that fails.
     let kind: () -> ReportDetails.Kind?
     var program: String?
     var executable: String?
     var processID: UInt64?
-    /// The waiting dump; nil for a report.
+    /// The waiting dump; nil if the candidate is a report.
     var waiting: WaitingDump?
 
     func isOf(program name: String) -> Bool { program == name || executable == name }
   }
 
-  /// The database, as the command line names it, and its own path.
+  /// The path of the database as the command line gives it, and on the next line the path of the database's own
+  /// directory.
   private let path: String
   private let place: String
-  /// The database for reading reports; nil if so far only a handler has used it.
+  /// The database for reading reports; nil if only a handler has used it so far.
   private let reports: CrashReportDatabase?
   private let arguments: Arguments
 
-  /// - Throws: `ToolError` if there is no database of that name.
+  /// - Throws: `ToolError` if there is no database at the path.
   init(_ path: String, _ arguments: Arguments) throws {
     self.path = path
     self.arguments = arguments
@@ -45,13 +46,13 @@ struct ReportSelection {
   /// The number of digits of the longest process ID on Linux (`PID_MAX_LIMIT`, 4,194,304).
   private static let longestProcessID = 7
 
-  /// The number of dumps that are read; these are the newest ones.
+  /// The maximum number of dumps that are read, newest first.
   private static let maximumDumps = 1000
 
   /// Finds the report or dump that a word means; nil if there is none.
   ///
-  /// - Parameter word: nil for the newest.
-  /// - Throws: `ToolError` if the word means more than one.
+  /// - Parameter word: the word; nil for the newest report or dump.
+  /// - Throws: `ToolError` if the word means more than one report or dump.
   func find(_ word: String?) throws -> Candidate? {
     let word = word == "latest" ? nil : word
     if let word, let id = ReportID(word), let report = try reports?.report(id),
@@ -61,7 +62,7 @@ struct ReportSelection {
     }
     let all = try candidates(readingAll: false)
     if let found = try find(word, in: all) { return found }
-    // Reports of other writers are not in the index.
+    // The index does not contain reports that other writers made.
     let needsFacts = word.map { !isLongID($0) } ?? (program != nil || processID != nil)
     return needsFacts ? try find(word, in: candidates(readingAll: true)) : nil
   }
@@ -114,11 +115,12 @@ struct ReportSelection {
     return found.first?.0
   }
 
-  /// Returns the newest crash; if there is none, the newest other dump; if there is none either, the newest report on
-  /// how a run ended.
+  /// Returns the newest crash.
   ///
-  /// A process that was stopped for a deployment must not hide an earlier crash, and neither must a report that
-  /// cannot be read, because its time is not known.
+  /// Without a crash, it returns the newest other dump; without that, the newest report on how a run ended.
+  ///
+  /// A process that was stopped for a deployment must not hide an earlier crash. Neither must a report that cannot be
+  /// read, because the time of its crash is not known.
   private static func newest(of candidates: [Candidate]) -> Candidate? {
     var (other, end, unreadable): (Candidate?, Candidate?, Candidate?)
     for candidate in candidates.sorted(by: { ($0.time, $0.id) > ($1.time, $1.id) }) {
@@ -132,10 +134,10 @@ struct ReportSelection {
     return other ?? end ?? unreadable
   }
 
-  /// Reports and dumps.
+  /// All reports and dumps that can be selected.
   ///
-  /// - Parameter readingAll: true to read reports that the index lacks, in a separate process; the index does not
-  ///   change.
+  /// - Parameter readingAll: true to also read reports that the index lacks, in a separate process; the index does
+  ///   not change.
   private func candidates(readingAll: Bool) throws -> [Candidate] {
     var found: [Candidate] = []
     var known: Set<ReportID> = []

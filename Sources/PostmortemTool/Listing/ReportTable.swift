@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// Reports as a table for a terminal, one line each.
+/// Prints reports as a table for a terminal, one line each.
 struct ReportTable {
   enum Style: String {
     case strong = "1"
@@ -29,7 +29,7 @@ struct ReportTable {
     self.now = now
   }
 
-  /// A header and a line for each report; empty without reports.
+  /// A header, and a line for each report; empty if there are no reports.
   func text(of reports: [ListedReport]) -> String {
     let ids = Self.shortIDs(of: reports.map(\.stored.id.description))
     let rows = zip(reports, ids).map { report, id in
@@ -92,13 +92,13 @@ struct ReportTable {
       + rows.map { line($0, isTitle: false) }.joined()
   }
 
-  /// Columns are as wide as their widest cell; if they do not fit, the widest ones are narrowed.
+  /// Makes each column as wide as its widest cell; if the columns do not fit, the widest ones are narrowed.
   private func widths(of rows: [[String]], _ columns: [Column]) -> [Int] {
     var widths = columns.indices.map { number in
       max(columns[number].title.count, rows.map { $0[number].count }.max() ?? 0)
     }
     while widths.reduce(2 * (widths.count - 1), +) > width {
-      // The widest column that may still be narrowed.
+      // The widest column that may still be narrowed is narrowed.
       let candidates = widths.indices.filter { widths[$0] > columns[$0].minimum }
       guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
       widths[widest] -= 1
@@ -111,9 +111,9 @@ struct ReportTable {
     return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
   }
 
-  /// The last line: the number of reports, of dumps without a report, and of reports that were not uploaded.
+  /// The last line: the numbers of reports, of dumps without a report, and of reports that were not uploaded.
   ///
-  /// - Parameter total: the count before a filter.
+  /// - Parameter total: the number of reports before a filter.
   func count(of reports: [ListedReport], total: Int, _ rest: DatabaseRest) -> String {
     var text =
       total == 0
@@ -135,7 +135,7 @@ struct ReportTable {
 
   static func reports(_ count: Int) -> String { "\(count) \(count == 1 ? "report" : "reports")" }
 
-  /// The beginnings of IDs, at least 8 characters, that no two of them share.
+  /// The shortest beginnings of IDs, of at least 8 characters, that are all different.
   static func shortIDs(of ids: [String]) -> [String] {
     let sorted = ids.sorted()
     let shared = zip(sorted, sorted.dropFirst()).map { left, right in
@@ -145,7 +145,7 @@ struct ReportTable {
     return ids.map { String($0.prefix(length)) }
   }
 
-  /// A time as an age in minutes, hours or days; a date if it is over a month ago or in the future.
+  /// A time as an age in minutes, hours or days; as a date if it is over a month ago or in the future.
   func age(of time: Timestamp) -> String {
     let seconds = now.seconds.clampedSubtracting(time.seconds)
     func ago(_ count: Int64, _ unit: String) -> String { "\(count) \(unit) ago" }
@@ -161,15 +161,15 @@ struct ReportTable {
   }
 }
 
-/// The words of one line for a crash.
+/// The words for a crash on one line.
 enum CrashWords {
-  /// The message, otherwise the signal and the cause; for a run without a dump how it ended.
+  /// The message or, without one, the signal and the cause; for a run that left no dump, how it ended.
   static func text(of facts: ReportFacts?) -> String {
     guard let facts else { return "(cannot be read)" }
     if let end = facts.end { return "ended: " + RunEndKind.fewWords(for: end) }
     let line = facts.message?.split(whereSeparator: \.isNewline).first.map(String.init)
     if let line = line.map(withoutFile), !line.isEmpty { return line.escapedForMessage }
-    // The signature of a report without a crash begins with "hang" or "dump".
+    // The signature of a report that is not about a crash begins with "hang" or "dump".
     if facts.signal == nil, let word = facts.signature?.split(separator: " ").first {
       return String(word).escapedForMessage
     }
@@ -177,7 +177,7 @@ enum CrashWords {
     return words.isEmpty ? "-" : words.joined(separator: " ").escapedForMessage
   }
 
-  /// The line before the function, which is the part that can be cut.
+  /// The source line, followed by the function, because the end of the text can be cut off.
   static func location(of facts: ReportFacts?) -> String {
     guard let place = facts?.place else { return "-" }
     let text = place.escapedForMessage
@@ -189,7 +189,8 @@ enum CrashWords {
     (word.hasPrefix("swift-") ? String(word.dropFirst(6)) : word).replacing("-", with: " ")
   }
 
-  /// A message of Swift's runtime without "module/File.swift:12: Fatal error: ", which location and signal say.
+  /// A message of Swift's runtime without "module/File.swift:12: Fatal error: ", because location and signal already
+  /// say this.
   private static func withoutFile(_ message: String) -> String {
     let head = /([^ :]+\.swift:[0-9]+:[ ])?(Fatal error:[ ])?/
     guard let match = message.prefixMatch(of: head) else { return message }
@@ -198,7 +199,7 @@ enum CrashWords {
 }
 
 extension ListedReport {
-  /// The program and its version.
+  /// The program with its version.
   var programText: String {
     let words = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
     return words.isEmpty ? "-" : words.escapedForMessage
@@ -206,7 +207,7 @@ extension ListedReport {
 }
 
 extension String {
-  /// The text cut to a number of characters, the last of which is an ellipsis.
+  /// The text, cut to a number of characters; if it is cut, the last character is an ellipsis.
   func shortened(to count: Int) -> String {
     self.count > count ? prefix(max(0, count - 1)) + "…" : self
   }

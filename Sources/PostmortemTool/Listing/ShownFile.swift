@@ -2,11 +2,11 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The file that `show` and `debug` read: a report of a database, a dump that waits there, or a file given by its
-/// path.
+/// The file that `show` and `debug` read: a report of a database, a dump that waits in a database, or a file given by
+/// its path.
 struct ShownFile {
   let path: String
-  /// The database and the dump, for one that is not a report yet.
+  /// The database and the waiting dump, if the file is not a report yet.
   private var waiting: (database: String, dump: WaitingDump)?
 
   private init(path: String) { self.path = path }
@@ -32,7 +32,7 @@ struct ShownFile {
       return
     }
     if words.count > 1 {
-      // With two words the first can only be a directory.
+      // If there are two words, the first can only be a directory.
       guard InputFile.isDirectory(first) else {
         throw arguments.usage(
           "unexpected argument '\(words[1].escapedForMessage)': one report at a time")
@@ -44,12 +44,12 @@ struct ShownFile {
     self = try Self.named(first, arguments)
   }
 
-  /// One word without a slash.
+  /// Finds the file that one word without a slash means.
   private static func named(_ word: String, _ arguments: Arguments) throws -> ShownFile {
     let hasDumpsName = word.hasSuffix(".dmp") || PendingDumpName(fileName: word) != nil
     if hasDumpsName, InputFile.exists(word) { return ShownFile(path: word) }
     guard let database = ReportDatabase.ofEnvironment else {
-      // Nothing else can name a database.
+      // In this case, only the word can name a database.
       if InputFile.isDirectory(word) {
         arguments.warnOfWord(word)
         return try selected([], in: word, arguments)
@@ -64,7 +64,7 @@ struct ShownFile {
     if word.isEmpty { throw arguments.usage("an empty word names no report") }
     let selection = try ReportSelection(database, arguments)
     if let found = try selection.find(word) { return ShownFile(found, database) }
-    // The form of version 1.0.0, which is accepted where it cannot mean anything else.
+    // This is the form of version 1.0.0, which is accepted where it cannot mean anything else.
     if InputFile.isDirectory(word), let old = try? selected([], in: word, arguments) {
       arguments.warnOfWord(word)
       return old
@@ -115,7 +115,7 @@ struct ShownFile {
     arguments.warn(waiting.dump.remark(database: waiting.database))
   }
 
-  /// Reads the file; a dump that a converter has taken in the meantime is searched for again.
+  /// Reads the file; if a converter has taken the dump in the meantime, the file is searched for again.
   static func read(_ arguments: Arguments) throws -> CrashFile {
     let found = try ShownFile(arguments)
     let file: CrashFile

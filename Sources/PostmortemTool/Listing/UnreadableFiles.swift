@@ -1,6 +1,6 @@
 internal import CrashReportDatabase
 
-/// The files of a database that could not be read, and that a command left out.
+/// The files of a database that could not be read, and that a command therefore left out.
 struct UnreadableFiles {
   private static let maximumShown = 8
 
@@ -8,7 +8,7 @@ struct UnreadableFiles {
   private var texts: [String] = []
   private var seen: Set<String> = []
 
-  /// - Parameter database: its path.
+  /// - Parameter database: the path of the database.
   init(of database: String) { self.database = database }
 
   init(of database: String, _ errors: [CrashReportDatabaseError]) {
@@ -20,12 +20,12 @@ struct UnreadableFiles {
     if seen.insert(error.description).inserted { texts.append(error.description) }
   }
 
-  /// Ends the command with status 2 if there are any: the rest is done.
+  /// Ends the command with status 2 if some files could not be read; the command has done everything else.
   func check() throws(ToolError) {
     if let error { throw error }
   }
 
-  /// Prints them, for a command that has failed otherwise: its end, with status 1.
+  /// Prints the errors, for a command that has also failed for another reason; returns its end, with status 1.
   var printed: ToolError {
     if let error { Terminal.printError(error.description) }
     return .printed

@@ -1,18 +1,18 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The state of a report's upload, as `list` prints it.
+/// The state of a report's upload, in the form in which `list` prints it.
 struct UploadEntry: Codable {
-  /// "pending", "uploading", "uploaded" or "skipped".
+  /// One of "pending", "uploading", "uploaded" and "skipped".
   let state: String
   let attempts: Int
   let lastAttempt: Timestamp?
   let nextAttempt: Timestamp?
-  /// True after `requestUpload`.
+  /// True after `requestUpload` for this report.
   let requested: Bool
-  /// The server's name for the report.
+  /// The server's ID for the report.
   let serverID: String?
-  /// The outcome of the last attempt, or why there will be none.
+  /// The outcome of the last attempt, or the reason why there will be no attempt.
   let note: String?
 
   init(_ report: StoredReport, isUploading: Bool) {
@@ -33,9 +33,9 @@ struct UploadEntry: Codable {
     note = upload.note.isEmpty ? nil : upload.note
   }
 
-  /// The last part of a line; empty if no upload of the report was attempted.
+  /// The last part of a report's line; empty if no upload of the report was attempted.
   var text: String {
-    // A report can be marked as completed when it is made, without an attempt.
+    // A report can be completed from the beginning, without an attempt.
     if state == "skipped", note == nil { return "" }
     var words: [String] = state == "pending" ? [] : [state]
     if let serverID { words.append("as \(serverID.escapedForMessage)") }

@@ -6,17 +6,19 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// A dump that is not a report yet: a finished one, one that a converter returned, or a complete or truncated one
-/// that a process left when it died.
+/// A dump that is not a report yet.
+///
+/// It is a finished dump, a dump that a converter gave back, or a complete or truncated dump that a process left when
+/// it died.
 struct WaitingDump {
   let name: PendingDumpName
   let path: String
-  /// The last change, in nanoseconds since 1970.
+  /// The time of the last change, in nanoseconds since 1970.
   let modificationTime: Int64
 
-  /// The dumps of a database, newest first; reads no dump and changes nothing.
+  /// The waiting dumps of a database, newest first; reads no dump and changes nothing.
   ///
-  /// - Parameter place: the database's own path.
+  /// - Parameter place: the path of the database's own directory.
   static func all(in place: String) -> [WaitingDump] {
     let directory = place + "/" + PendingDumpName.directory
     return InputFile.names(in: directory).compactMap { file -> WaitingDump? in
@@ -48,13 +50,13 @@ struct WaitingDump {
     }
   }
 
-  /// The facts of the dump that need no stack walk; nil for a dump that cannot be read.
+  /// The dump's facts that need no stack walk; nil if the dump cannot be read.
   func facts() -> ReportFacts? {
     guard let file = try? CrashFile(at: path) else { return nil }
     return ReportFacts(of: file.snapshot, nil, isNamed: false)
   }
 
-  /// The text that the dump has no report yet, with the command that makes one.
+  /// The remark that the dump has no report yet, with the command that makes one.
   func remark(database: String) -> String {
     "this dump is not a report yet; postmortem process\(database.asDatabaseOperand) makes it one: "
       + path.lastComponent.escapedForMessage

@@ -1,7 +1,9 @@
 internal import Foundation
 
-/// Undoes what container runtimes and collectors make of a program's lines: JSON of Docker, Loki and others,
-/// entries of a journal, quoted texts, and the cut lines of Kubernetes' runtimes (CRI).
+/// Undoes the changes that container runtimes and log collectors make to a program's lines.
+///
+/// Known forms are JSON of Docker, Loki and others, entries of a journal, quoted texts, and the cut lines of
+/// Kubernetes' runtimes (CRI).
 ///
 /// Source: Docker's json-file driver (`log`, `stream`, `time`); Grafana Loki, logcli `--output=jsonl`
 /// (`labels`, `line`, `timestamp`); Kubernetes, the CRI logging format (`TIME STREAM P|F TEXT`);
@@ -10,22 +12,23 @@ struct LogLines {
   /// A line as the program wrote it.
   struct Line: Equatable {
     let bytes: [UInt8]
-    /// Words in the log that distinguish lines of several programs; empty if there are none.
+    /// Words in the log line that distinguish the lines of several programs; empty if there are none.
     let source: String
   }
 
-  /// The number of lines with a summary's mark in JSON that cannot be read, such as a cut line.
+  /// The number of lines that have a summary's mark but are JSON that cannot be read, such as a cut line.
   private(set) var unreadable = 0
 
-  /// The entry of a journal's export that is being read; nil outside of one.
+  /// The entry of a journal's export that is being read; nil outside of an entry.
   private var entry: JournalEntry?
-  /// The beginnings of cut lines, by source.
+  /// The beginnings of lines that were cut, by source.
   private var beginnings: [String: [UInt8]] = [:]
   private static let maximumBeginnings = 1024
   private static let maximumLength = 1 << 16
   private static let mark = Array("postmortem[".utf8)
 
-  /// Reads a line of the log, without its line feed, and passes on the program's lines in it: none, one or more.
+  /// Reads a line of the log, without its line feed, and returns the program's lines in it, of which there may be
+  /// none.
   mutating func take(_ bytes: [UInt8]) -> [Line] {
     if let first = JournalEntry(first: bytes) {
       defer { entry = first }
@@ -37,7 +40,7 @@ struct LogLines {
     return []
   }
 
-  /// The incomplete lines at the end of the log.
+  /// Returns the lines that are still incomplete at the end of the log.
   mutating func finish() -> [Line] {
     defer { beginnings = [:] }
     return finishEntry()
@@ -50,7 +53,8 @@ struct LogLines {
     return ended.message.map { lines(of: $0, source: ended.source, depth: 1) } ?? []
   }
 
-  /// - Parameter depth: of the forms around it; a collector's JSON may hold a runtime's.
+  /// - Parameter depth: the number of forms around the bytes, because a collector's JSON may contain a runtime's
+  ///   JSON.
   private mutating func lines(of bytes: [UInt8], source: String, depth: Int) -> [Line] {
     guard depth < 4 else { return [] }
     if let part = CRIPart(bytes) {
@@ -71,24 +75,24 @@ struct LogLines {
     return lines(in: object, named: "", form)
   }
 
-  /// The line of JSON around a text.
+  /// The log line around a text in JSON.
   private struct Form {
     let source: String
     let front: [UInt8]
     let depth: Int
   }
 
-  /// The lines of each text in JSON.
+  /// The program's lines in each text of a JSON value.
   ///
-  /// - Parameter name: of the value.
+  /// - Parameter name: the name of the value.
   private mutating func lines(in object: Any, named name: String, _ form: Form) -> [Line] {
     var found: [Line] = []
     switch object {
     case let text as String:
       let pieces = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
       for (index, piece) in pieces.enumerated() {
-        // Docker cuts lines of more than 16 KiB: only the last part ends in a line feed. Texts of other programs have
-        // no line feed at all.
+        // Docker cuts lines of more than 16 KiB, and then only the last part ends in a line feed. Texts of other
+        // programs have no line feed at all.
         let isLast = index < pieces.count - 1 || name != "log"
         let origin = form.source + name
         guard let line = join(Array(piece), isLast: isLast, from: origin), !line.isEmpty else {
@@ -114,7 +118,7 @@ struct LogLines {
     return found
   }
 
-  /// Joins the parts of a line; nil until the last part has been read.
+  /// Joins the parts of a line; returns nil until the last part has been read.
   private mutating func join(_ text: [UInt8], isLast: Bool, from origin: String) -> [UInt8]? {
     let whole = (beginnings[origin] ?? []) + text
     guard isLast || whole.count > Self.maximumLength else {
@@ -128,8 +132,10 @@ struct LogLines {
 
   // MARK: - JSON
 
-  /// The line without the quotation marks around a summary's mark and its text, as in a member of multi-line JSON, or
-  /// a value of logfmt; nil if the second quotation mark is missing.
+  /// The line without the quotation marks around a summary's mark and its text; nil if the second quotation mark is
+  /// missing.
+  ///
+  /// Such marks occur around a member of multi-line JSON, and around a value of logfmt.
   private mutating func unquoted(_ bytes: [UInt8]) -> [UInt8]? {
     let quote = UInt8(ascii: "\"")
     let mark = bytes.indices.first {
@@ -147,12 +153,13 @@ struct LogLines {
       unreadable += 1
       return nil
     }
-    // The text after it may distinguish programs too.
+    // The text after the quoted text may distinguish programs too.
     return Array(bytes[..<(mark - 1)] + bytes[(end + 1)...]) + [0x20]
       + text.utf8.prefix { $0 != 0x0A }
   }
 
-  /// The names of fields that distinguish containers and hosts; other fields may change from line to line.
+  /// The names of fields that distinguish containers and hosts; the values of other fields may change from line to
+  /// line.
   private static let identifying: Set<String> = [
     "labels", "kubernetes", "docker", "stream", "container", "container_id", "container_name",
     "containerid", "containername", "pod", "pod_name", "podname", "namespace", "host", "hostname",
@@ -162,7 +169,7 @@ struct LogLines {
     "file", "source", "tag", "attrs", "resource",
   ]
 
-  /// The values of an object's identifying names, as one text.
+  /// The values of an object's identifying fields, as one text.
   private static func identity(of object: Any) -> String {
     guard let map = object as? [String: Any] else { return "" }
     return map.keys.sorted().filter { identifying.contains($0.lowercased()) }.map { key in
@@ -175,7 +182,7 @@ struct LogLines {
     return map.keys.sorted().map { "\($0)=\(text(of: map[$0]))" }.joined(separator: " ")
   }
 
-  /// A text as an array of bytes, as journalctl prints one that is not UTF-8; nil for other arrays.
+  /// The bytes of a text that is not UTF-8, which journalctl prints as an array of numbers; nil for other arrays.
   private static func bytes(of array: [Any]) -> [UInt8]? {
     guard array.count > 4 else { return nil }
     var bytes: [UInt8] = []
@@ -186,7 +193,7 @@ struct LogLines {
     return bytes
   }
 
-  /// The place of a brace that is followed by a quotation mark, before any mark of a summary.
+  /// The position of the first brace that is followed by a quotation mark and comes before any mark of a summary.
   private static func startOfJSON(in bytes: [UInt8]) -> Int? {
     var index = 0
     while index < bytes.count {
@@ -203,7 +210,8 @@ struct LogLines {
     return nil
   }
 
-  /// The JSON object that begins with a brace, or the array whose first element it is, and its place.
+  /// The JSON object that begins at a brace, or the array that has it as its first element, and the position of its
+  /// start.
   private static func json(in bytes: [UInt8], at brace: Int) -> (start: Int, object: Any)? {
     let bracket = bytes[..<brace].lastIndex { $0 != UInt8(ascii: " ") }
     let array = bracket.flatMap { bytes[$0] == UInt8(ascii: "[") ? $0 : nil }
@@ -226,7 +234,7 @@ struct LogLines {
   }
 }
 
-/// An entry of a journal in its export format, a field on each line.
+/// An entry of a journal in the export format, which has a field on each line.
 ///
 /// Source: systemd, Journal Export Formats.
 private struct JournalEntry {
@@ -235,7 +243,7 @@ private struct JournalEntry {
   private(set) var source = ""
   private static let maximumSourceLength = 4096
 
-  /// Returns nil for a line that begins no entry.
+  /// Returns nil for a line that does not begin an entry.
   init?(first line: [UInt8]) {
     guard line.starts(with: Array("__CURSOR=".utf8)) else { return nil }
   }
@@ -252,17 +260,17 @@ private struct JournalEntry {
   }
 }
 
-/// A line of the CRI logging format, which may be a part of the program's line.
+/// A line of the CRI logging format, which may contain only a part of the program's line.
 private struct CRIPart {
-  /// The text in front of the time.
+  /// The text before the time.
   let front: [UInt8]
   let stream: String
   let isLast: Bool
   let text: [UInt8]
 
-  /// Returns nil for a line of another form.
+  /// Returns nil for a line that is not in this format.
   init?(_ line: [UInt8]) {
-    // The time is near the beginning; the program's own text may contain anything.
+    // Only the beginning is searched for the time, because the program's own text may contain anything.
     var start = 0
     while start < min(line.count, 1024) {
       let end = line[start...].firstIndex(of: 0x20) ?? line.count
@@ -284,8 +292,8 @@ private struct CRIPart {
     return nil
   }
 
-  /// The place of a time such as `2026-11-26T04:20:00.123456789Z` in a word, which may begin with a file name; nil if
-  /// there is none.
+  /// The offset of a time such as `2026-11-26T04:20:00.123456789Z` in a word, which may begin with a file name; nil
+  /// if the word contains no time.
   private static func timeOffset(in word: ArraySlice<UInt8>) -> Int? {
     guard word.count >= 20, word.count < 512 else { return nil }
     let text = String(decoding: word, as: UTF8.self)

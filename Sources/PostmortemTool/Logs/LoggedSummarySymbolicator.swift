@@ -4,7 +4,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Makes reports with function names from summaries.
+/// Makes reports with function names from summaries in a log.
 final class LoggedSummarySymbolicator {
   private var directories: [String]
   private let readsFiles: Bool
@@ -12,10 +12,10 @@ final class LoggedSummarySymbolicator {
   private var source: SymbolSource
 
   /// - Parameters:
-  ///   - directories: where to look for files besides the modules' own paths.
-  ///   - readsFiles: false to name nothing.
-  ///   - download: downloads files of modules whose lines are not known, and returns the directory where they are;
-  ///     nil if there is none.
+  ///   - directories: the directories to search for the modules' files, in addition to the modules' own paths.
+  ///   - readsFiles: false to find no names.
+  ///   - download: downloads files of modules whose lines are not known, and returns the directory that contains
+  ///     them; nil if it found no files.
   init(
     directories: [String] = [], readsFiles: Bool = true,
     download: @escaping (CrashReport) -> String? = { _ in nil }
@@ -28,7 +28,7 @@ final class LoggedSummarySymbolicator {
     source.begin(stored: nil)
     let report = summary.report(source)
     guard let directory = download(report) else { return report }
-    // The new source searches again for the files that were not found.
+    // The new symbol source searches again for the files that were not found before.
     if !directories.contains(directory) { directories.append(directory) }
     source = SymbolSource(directories: directories, readsFiles: readsFiles)
     return summary.report(source)
@@ -59,13 +59,13 @@ extension LoggedSummary {
     return text
   }
 
-  /// The message for a summary that contradicts itself, nothing of which is shown.
+  /// The message for a summary whose lines contradict each other, so that nothing of it is shown.
   fileprivate var refusal: String {
     "The lines of this summary contradict each other, so they are of several processes with one process "
       + "ID. Its stack and its facts would be of different crashes, and are left out."
   }
 
-  /// The contradictions that fit.
+  /// The contradictions, up to a maximum number.
   fileprivate var contradictionLines: [String] {
     let shown = contradictions.prefix(8).map { "  " + $0 }
     let rest = contradictions.count - shown.count
@@ -83,7 +83,7 @@ extension LoggedSummary {
     }
   }
 
-  /// Room for a module's offsets, in addresses that no process has.
+  /// The size of the range for a module's offsets, and the first range, in addresses that no process has.
   private static let moduleSize: UInt64 = 1 << 40
   private static let moduleBase: UInt64 = 1 << 63
 
@@ -145,7 +145,7 @@ extension LoggedSummary {
     }
     exception.fatalMessage = messages.isEmpty ? nil : messages.joined(separator: "\n")
     exception.abortMessage = abortMessage
-    // The summary does not say who sent it, but abort() stands on the stack.
+    // The summary does not say who sent the signal, but abort() is on the stack.
     let hasAborted =
       exception.fatalMessage != nil || abortMessage != nil
       || trace.frames.contains { $0.symbol?.linkageName == "abort" }

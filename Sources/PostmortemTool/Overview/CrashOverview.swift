@@ -3,25 +3,25 @@ internal import IntermediateDump
 
 /// The counts of an overview, by day, signature, version and host.
 struct CrashOverview {
-  /// Reports that have something in common.
+  /// A group of reports that have something in common, such as the signature.
   struct Group {
     var count = 0
     var first = Timestamp(nanoseconds: .max)
     var last = Timestamp(nanoseconds: .min)
-    /// The newest report, as a list shows it.
+    /// The newest report, in the order of a list.
     var lastReport: ReportID?
-    /// The path of that report; set for signatures only.
+    /// The path of the newest report; set for signatures only.
     var lastPath = ""
     var crash = ""
     var place: String?
     var versions: Set<Int32> = []
-    /// Those that are known.
+    /// The hosts of the reports, as far as they are known.
     var hosts: Set<Int32> = []
-    /// The counts by day since 1970.
+    /// The number of reports on each day, counted in days since 1970.
     var days: [Int32: Int] = [:]
   }
 
-  /// A program, and a signature or a version of it.
+  /// A program, and one of its signatures or versions.
   struct Subject: Hashable {
     let program: Int32
     let name: Int32
@@ -30,13 +30,13 @@ struct CrashOverview {
   private(set) var total = 0
   private(set) var unreadable = 0
   private(set) var all = Group()
-  /// The counts by kind, then by day since 1970.
+  /// The number of reports by kind, and for each kind by day since 1970.
   private(set) var days: [ReportDetails.Kind: [Int32: Int]] = [:]
   private(set) var signatures: [Subject: Group] = [:]
   private(set) var versions: [Subject: Group] = [:]
   private(set) var hosts: [Int32: Group] = [:]
 
-  /// Each text is stored once, and referred to by its number.
+  /// The texts, each of which is stored once and referred to by its number.
   private(set) var names: [String] = []
   private var numbers: [String: Int32] = [:]
 
@@ -73,7 +73,7 @@ struct CrashOverview {
     }
   }
 
-  /// The text for an unknown name.
+  /// The text that is shown for an unknown name.
   static let noName = "not known"
 
   private mutating func number(of name: String) -> Int32 {
@@ -86,7 +86,7 @@ struct CrashOverview {
 
   func name(_ number: Int32) -> String { names[Int(number)] }
 
-  /// The first crash of the newest version of each program that has more than one.
+  /// The time of the first crash of the newest version, for each program that has several versions.
   var releases: [Int32: Timestamp] {
     var newest: [Int32: Timestamp] = [:]
     var counts: [Int32: Int] = [:]
@@ -99,9 +99,9 @@ struct CrashOverview {
 
   /// The days that charts show: the 90 days up to the newest crash.
   ///
-  /// A crash whose clock was ahead does not change them.
+  /// A crash whose clock was ahead does not change these days.
   ///
-  /// - Parameter now: the current time; a crash later than tomorrow has a wrong time.
+  /// - Parameter now: the current time; a crash later than tomorrow is assumed to have a wrong time.
   func shownDays(now: Timestamp) -> ClosedRange<Int32> {
     let tomorrow = Int32(clamping: now.seconds / 86_400 &+ 1)
     let known = all.days.keys.filter { $0 <= tomorrow }

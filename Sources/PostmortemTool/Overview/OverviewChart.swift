@@ -2,9 +2,9 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// Charts as drawings in a page: stretched to the available width, with their words next to them.
+/// Draws charts in a page, which are stretched to the available width and have their words next to them.
 enum OverviewChart {
-  /// Classes of the style sheet, in the order in which a bar has them from below.
+  /// The kinds of reports with their classes in the style sheet, in the order of the parts of a bar, from below.
   static let kinds: [(kind: ReportDetails.Kind, style: String, words: Words)] = [
     (.crash, "crash", Words(one: "crash", many: "crashes")),
     (.hang, "hang", Words(one: "hang", many: "hangs")),
@@ -15,7 +15,7 @@ enum OverviewChart {
     ),
   ]
 
-  /// What is counted.
+  /// The words for what is counted.
   struct Words {
     let one: String
     let many: String
@@ -25,7 +25,7 @@ enum OverviewChart {
     }
   }
 
-  /// Bars of a day each, the kinds on top of each other.
+  /// Adds one bar for each day, in which the kinds are stacked.
   static func addDays(
     _ overview: CrashOverview, _ days: ClosedRange<Int32>, to html: inout HTMLWriter
   ) {
@@ -85,7 +85,7 @@ enum OverviewChart {
     html.element("title", text: "\(text(day)): " + words.joined(separator: ", "))
   }
 
-  /// A line of bars as high as a word: the days of one group.
+  /// Adds a line of bars that is as high as a word: the days of one group.
   static func addSpark(
     _ group: CrashOverview.Group, _ days: ClosedRange<Int32>, to html: inout HTMLWriter
   ) {
@@ -99,7 +99,7 @@ enum OverviewChart {
       ]
     ) { html in
       for (position, count) in counts.enumerated() where count > 0 {
-        // A day with one crash of a thousand is still visible.
+        // The bar has a minimum height, so that a day with one crash of a thousand is still visible.
         let height = max(8000, percent(count, of: top))
         html.element(
           "rect",
@@ -111,7 +111,7 @@ enum OverviewChart {
     }
   }
 
-  /// A bar from the left.
+  /// Adds a bar that begins at the left.
   static func addShare(_ count: Int, of top: Int, to html: inout HTMLWriter) {
     html.element(
       "svg",
@@ -122,12 +122,12 @@ enum OverviewChart {
     }
   }
 
-  /// Thousandths of a hundredth.
+  /// A share in thousandths of a percent.
   private static func percent(_ count: Int, of top: Int) -> Int {
     Int(Double(count) / Double(top) * 100_000)
   }
 
-  /// The next number of 1, 2, 4, 5 or 8 and noughts, which a scale ends with.
+  /// The next number of 1, 2, 4, 5 or 8 followed by zeros, at which a scale ends.
   private static func roundedUp(_ count: Int) -> Int {
     var unit = 1
     while true {

@@ -1,9 +1,9 @@
 internal import CrashReport
 internal import IntermediateDump
 
-/// An overview as one HTML page that needs nothing else: no network, no script, no font.
+/// An overview as one HTML page that needs nothing else, neither a network nor scripts nor fonts.
 ///
-/// Names come from dumps, so each name is escaped, and the page forbids scripts and requests.
+/// Names come from dumps. So each name is escaped, and the page forbids scripts and requests.
 struct OverviewPage {
   /// The maximum number of rows of each table; further rows are only counted.
   private static let rows = (signatures: 30, versions: 20, hosts: 20)
@@ -16,9 +16,9 @@ struct OverviewPage {
   private let links: [ReportID: String]
 
   /// - Parameters:
-  ///   - since: the beginning, if one was asked for.
-  ///   - now: the time of the page.
-  ///   - links: the pages of reports.
+  ///   - since: the beginning of the period, if the user asked for one.
+  ///   - now: the time at which the page is made.
+  ///   - links: links to the pages of reports.
   static func text(
     of overview: CrashOverview, since: Timestamp?, now: Timestamp, links: [ReportID: String] = [:]
   ) -> String {
@@ -43,7 +43,7 @@ struct OverviewPage {
     return html.text
   }
 
-  /// The newest reports of the signatures that a page shows.
+  /// The newest report of each signature that a page shows.
   static func linkedReports(of overview: CrashOverview) -> [(id: ReportID, path: String)] {
     sorted(overview).prefix(rows.signatures).compactMap { entry in
       entry.value.lastReport.map { ($0, entry.value.lastPath) }
@@ -180,8 +180,8 @@ struct OverviewPage {
   /// Adds a table of groups with their counts and days.
   ///
   /// - Parameters:
-  ///   - what: for the line that counts the groups beyond the limit.
-  ///   - addName: adds the cell in the middle.
+  ///   - what: the word for the groups in the line that counts those beyond the limit.
+  ///   - addName: adds the middle cell of a row.
   private func addGroups<Key>(
     _ title: String, _ groups: [(key: Key, value: CrashOverview.Group)], _ what: String, limit: Int,
     to html: inout HTMLWriter, addName: (inout HTMLWriter, Key, CrashOverview.Group) -> Void
@@ -194,7 +194,7 @@ struct OverviewPage {
           html.element("li") { html in
             html.element("div", ["class": "count"]) { html in
               html.element("span", text: Quantity.grouped(group.count))
-              // If no group has more than one report, a bar adds no information.
+              // If no group has more than one report, the bars would add no information.
               if top > 1 { OverviewChart.addShare(group.count, of: top, to: &html) }
             }
             html.element("div", ["class": "name"]) { html in addName(&html, key, group) }
@@ -225,12 +225,12 @@ struct OverviewPage {
     }
   }
 
-  /// True if no crash of the cause was before the first one of the newest version.
+  /// True if all crashes of the signature were after the first crash of the program's newest version.
   private func isNew(_ key: CrashOverview.Subject, _ group: CrashOverview.Group) -> Bool {
     releases[key.program].map { group.first >= $0 } ?? false
   }
 
-  /// A name in a dump can be long, and the page contains many names.
+  /// A name is shortened, because a name in a dump can be long, and the page contains many names.
   private func shortened(_ name: String) -> String {
     name.count > 240 ? name.prefix(239) + "\u{2026}" : name
   }

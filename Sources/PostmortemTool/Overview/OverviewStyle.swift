@@ -1,4 +1,4 @@
-/// The rules of an overview, after those of a report's page.
+/// The style rules of an overview, which follow those of a report's page.
 enum OverviewStyle {
   static let text: StaticString = """
     .tiles dd{font-size:20px;font-weight:600;font-variant-numeric:tabular-nums}

@@ -24,24 +24,25 @@ struct HandledProcess {
   }
 
   let processID: Int32
-  /// The target of each descriptor.
+  /// The target of the link of each descriptor.
   let links: [String: String]
   let signals: ThreadSignals
-  /// The locked file; nil in a process without a handler and in a forked process.
+  /// The locked file; nil for a process without a handler, and for a forked process.
   let file: LockedFile?
-  /// The path of the directory of pending dumps for this process, and whether the other process has it open.
+  /// The path by which this process reaches the directory of pending dumps, and whether the other process has it
+  /// open.
   let directory: String?
   let holdsDirectory: Bool
   /// The run record; nil if it cannot be read.
   let record: RunRecord?
-  /// A converter's verdict on the owner of the locked file; nil without a file.
+  /// A converter's verdict on the owner of the locked file; nil if there is no locked file.
   let verdict: OwnerVerdict?
-  /// The directory of /proc from which it is read.
+  /// The directory of `/proc` from which the process's state is read.
   private let place: String
 
   /// Examines a process.
   ///
-  /// - Throws: `ToolError` if there is no such process, or it may not be examined.
+  /// - Throws: `ToolError` if there is no such process, or if this user may not examine it.
   init(_ processID: Int32) throws(ToolError) {
     self.processID = processID
     place = ProcessProbe.directory(of: processID)
@@ -56,7 +57,7 @@ struct HandledProcess {
       (directory, holdsDirectory, record, verdict) = (nil, false, nil, nil)
       return
     }
-    // Through the process's own descriptor, which is right in another mount namespace too.
+    // The directory is reached through the process's own descriptor, which also works in another mount namespace.
     let held = links.first { $0.value == file.path.parent }
     let path = held.map { [place] in "\(place)/fd/\($0.key)" } ?? file.path.parent
     (directory, holdsDirectory) = (path, held != nil)
@@ -64,16 +65,16 @@ struct HandledProcess {
     verdict = Self.verdict(on: file.name, record, in: path)
   }
 
-  /// The database, as this process reaches it; nil without a handler.
+  /// The path of the database as this process reaches it; nil if the other process has no handler.
   var database: String? {
     guard let file, let directory else { return nil }
     let path = file.path.parent.parent
-    // Another mount namespace, such as a container's.
+    // The process is in another mount namespace, such as that of a container.
     let isOther = InputFile.identity(of: file.path.parent) != InputFile.identity(of: directory)
     return isOther ? "\(place)/root" + path : path
   }
 
-  /// False for a process that has inherited another one's locked file.
+  /// False for a process that has inherited the locked file of another process.
   var isOwner: Bool {
     guard let record else { return false }
     let namespace = SystemFile.target("\(place)/ns/pid")
@@ -82,7 +83,7 @@ struct HandledProcess {
         || namespace == record.processNamespace.map { "pid:[\($0)]" })
   }
 
-  /// True if the process still holds its locked file, which exec closes.
+  /// True if the process still has its locked file open, which exec closes.
   var holdsFile: Bool {
     guard let file else { return false }
     return links.contains { key, link in
@@ -122,7 +123,7 @@ struct HandledProcess {
     return links
   }
 
-  /// The reason why a process cannot be examined, and which user can.
+  /// The reason why a process cannot be examined, and the user who can examine it.
   ///
   /// Source: ptrace(2), "Ptrace access mode checking".
   private static func refusal(of processID: Int32) -> String {
@@ -148,12 +149,12 @@ struct HandledProcess {
 }
 
 extension String {
-  /// The part after the last slash.
+  /// The part of the path after the last slash.
   var lastComponent: String {
     String(split(separator: "/", omittingEmptySubsequences: false).last ?? "")
   }
 
-  /// The part before it.
+  /// The part of the path before the last slash.
   var parent: String {
     lastIndex(of: "/").map { String(self[..<$0]) } ?? ""
   }

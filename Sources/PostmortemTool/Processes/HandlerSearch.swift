@@ -6,10 +6,10 @@ internal import PendingDumps
 
 /// The processes of this machine that have a crash handler and that this user may examine.
 enum HandlerSearch {
-  /// A process, as `doctor` names it.
+  /// A process in the form in which `doctor` names it.
   struct Found: Codable {
     let pid: Int32
-    /// The old name of `pid`, until 2.0.
+    /// The old name of `pid`, which stays until 2.0.
     let processID: Int32
     let name: String
     let database: String
@@ -21,7 +21,7 @@ enum HandlerSearch {
 
   /// The processes that have their own locked file open.
   ///
-  /// - Parameter database: the path of the database to which the processes must belong; nil for any.
+  /// - Parameter database: the path of the database to which the processes must belong; nil for any database.
   static func handled(in database: String?) -> [Found] {
     let wanted = database.map(InputFile.identity(of:))
     return processIDs.compactMap { processID in
@@ -34,7 +34,7 @@ enum HandlerSearch {
     }
   }
 
-  /// The processes whose executable or command has a name; those with a handler, if there are any.
+  /// The processes whose executable or command has a name; if some of them have a handler, only those.
   static func processes(named name: String) -> [Int32] {
     let named = processIDs.filter { processID in
       if processID == getpid() { return false }

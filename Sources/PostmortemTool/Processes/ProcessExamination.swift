@@ -5,10 +5,10 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// Findings on the crash handler of a running process.
+/// The findings about the crash handler of a running process.
 struct ProcessExamination {
   private let processID: Int32
-  /// The answer to the question, for a process that is healthy.
+  /// The answer to the question of `doctor`, for a process that is healthy.
   private var headline = ""
   private var title = ""
   private var problems: [String] = []
@@ -18,7 +18,7 @@ struct ProcessExamination {
 
   /// Examines a process.
   ///
-  /// - Throws: `ToolError` if there is no such process, or it may not be examined.
+  /// - Throws: `ToolError` if there is no such process, or if this user may not examine it.
   init(_ processID: Int32) throws(ToolError) {
     self.processID = processID
     let found = try HandledProcess(processID)
@@ -36,7 +36,7 @@ struct ProcessExamination {
     if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
     let record = found.record
     let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
-    // A mapping of its run record also shows that the watcher runs.
+    // If the process maps its run record, this also shows others that the process runs.
     if !links.values.contains(fifo), record?.isMapped != true {
       let waits = "another container sees this process's end after a day at the least"
       if let directory = found.directory, !InputFile.exists("\(directory)/\(fifo.lastComponent)") {
@@ -54,12 +54,12 @@ struct ProcessExamination {
       + file.path.parent.parent
   }
 
-  /// Remembers the process's name, for the first line.
+  /// Stores the process's name for the first line.
   private mutating func name(_ process: ThreadSignals) {
     title = "process \(process.threadID) (\(process.name))"
   }
 
-  /// The answer first, then the problems, then notes.
+  /// The lines: the answer first, then the problems, then the notes.
   private var lines: [String] {
     isHealthy
       ? ["OK: \(title): \(headline)"] + notes.map { "note: \($0)" }
@@ -74,7 +74,7 @@ struct ProcessExamination {
       notes: notes)
   }
 
-  /// Lines for people.
+  /// The lines as text for people.
   func text(usesColor: Bool) -> [String] {
     lines.map { line in
       let line = line.escapedForMessage
@@ -84,7 +84,9 @@ struct ProcessExamination {
     }
   }
 
-  /// A forked process has inherited its parent's handler and the descriptor of the directory, but has no locked file
+  /// Examines a process without a locked file, which may be a forked process.
+  ///
+  /// A forked process has inherited its parent's handler and the descriptor of the directory. It has no locked file
   /// until it crashes.
   private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
     name(process)
@@ -100,7 +102,7 @@ struct ProcessExamination {
       + "crashes"
   }
 
-  /// Describes the report that a SIGKILL now would cause.
+  /// Describes the report that would be made if the process were killed by SIGKILL now.
   private mutating func tellOfKill(_ record: RunRecord) {
     guard let end = RunEnd(ifKilledNow: record) else {
       notes.append(
@@ -131,14 +133,14 @@ struct ProcessExamination {
     problems.append(line)
   }
 
-  /// Names the threads that block the signals of a fault.
+  /// Finds the threads that block signals of faults.
   private mutating func findBlocked(_ processID: Int32) {
     for finding in HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "\(processID)")) {
       find(finding.description)
     }
   }
 
-  /// Compares the process's signals with what its run record says.
+  /// Compares the process's signals with the signals in its run record.
   private mutating func examineSignals(_ found: HandledProcess) {
     let process = found.signals
     guard let record = found.record, let signals = record.signals else {

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import PendingDumps
 
-/// The database of a program that `postmortem run` runs, and its owner.
+/// The database of the program that `postmortem run` runs, and the owner of this database.
 ///
-/// A command that starts as root and gives up its permissions can use neither root's files nor the files that it
-/// created as root. A mistake that is found before the command runs is an error of the command line; one that is
-/// found afterward is a message.
+/// A command that starts as root and gives up its permissions can use neither root's files nor files that it created
+/// as root. If such a mistake is found before the command runs, it is an error of the command line; if it is found
+/// afterward, only a message is printed.
 struct RunDatabase {
   let path: String
 
-  /// A user of the system, or the number of one that it does not know.
+  /// A user of the system, or only the number of a user that the system does not know.
   private struct User: Equatable {
     let number: UInt32
     let group: UInt32
@@ -21,14 +21,14 @@ struct RunDatabase {
       self.name = name
     }
 
-    /// - Parameter group: for a user that the system does not know.
+    /// - Parameter group: the group of a user that the system does not know.
     init(number: UInt32, group: UInt32) {
       self =
         unsafe Self.entry { unsafe getpwuid_r(number, $0, $1, $2, $3) }
         ?? User(number: number, group: group, name: "\(number)")
     }
 
-    /// - Parameter text: a name or a number; nil if there is no such user.
+    /// - Parameter text: the user's name or number; the result is nil if there is no such user.
     init?(_ text: String) {
       if let user = unsafe Self.entry({ unsafe getpwnam_r(text, $0, $1, $2, $3) }) {
         self = user
@@ -59,12 +59,12 @@ struct RunDatabase {
     }
   }
 
-  /// Makes the database for a user, or checks that the command's user can use it.
+  /// Creates the database for a user, or checks that the command's user can use it.
   ///
   /// - Parameters:
-  ///   - user: the user that the command will have; nil if not given.
-  ///   - command: with its arguments.
-  ///   - help: shown with the error.
+  ///   - user: the user as whom the command will run; nil if it was not given.
+  ///   - command: the command with its arguments.
+  ///   - help: the help text that is shown with an error.
   init(
     _ path: String, user name: String?, command: [String], help: String
   ) throws {
@@ -95,7 +95,7 @@ struct RunDatabase {
     try Self.make(path, for: user)
   }
 
-  /// The evidence that database and command will belong to different users; nil if there is none.
+  /// The evidence that the database and the command will belong to different users; nil if there is no such evidence.
   private static func difference(_ path: String, _ owner: User?, _ command: [String]) -> String? {
     let me = geteuid()
     if let owner, owner.number != me, me == 0 || owner.number != 0 {
@@ -132,14 +132,14 @@ struct RunDatabase {
       ).description)
   }
 
-  /// Returns nil if there is no directory.
+  /// The owner of the directory; nil if the directory does not exist.
   private static func owner(of path: String) -> User? {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
     return User(number: status.st_uid, group: status.st_gid)
   }
 
-  /// Makes the directory and missing ones above it, each for the user alone.
+  /// Creates the directory and missing ones above it, each accessible only by the user.
   private static func make(_ path: String, for user: User) throws(ToolError) {
     let parent = (path as NSString).deletingLastPathComponent
     if unsafe mkdir(path, 0o700) != 0 {
@@ -162,7 +162,7 @@ struct RunDatabase {
   }
 }
 
-/// A program at the start of a command line that runs the rest as another user.
+/// A program at the start of a command line that runs the rest of the command line as another user.
 private struct UserChanger {
   let name: String
 

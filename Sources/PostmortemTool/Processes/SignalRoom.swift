@@ -4,11 +4,11 @@ internal import PendingDumps
 
 /// Checks whether a thread of another process has room for a signal frame.
 ///
-/// If it does not, the kernel ends that process by SIGSEGV. The check uses the rules that the handler applies to its
-/// own threads (`ThreadRoom`). It reads the alternate stack that a thread has recorded from the process's memory, and
-/// the stack pointer of a thread in a system call from /proc.
+/// If a thread has no room, the kernel ends its process by SIGSEGV. The check uses the rules that the handler applies
+/// to its own threads (`ThreadRoom`). The alternate stacks that threads have recorded are read from the process's
+/// memory. The stack pointer of a thread in a system call is read from /proc.
 struct SignalRoom: ~Copyable {
-  /// How certain it is that there is room: the kernel does not show the stack pointer of a running thread.
+  /// How certain it is that there is room, because the kernel does not show the stack pointer of a running thread.
   enum Certainty: Comparable {
     case known
     case likely
@@ -20,11 +20,11 @@ struct SignalRoom: ~Copyable {
     let isHandlers: Bool
   }
 
-  // The value in pm_told_stacks.h and in the description of the run record.
+  // These values are also in pm_told_stacks.h and in the description of the run record.
   private static let entryCount = 8192
   private static let entrySize = 24
   private static let smallStack: UInt64 = 28 << 10
-  // The value in ThreadRoom.
+  // These values are also in ThreadRoom.
   private static let entryNeed = ThreadSignals.frameSize &+ 128 &+ 1024
   private static let handlerNeed = ThreadSignals.frameSize &+ 128 &+ 6144
 
@@ -67,16 +67,16 @@ struct SignalRoom: ~Copyable {
     return stacks
   }
 
-  /// Returns nil if there is no room, or if a thread has a small alternate stack and its stack pointer is not known.
+  /// Returns nil if there is no room, or if the alternate stack is small and the thread's stack pointer is not known.
   func certainty(of thread: ThreadSignals) -> Certainty? {
-    // Threads know themselves by the IDs of their own PID namespace.
+    // Threads have recorded the IDs that they have in their own PID namespace.
     let stack = told[thread.innermostThreadID]
     if stack?.isHandlers == true { return .known }
     let stackPointer = stackPointer(of: thread.threadID)
     guard let stack, stack.size > 0 else {
       guard let stackPointer else { return .likely }
       if isMapped(below: stackPointer, Self.handlerNeed) { return .known }
-      // The kernel extends the first thread's stack for its own process alone.
+      // The kernel extends the first thread's stack only for accesses by the process itself.
       return thread.threadID == processID ? .likely : nil
     }
     guard let stackPointer else {
@@ -90,13 +90,14 @@ struct SignalRoom: ~Copyable {
     return suffices ? .known : nil
   }
 
-  /// Returns nil if the thread runs, or the kernel does not show it.
+  /// Returns nil if the thread is running, or if the kernel does not show the stack pointer.
   ///
   /// Source: proc_pid_syscall(5).
   private func stackPointer(of thread: Int32) -> UInt64? {
     let text = SystemFile.text("/proc/\(processID)/task/\(thread)/syscall") ?? ""
     let words = text.split(whereSeparator: \.isWhitespace)
-    // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
+    // The text is "-1 sp pc" for a thread that is blocked outside a system call, otherwise number, six arguments, sp,
+    // pc.
     guard words.count >= 3, let word = words.dropLast().last else { return nil }
     return UInt64(word.dropFirst(2), radix: 16)
   }

@@ -1,10 +1,11 @@
 internal import Foundation
 internal import PendingDumps
 
-/// Checks whether a thread of another process may wait for a signal in sigwait(3) or a similar call, which would take
-/// the signal instead of the handler.
+/// Checks whether a thread of another process may be waiting for a signal in sigwait(3) or a similar call.
 ///
-/// The kernel shows the signals of such a wait as not blocked. Source: Linux kernel/signal.c,
+/// Such a call would take the signal instead of the handler.
+///
+/// The kernel shows the signals for which a thread waits as not blocked. Source: Linux kernel/signal.c,
 /// do_sigtimedwait.
 enum SignalWait {
   #if arch(arm64)
@@ -13,7 +14,7 @@ enum SignalWait {
     private static let call = "128"
   #endif
 
-  /// - Returns: true also if the kernel does not show it.
+  /// - Returns: true also if the kernel does not show whether the thread waits.
   ///
   /// Source: proc_pid_syscall(5), proc_pid_wchan(5).
   static func mayWait(_ thread: Int32, of process: Int32, for signal: Int32) -> Bool {
@@ -26,7 +27,7 @@ enum SignalWait {
       else { return true }
       return set >> (UInt64(truncatingIfNeeded: signal &- 1) & 63) & 1 == 1
     }
-    // Yama hides this from the process's own user.
+    // Yama hides the system call even from the process's own user.
     if let text = SystemFile.text(directory + "/stat"),
       text[(text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(") R")
     {
@@ -36,7 +37,7 @@ enum SignalWait {
     return place == "0" || place.isEmpty || place.contains("sigtimedwait")
   }
 
-  /// 8 bytes of a process's memory; nil if they cannot be read.
+  /// Reads 8 bytes of a process's memory; nil if they cannot be read.
   private static func word(at address: UInt64, of process: Int32) -> UInt64? {
     let memory = unsafe open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
     guard memory >= 0, let offset = off_t(exactly: address) else { return nil }

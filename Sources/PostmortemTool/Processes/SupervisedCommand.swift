@@ -4,26 +4,28 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// A program that runs in place of this process: it has the same terminal, descriptors, environment and process
-/// group, and gets the signals that are sent to this process.
+/// A program that runs in place of this process.
+///
+/// It has the same terminal, descriptors, environment and process group as this process, and gets the signals that
+/// are sent to this process.
 enum SupervisedCommand {
-  /// Signals that are not passed on: faults, which belong to this process; SIGPIPE, which this process causes itself;
+  /// Signals that are not passed on: faults, which are this process's own; SIGPIPE, which this process causes itself;
   /// and signals of job control, which stop both processes.
   private static let untouched =
     SignalTable.numbers(.fault) + SignalTable.numbers(.jobControl) + [SIGPIPE]
 
-  /// Runs it to its end.
+  /// Runs the program to its end.
   ///
-  /// - Parameter count: the number of this process's last arguments that are the command; they are
-  ///   passed on as bytes, UTF-8 or not.
-  /// - Throws: `ToolError` with status 126 or 127 if it could not be started.
+  /// - Parameter count: the number of this process's last arguments that are the command. They are passed on as
+  ///   bytes, whether they are UTF-8 or not.
+  /// - Throws: `ToolError` with status 126 or 127 if the program could not be started.
   static func run(lastArguments count: Int) throws(ToolError) -> CommandEnd {
     var signals = sigset_t()
     unsafe sigfillset(&signals)
     for signal in untouched { unsafe sigdelset(&signals, signal) }
     var before = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
-    // Some parents leave this signal ignored; the kernel then does not report the end of a child.
+    // Some parents leave this signal ignored, and the kernel then does not report the end of a child.
     Glibc.signal(SIGCHLD, SIG_DFL)
     let child = try start(lastArguments: count, mask: before)
     return wait(for: child, &signals)
@@ -42,7 +44,7 @@ enum SupervisedCommand {
     var child = pid_t()
     let failure = unsafe posix_spawnp(&child, command[0]!, nil, &attributes, command, environ)
     guard failure == 0 else {
-      // The same status as that of env(1) and the shells.
+      // env(1) and the shells end with the same status.
       throw ToolError(
         path: unsafe String(cString: command[0]!), ToolError.text(failure),
         exitStatus: failure == ENOENT ? 127 : 126)
@@ -50,8 +52,9 @@ enum SupervisedCommand {
     return child
   }
 
-  /// Passes signals on until the program has ended, and waits for every child; the first process of a PID namespace
-  /// has orphans among its children.
+  /// Passes signals on until the program has ended, and waits for every child.
+  ///
+  /// The children of the first process of a PID namespace include orphans.
   private static func wait(for child: pid_t, _ signals: inout sigset_t) -> CommandEnd {
     while true {
       var information = unsafe siginfo_t()
@@ -76,7 +79,7 @@ enum SupervisedCommand {
     }
   }
 
-  /// The start time in clock ticks after boot; nil if /proc does not show it.
+  /// The start time of a child in clock ticks after boot; nil if /proc does not show it.
   private static func startTime(of child: pid_t) -> UInt64? {
     guard case .found(let process) = ProcessProbe.look(at: UInt32(bitPattern: child)) else {
       return nil
@@ -84,9 +87,9 @@ enum SupervisedCommand {
     return process.startTime
   }
 
-  /// The user that the command ran as when it ended; nil if it still runs or /proc does not show the user.
+  /// The user that the command ran as when it ended; nil if it is still running, or if /proc does not show the user.
   ///
-  /// Source: proc_pid_status(5), `Uid`, which a zombie has still.
+  /// Source: proc_pid_status(5), `Uid`, which a zombie still has.
   private static func userOfEnded(_ child: pid_t) -> UInt32? {
     var information = unsafe siginfo_t()
     let options = WEXITED | WNOWAIT | WNOHANG
@@ -99,38 +102,38 @@ enum SupervisedCommand {
     return words.count > 1 ? UInt32(words[1]) : nil
   }
 
-  /// False for a signal that reached the program too.
+  /// False for a signal that has reached the program too.
   ///
-  /// A terminal signals the whole foreground process group, which the code shows; but a hangup goes
-  /// to the session's leader alone.
+  /// The terminal sends a signal to the whole foreground process group, and the signal's code shows this. But a
+  /// hangup goes only to the leader of the session.
   private static func isForCommand(_ signal: Int32, code: Int32) -> Bool {
     code <= 0 || (signal == SIGHUP && getsid(0) == getpid())
   }
 }
 
-/// The end of a command: the status of waitpid(2).
+/// The end of a command, with the status from waitpid(2).
 struct CommandEnd {
   let processID: pid_t
-  /// The start time in clock ticks after boot; nil if that is not known.
+  /// The start time in clock ticks after boot; nil if it is not known.
   let startTime: UInt64?
   let status: Int32
-  /// The user that it ran as when it ended; nil if that is not known.
+  /// The user that the command ran as when it ended; nil if it is not known.
   let user: UInt32?
 
-  /// The signal that killed it; nil if it exited.
+  /// The signal that killed the command; nil if the command exited.
   private var signal: Int32? { status & 0x7F == 0 ? nil : status & 0x7F }
 
-  /// The end for a converter, which uses it to report how a run without a dump ended.
+  /// The end in the form for a converter, which uses it to report how a run without a dump ended.
   var observed: ObservedEnd? {
     startTime.map {
       ObservedEnd(processID: UInt32(bitPattern: processID), startTime: $0, waitStatus: status)
     }
   }
 
-  /// Ends this process the same way.
+  /// Ends this process in the same way as the command.
   func repeatForThisProcess() -> Never {
     guard let signal else { exit(status >> 8 & 0xFF) }
-    // The kernel discards what the first process of a PID namespace sends to itself.
+    // The kernel discards signals that the first process of a PID namespace sends to itself.
     if getpid() != 1 {
       // The limit is 1 and not 0, because only 1 also prevents a core dump that the kernel pipes to a program.
       // Source: core(5); Linux fs/coredump.c.

@@ -1,16 +1,16 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Waits for the asynchronous work of a command that does nothing else.
+/// Waits for asynchronous work, for a command that does nothing else meanwhile.
 enum AwaitedTask {
   private final class Box<Value: Sendable, Failure: Error>: Sendable {
     let result = Mutex<Result<Value, Failure>?>(nil)
   }
 
-  /// Waits for work on this thread.
+  /// Runs asynchronous work, and blocks this thread until it has ended.
   ///
-  /// - Parameter seconds: the time after which the task is canceled and awaited; nil for no limit.
-  /// - Returns: nil only if it never ended.
+  /// - Parameter seconds: the time after which the work is canceled and its end awaited; nil for no limit.
+  /// - Returns: nil only if the work never ended.
   static func run<Value: Sendable, Failure: Error>(
     seconds: Int? = nil, _ work: @escaping @Sendable () async throws(Failure) -> Value
   ) throws(Failure) -> Value? {

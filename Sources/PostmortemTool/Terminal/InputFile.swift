@@ -1,21 +1,21 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// A file named on the command line, which is read completely, up to a maximum size.
+/// A file that the command line names, which is read completely, up to a maximum size.
 enum InputFile {
-  /// Twice the largest dump that a handler writes by default, with room for larger ones.
+  /// The maximum size in bytes: twice that of the largest dump that a handler writes by default.
   static let maximumSize = 1 << 30
 
   /// Reads a regular file.
   ///
-  /// Opens the file without blocking, so that a FIFO in place of a dump is refused at once.
+  /// The file is opened without blocking, so that a FIFO in place of a dump is refused at once.
   static func bytes(of path: String) throws(ToolError) -> [UInt8] {
     try withFile(path) { (descriptor, size) throws(ToolError) in
       try contents(of: descriptor, expected: size, named: path)
     }
   }
 
-  /// Opens a dump: a small one is read at once, the bytes of a larger one when they are needed.
+  /// Opens a dump; a small one is read at once, and the bytes of a larger one are read when they are needed.
   ///
   /// A core file may have any size.
   static func dump(at path: String, _ core: CoreSource = CoreSource()) throws(ToolError)
@@ -54,7 +54,7 @@ enum InputFile {
     return try body(descriptor, Int(status.st_size))
   }
 
-  /// Makes a file standard input.
+  /// Makes a file the standard input of this process.
   static func becomeStandardInput(_ path: String) throws(ToolError) {
     try withFile(path) { (descriptor, _) throws(ToolError) in
       guard dup2(descriptor, 0) == 0 else { throw ToolError(path: path, ToolError.text(errno)) }
@@ -64,7 +64,7 @@ enum InputFile {
   private static func contents(
     of descriptor: Int32, expected: Int, named path: String
   ) throws(ToolError) -> [UInt8] {
-    // One more byte is read to detect the end.
+    // One more byte than expected is read to detect the end.
     var bytes = [UInt8](repeating: 0, count: expected + 1)
     var filled = 0
     while true {
@@ -92,7 +92,7 @@ enum InputFile {
     unsafe access(path, F_OK) == 0
   }
 
-  /// The device and inode of a file, following links; empty if there is none.
+  /// The device and inode of a file, after following links; empty if the file does not exist.
   static func identity(of path: String) -> [UInt64] {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : []
@@ -120,14 +120,14 @@ enum InputFile {
   }
 }
 
-/// Standard input, line by line; of a line longer than 64 KiB only the beginning.
+/// Reads standard input line by line; of a line longer than 64 KiB, only the beginning is kept.
 struct StandardInputLines {
   private static let maximumLength = 1 << 16
   private var buffer: [UInt8] = []
   private var position = 0
   private var isAtEnd = false
 
-  /// The next line without its line feed; nil at the end.
+  /// The next line without its line feed; nil at the end of the input.
   mutating func next() throws(ToolError) -> [UInt8]? {
     var line: [UInt8] = []
     while true {

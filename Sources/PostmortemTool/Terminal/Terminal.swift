@@ -1,7 +1,7 @@
 internal import CrashReport
 internal import Foundation
 
-/// Standard output and standard error.
+/// Writes to standard output and standard error.
 enum Terminal {
   /// Writes text to standard output.
   static func print(_ text: String) {
@@ -13,20 +13,20 @@ enum Terminal {
     write("postmortem: \(text)\n", to: 2)
   }
 
-  /// Writes text to standard error as it is.
+  /// Writes text to standard error without changes.
   static func printProgress(_ text: String) {
     write(text, to: 2)
   }
 
-  /// Stops if the reader has closed the pipe.
+  /// Writes text to a descriptor; stops if the reader has closed the pipe.
   ///
-  /// - Returns: whether all was written.
+  /// - Returns: true if all of the text was written.
   @discardableResult
   fileprivate static func write(_ text: String, to descriptor: Int32) -> Bool {
     write(Array(text.utf8)[...], to: descriptor)
   }
 
-  /// The same for bytes.
+  /// Writes bytes to a descriptor; stops if the reader has closed the pipe.
   static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
     var bytes = bytes
     while !bytes.isEmpty {
@@ -40,7 +40,7 @@ enum Terminal {
     return true
   }
 
-  /// Writes text to standard output: on a terminal through the program that PAGER names, else less.
+  /// Writes text to standard output; on a terminal, through the program that PAGER names, or else through less.
   ///
   /// Source: POSIX.1-2024, man, "PAGER"; less(1), LESS.
   static func page(_ text: String) {
@@ -49,28 +49,28 @@ enum Terminal {
     let pipe = Pipe()
     let environment = ProcessInfo.processInfo.environment
     pager.executableURL = URL(fileURLWithPath: "/bin/sh")
-    // less quits if the text fits on one screen, and passes colors on.
+    // less quits if the text fits on one screen, and passes colors on to the terminal.
     pager.environment = ["LESS": "FRX"].merging(environment) { $1 }
     pager.arguments = ["-c", environment["PAGER"].flatMap { $0.isEmpty ? nil : $0 } ?? "less"]
     pager.standardInput = pipe
-    // If the pager ends before it has read everything, the rest is dropped.
+    // If the pager ends before it has read everything, the rest of the text is dropped.
     signal(SIGPIPE, SIG_IGN)
     guard (try? pager.run()) != nil else { return print(text) }
     try? pipe.fileHandleForReading.close()
     write(text, to: pipe.fileHandleForWriting.fileDescriptor)
     try? pipe.fileHandleForWriting.close()
     pager.waitUntilExit()
-    // The shell's status for a command that does not exist.
+    // The shell ends with this status if the command does not exist.
     if pager.terminationStatus == 127 { print(text) }
   }
 
   /// True if standard output is a terminal.
   static var isOutput: Bool { isatty(1) == 1 }
 
-  /// True if a person can answer a question.
+  /// True if a person can be asked a question.
   static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
 
-  /// Asks a question on the terminal; everything except "y" and "yes" is no.
+  /// Asks a question on the terminal; every answer except "y" and "yes" means no.
   static func ask(_ question: String) -> Bool {
     printProgress(question + " [y/N] ")
     guard let answer = readLine() else {
@@ -80,10 +80,10 @@ enum Terminal {
     return ["y", "yes"].contains(answer.lowercased().filter { $0 != " " })
   }
 
-  /// The number of columns if there is no terminal.
+  /// The number of columns if standard output is not a terminal.
   static let widthOfFiles = 100
 
-  /// Columns of the terminal on standard output.
+  /// The number of columns of the terminal on standard output.
   static var width: Int {
     var size = winsize()
     guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -92,7 +92,7 @@ enum Terminal {
     return Int(size.ws_col)
   }
 
-  /// True if standard output is a terminal on which color is not turned off.
+  /// True if standard output is a terminal for which color is not turned off.
   ///
   /// Source: no-color.org.
   static var usesColor: Bool {
@@ -102,10 +102,11 @@ enum Terminal {
   }
 }
 
-/// A file named on the command line to which output is written.
+/// A file named on the command line, to which output is written.
 enum OutputFile {
-  /// Writes a text into a new file, which then replaces a regular file; writes into an existing file of another kind,
-  /// such as /dev/stdout.
+  /// Writes a text into a new file, which then replaces the regular file at the path.
+  ///
+  /// If there is a file of another kind, such as /dev/stdout, the text is written into that file.
   static func write(_ text: String, to path: String) throws(ToolError) {
     try replace(path) { descriptor throws(ToolError) in
       guard Terminal.write(text, to: descriptor) else {
@@ -114,7 +115,7 @@ enum OutputFile {
     }
   }
 
-  /// The same for a function that writes; a regular file is also open for reading.
+  /// Does the same for a function that writes the contents; a regular file is also open for reading.
   static func replace(
     _ path: String, with contents: (Int32) throws(ToolError) -> Void
   ) throws(ToolError) {
@@ -142,7 +143,7 @@ enum OutputFile {
   }
 }
 
-/// Standard output in pieces of 64 KiB.
+/// Writes to standard output in pieces of 64 KiB.
 struct StandardOutput: TextOutputStream {
   private var buffer = ""
 
@@ -157,15 +158,16 @@ struct StandardOutput: TextOutputStream {
   }
 }
 
-/// JSON as this tool prints it: the keys are sorted, the text ends in a line feed, and it contains no control
-/// characters for a terminal.
+/// JSON as this tool prints it.
+///
+/// The keys are sorted, the text ends in a line feed, and it contains no control characters for a terminal.
 enum JSON {
-  /// Indented.
+  /// The JSON text of a value, indented.
   static func text(of value: some Encodable) throws -> String {
     try encoded(value, [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
   }
 
-  /// On one line.
+  /// The JSON text of a value on one line.
   static func line(of value: some Encodable) throws -> String {
     try encoded(value, [.sortedKeys, .withoutEscapingSlashes])
   }
@@ -179,9 +181,9 @@ enum JSON {
   }
 }
 
-/// One line on standard error that counts the steps of long work, and is removed when it is done.
+/// A line on standard error that counts the steps of long work, and is removed when the work is done.
 ///
-/// It is printed only on a terminal, since it would fill a log.
+/// It is printed only on a terminal, because it would fill a log.
 final class ProgressLine {
   private let isShown: Bool
   private let subject: String
@@ -192,7 +194,7 @@ final class ProgressLine {
     isShown = !isQuiet && isatty(2) == 1
   }
 
-  /// Shows the count; nothing for a single step.
+  /// Shows the count; shows nothing if there is only one step.
   func update(_ done: Int, of count: Int) {
     guard count > 1 else { return }
     show("\(done) of \(count)")
@@ -205,7 +207,7 @@ final class ProgressLine {
     shown = text
   }
 
-  /// Removes the line, for something else to be printed.
+  /// Removes the line, so that something else can be printed.
   func clear() {
     guard shown != nil else { return }
     Terminal.printProgress("\r\u{1B}[K")
