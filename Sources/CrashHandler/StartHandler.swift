@@ -15,7 +15,7 @@ private func withStarted<Result, Failure>(
   return try unsafe body(&lockedStarted)
 }
 
-/// A struct, because the metadata of a tuple would be created at its first use, during the launch.
+/// A struct, because the runtime would create the metadata of a tuple at its first use, during the launch.
 private struct Started {
   let handler: Handler
   let directory: DirectoryIdentity
@@ -25,13 +25,13 @@ private struct Started {
 ///
 /// Call it once, early, before creating threads that could crash. It opens and preallocates the dump file, allocates
 /// all that a crash will need, and installs handlers for the signals of `HandlerOptions.signals`. A signal that is
-/// ignored stays ignored. Previously installed handlers run after the dump. After this call no thread and no timer
-/// runs, unless `heartbeatInterval` is set. Never call it from a signal handler.
+/// ignored stays ignored. Previously installed handlers run after the dump. The handler itself runs no thread and no
+/// timer, unless `heartbeatInterval` is set. Never call this function from a signal handler.
 ///
-/// If the environment variable `POSTMORTEM_DISABLE` is neither empty nor 0, it does nothing and throws. A program
-/// with more permissions than its caller (set-user-ID) ignores the variable.
+/// If the environment variable `POSTMORTEM_DISABLE` is neither empty nor 0, this function does nothing and throws. A
+/// program with more permissions than its caller (set-user-ID) ignores the variable.
 ///
-/// Called again with the same database it returns the same handler and changes nothing.
+/// A second call with the same database returns the same handler and changes nothing.
 ///
 /// - Parameters:
 ///   - database: a directory on storage that outlives the process; it is created with mode 0700 if it is missing.
@@ -44,8 +44,8 @@ private struct Started {
 ///   - options: limits and settings.
 /// - Returns: the handler. It need not be kept: `Handler.current` is the same.
 /// - Throws: `CrashHandlerError` if the directory cannot be used, a handler was started with another database, the
-///   kernel refuses, the program is built with ThreadSanitizer, or the environment disables the handler. The process
-///   is unchanged then; a server on a read-only disk should log the error and continue.
+///   kernel refuses, the program is built with ThreadSanitizer, or the environment disables the handler. In all these
+///   cases the process is unchanged; a server on a read-only disk should log the error and continue.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult
@@ -121,7 +121,8 @@ public func startHandler(
       var files = try PendingDumpFiles.make(
         database: database, identifier: identifier, record: record, host: host)
       pm_set_file_mode(files.fileMode)
-      // Only existing threads can create threads, so a single thread means that the process is alone.
+      // Only an existing thread can create a thread. So if this thread is the only one, no other can appear
+      // meanwhile.
       try HandlerInstaller.install(
         files: files, facts: facts, proc: proc, options: options, signals: signals,
         hasStandardError: standard.hasStandardError, isAlone: statistics?.threadCount == 1)
@@ -129,7 +130,7 @@ public func startHandler(
         database: files.placeInMountPoint ?? database, identifier: identifier,
         reportID: files.reportID)
       files.keep()
-      // Without a thread the run continues without heartbeats, as `postmortem doctor` shows.
+      // If the thread cannot be created, the run continues without heartbeats, and `postmortem doctor` shows this.
       if let interval = options.heartbeatInterval, record.course != nil {
         try? startHeartbeats(every: interval)
       }
@@ -156,7 +157,7 @@ func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror
 
 /// Opens `/proc` for a crash before the handler opens any other file.
 ///
-/// The number of the descriptor shows whether descriptors 0 to 2 are open; closed ones stay closed.
+/// The number of the new descriptor shows whether descriptors 0 to 2 are open. Those that are closed stay closed.
 private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardDescriptors) {
   func opened() -> Int32 {
     unsafe isWanted ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1

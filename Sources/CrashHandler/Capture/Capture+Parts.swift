@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// False for the thread of the exception if it hangs: another thread captures then.
+  /// True if the thread that the dump is about also takes the dump; false for a hang.
   var capturesItself: Bool { @_noLocks get { !session.request.isHang } }
 
   /// Replaces secrets; nil if the dump keeps everything.
@@ -16,7 +16,7 @@ extension Capture {
     @_noLocks get { MemoryWriter(self, memory: memory, sanitizer: sanitizer) }
   }
 
-  /// Reads through the page cache, for small regions that are close together.
+  /// A writer that reads through the page cache, for small regions that are close together.
   var cachedRegions: MemoryWriter {
     @_noLocks get { MemoryWriter(self, memory: cachedMemory, sanitizer: sanitizer) }
   }

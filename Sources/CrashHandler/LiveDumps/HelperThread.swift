@@ -22,7 +22,7 @@ package enum HelperThread {
     guard failure == 0 else { throw CrashHandlerError.noThread(errno: failure) }
   }
 
-  /// Names the calling thread for debuggers and reports, and blocks all signals except the handler's.
+  /// Names the calling thread for debuggers and reports, and blocks all signals except those that the handler uses.
   package static func prepare(_ name: StaticString) {
     if let capture = Capture.ofHandler {
       SignalMask.set(~capture.installed.signals.open)

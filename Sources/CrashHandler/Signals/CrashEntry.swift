@@ -1,7 +1,9 @@
 internal import CSignalSafe
 
-/// The handler of the crash signals: one thread captures and the others wait, then the process ends or continues as
-/// it would without this handler.
+/// The handler of the crash signals.
+///
+/// One thread captures, and other threads that crash wait. Then the process ends or continues as it would without
+/// this handler.
 ///
 /// - Parameter entryStackPointer: the stack pointer at the first instruction of the handler, which `pm_enter_crash`
 ///   noted.
@@ -16,8 +18,8 @@ func pm_handle_crash(
   let call = unsafe HandlerCall(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
   // This fails in three cases: in a child of vfork, which runs in its parent's memory and would overwrite the
-  // parent's dump; after a fault in this step; and after a wait of ten seconds for another thread that does this
-  // step. In the last two cases the state is only partly changed.
+  // parent's dump; after a fault inside `becomeOwnProcess`; and after a wait of ten seconds for another thread inside
+  // it. In the last two cases the state is only partly changed.
   guard capture.becomeOwnProcess() else {
     capture.restoreAndReraise(call.signal)
     return
@@ -36,7 +38,7 @@ func pm_handle_crash(
   capture.decideOutcome(of: call)
   if capture.needsDump() {
     capture.takeDump()
-    // Where Swift's backtracer runs, `runBacktracer` does this later.
+    // If Swift's backtracer runs, `runBacktracer` does this later.
     if capture.session.exception.rearmsAtOnce { capture.rearm() }
   }
   if capture.session.exception.isBacktraced { capture.runBacktracer(call.signal) }

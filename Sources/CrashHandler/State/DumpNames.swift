@@ -1,9 +1,9 @@
-/// The names of a dump, its run record and FIFO, NUL-terminated, each "<identifier>@<uuid>…".
+/// The file names of a dump, its run record and its FIFO, NUL-terminated, each with the form "<identifier>@<uuid>…".
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct DumpNames {
-  /// The number of bytes of a report ID's text, a UUID.
+  /// The number of bytes of a report ID as text, which is a UUID.
   static var reportIDLength: Int { @_noLocks get { 36 } }
 
   let locked: UnsafePointer<CChar>

@@ -33,7 +33,7 @@ struct RegisterMemory {
     self.scratch = scratch
   }
 
-  /// Writes the windows as regions of the array that is open.
+  /// Writes the windows as regions into the array that is open.
   @_noLocks
   func write(_ registers: Bytes) {
     let count = sort(registers)
@@ -53,7 +53,7 @@ struct RegisterMemory {
     }
   }
 
-  /// The pages of the windows, each once.
+  /// The addresses of the pages that the windows cover, each page once.
   private func pages(of count: Int) -> Bytes {
     let pages = scratch.dropFirst(RegisterMemory.pagesOffset)
     let mask = ~UInt64(truncatingIfNeeded: PageCache.pageSize &- 1)

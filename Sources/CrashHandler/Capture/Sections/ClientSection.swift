@@ -7,9 +7,9 @@ extension SectionRow {
   }
 }
 
-/// Writes client data: annotations, breadcrumbs, and the paths of attachments, each value through scratch memory.
+/// Writes the data that the program has set: annotations, breadcrumbs, and the paths of attachments.
 ///
-/// Copied from `ClientMemory`, even if a thread was changing them.
+/// Each value is copied from `ClientMemory` to scratch memory first, even if a thread was changing it.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_client) @_noLocks
@@ -107,7 +107,7 @@ extension Capture {
 }
 
 extension Capture {
-  /// Writes a breadcrumb that was copied from a ring.
+  /// Writes one breadcrumb that was copied from a ring.
   ///
   /// - Parameter count: the number of bytes of its text.
   @_noLocks
@@ -116,7 +116,7 @@ extension Capture {
     writer.property(.breadcrumbUptime, slot.bytes(16, count: 8))
     writer.property(.breadcrumbThreadID, slot.bytes(24, count: 4))
     writer.property(.breadcrumbText, slot.bytes(BreadcrumbRing.textOffset, count: count))
-    // The counts and the level in one word: see `BreadcrumbRing.stride`.
+    // This word holds the counts and the level: see `BreadcrumbRing.stride`.
     let word = slot.word(24) &>> 32
     if word &>> 24 != 0 {
       writer.property(.breadcrumbLevel, slot.bytes(BreadcrumbRing.levelOffset, count: 1))

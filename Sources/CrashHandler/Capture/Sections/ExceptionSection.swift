@@ -16,7 +16,7 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   // The thread is first, so that a dump that is truncated after it still names the thread.
   capture.writer.startMap(.exception)
   capture.writer.identifier(.exceptionThreadID, capture.session.exception.threadID)
-  // Otherwise there was no signal, and the runtime's last message is about something else.
+  // If it is not a crash, there was no signal, and the runtime's last message is about something else.
   if capture.session.request.isCrash {
     capture.writeSignal()
     if capture.mayMake(CallBit.proc) { capture.writeFaultPage() }
@@ -37,7 +37,7 @@ extension Capture {
     if !installed.isSanitized { writeSenderName(information) }
   }
 
-  /// On x86_64 the error code is among the registers.
+  /// Writes the fault's syndrome on arm64; on x86_64 the error code is among the registers.
   private func writeFaultSyndrome() {
     #if arch(arm64)
       // For a signal that was sent, the kernel does not clear the syndrome of an earlier fault.
@@ -61,7 +61,7 @@ extension Capture {
   /// Writes the name of the process that sent the signal, if it still exists.
   private func writeSenderName(_ information: SignalInformation) {
     let (code, sender) = (information.code, information.sender)
-    // Only these have a sender, in si_pid.
+    // Only for these codes does si_pid contain the sender.
     guard code == SI_USER || code == SI_QUEUE || code == SI_MESGQ || code == SI_TKILL,
       sender > 0, sender != shared.process.id,
       let place = unsafe writer.beginProperty(.senderName, capacity: 64)
@@ -86,7 +86,7 @@ extension Capture {
 
   /// Writes the messages of the runtime and libc.
   ///
-  /// libc's text follows its size, see `pm_abort_message_pointer`.
+  /// In libc's message, the text follows the size: see `pm_abort_message_pointer`.
   fileprivate func writeMessages() {
     let (text, limit) = (regions, 16384)
     text.writeText(

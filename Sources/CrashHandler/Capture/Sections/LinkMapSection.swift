@@ -7,9 +7,9 @@ extension SectionRow {
   }
 }
 
-/// Writes the dynamic linker's own list of what is loaded, for readers that ask for it.
+/// Writes the dynamic linker's own list of loaded files, for readers of the dump that request that list.
 ///
-/// A list that is being changed may be incomplete or circular, so its length is limited.
+/// The list may be incomplete or circular if a thread was changing it, so the number of entries is limited.
 ///
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map.
 @c(pm_write_link_map) @_noLocks

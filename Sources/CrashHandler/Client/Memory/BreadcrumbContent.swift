@@ -1,4 +1,4 @@
-/// The content of a slot of a `BreadcrumbRing`; text and metadata share its room.
+/// The content of one slot of a `BreadcrumbRing`; text and metadata share the room in the slot.
 @safe
 struct BreadcrumbContent {
   let text: UnsafeRawPointer

@@ -3,13 +3,14 @@ internal import CSignalSafe
 /// The program's operations on a value; the crash handler only reads it.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// The number of bytes of a value for which outer contexts are removed; a longer value is cut first.
+  /// The number of bytes for which outer contexts are removed to make room for a value; a longer value is cut
+  /// instead.
   private static var leastValue: Int { 32 }
 
   /// Begins with the outer contexts of the new context, if any.
   ///
-  /// Leaves out the context with the same name, which the new one replaces. Also leaves out the outermost ones if
-  /// their text would leave no room for the name and the beginning of the value.
+  /// The context with the same name is left out, because the new one replaces it. The outermost contexts are left out
+  /// too if their text would leave no room for the new name and the beginning of the new value.
   @_noLocks
   func begin(inside outer: ContextValue?, work: UInt64, adding name: Bytes, valueCount: Int) {
     guard let outer else {
@@ -31,7 +32,7 @@ extension ContextValue {
     while let entry = outer.entry(offset) {
       let size = entry.next &- offset
       if entry.name.isEqual(to: name) {
-        // The new context replaces it.
+        // The new context replaces this one.
       } else if excess > 0 {
         excess &-= size
         omit()
@@ -80,7 +81,7 @@ extension ContextValue {
     set(expectedSeal, at: 0)
   }
 
-  /// Makes it invalid, so that its remains are not read as a value.
+  /// Makes the value invalid, so that its remains are not read as a value.
   @_noLocks
   func breakSeal() { set(0 as UInt64, at: 0) }
 
