@@ -287,7 +287,7 @@ extension Capture {
     return true
   }
 
-  /// Creates a file that must not exist; negative if it cannot be created.
+  /// Creates a file that must not exist yet; the result is negative if the file cannot be created.
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
     let descriptor = unsafe open(
       session.files.directory.descriptor, name, DumpFile.createNew)
@@ -295,7 +295,7 @@ extension Capture {
     return descriptor
   }
 
-  /// Gives a file to the database's owner, who could not read it otherwise.
+  /// Gives a file to the database's owner, who could not read the file otherwise.
   ///
   /// The kernel refuses this if the process has become that user.
   private func give(_ descriptor: Int32) {
