@@ -64,7 +64,8 @@ __attribute__((visibility("default"))) int daemon(int keeps_directory, int keeps
   return result;
 }
 
-// Returns 1 if calls from any library reach this definition; 0 in a static executable, where this is unknown.
+// Returns 1 if calls from any library reach this definition of _exit; returns 0 in a static executable, where that is
+// not known.
 static int follows_exits(void) {
   if (dlsym(RTLD_DEFAULT, "_exit") != (void *)_exit || dlsym(RTLD_DEFAULT, "_Exit") != (void *)_Exit) return 0;
   if (!__interceptor__exit) atomic_store(&next_exit, (void (*)(int))dlsym(RTLD_NEXT, "_exit"));

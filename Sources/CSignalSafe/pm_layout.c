@@ -1,4 +1,4 @@
-// Compares the layouts and constants in this module's headers with the system's own, at compile time.
+// Compares, at compile time, the layouts and constants in this module's headers with those in the system's headers.
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>

@@ -192,7 +192,7 @@ static void find_library(void) {
 
 struct pm_transfer {
   _Atomic int is_cancelled;
-  // Signals that the transfer's thread blocks, so that the program's threads receive them; bit n - 1 stands for
+  // The signals that the transfer's thread blocks, so that the program's threads receive them; bit n - 1 stands for
   // signal n.
   uint64_t blocked;
   // Links of the list of running transfers; guarded by the list's lock.
@@ -216,7 +216,7 @@ struct pm_transfer {
   char reason[ERROR_SIZE];
 };
 
-// True if a transfer is to end: it was cancelled, or the process ends.
+// True if a transfer must end, because it was cancelled or the process is ending.
 static int is_over(pm_transfer *transfer) {
   return atomic_load(&transfer->is_cancelled) || atomic_load(&process_end.has_begun);
 }

@@ -22,7 +22,7 @@ public typealias FirstChanceHandler =
 /// `setFirstChanceHandler` may be called at any time, even before `startHandler`, and from any thread, but not from a
 /// signal handler.
 ///
-/// - Parameter handler: the function; nil for none.
+/// - Parameter handler: the function; nil to call no function.
 ///
 /// Source: Crashpad `client/crashpad_client.h`, SetFirstChanceExceptionHandler.
 public func setFirstChanceHandler(_ handler: FirstChanceHandler?) {

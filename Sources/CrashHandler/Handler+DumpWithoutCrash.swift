@@ -17,14 +17,15 @@ extension Handler {
   /// on the thread that detects the problem, where it detects it.
   ///
   /// - Parameters:
-  ///   - reason: headline and signature of the report; cut to 512 bytes. Reports with the same reason form one group,
-  ///     so pass data that differs each time as an annotation.
+  ///   - reason: the headline and the signature of the report; it is cut to 512 bytes. Reports with the same reason
+  ///     form one group, so pass data that differs each time as an annotation.
   ///   - error: its type is kept, cut to 256 bytes, and its `String(describing:)`, cut to 1024 bytes. Without a
   ///     reason, that text is the headline, and the signature begins with the type.
-  ///   - annotations: only for this report; they replace those of `startHandler` with the same names. The first 64 by
-  ///     name are kept, with names cut to 128 and values to 1024 bytes.
+  ///   - annotations: annotations only for this report; they replace annotations of `startHandler` with the same
+  ///     names. The first 64 in the order of their names are kept, with names cut to 128 bytes and values to 1024
+  ///     bytes.
   ///   - stopsThreads: whether to stop other threads during the dump, so that running threads also have registers and
-  ///     stacks. Their calls of `nanosleep`, `poll` and `epoll_wait` may end with EINTR.
+  ///     stacks. Calls of `nanosleep`, `poll` and `epoll_wait` in those threads may end with EINTR.
   /// - Returns: the ID that the report will have. If the process no longer has permissions for the directory, the
   ///   report is made after the process ends.
   /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. In that case no
@@ -39,13 +40,13 @@ extension Handler {
     try LiveDump(reason, error, annotations, stopsThreads: stopsThreads).take()
   }
 
-  /// Takes a dump of this process as it is now, into a file of the program's choice.
+  /// Takes a dump of this process in its current state, into a file that the program chooses.
   ///
   /// The program deletes the file or passes it to `processIntermediateDump(at:)`. Use this for a suspected problem
   /// that may turn out to be harmless, for example a request that takes too long.
   ///
   /// - Parameters:
-  ///   - path: a file that must not exist; it is created with mode 0600.
+  ///   - path: the path of the file, which must not exist yet; the file is created with mode 0600.
   ///   - reason: as for a dump in the pending directory.
   ///   - error: as for a dump in the pending directory.
   ///   - annotations: as for a dump in the pending directory.

@@ -1,7 +1,8 @@
 internal import CSignalSafe
 
-/// Gives the calling thread an alternate signal stack, so that an overflow of its stack can be captured, and unblocks
-/// the crash signals that it blocks (`HandlerOptions.keepsCrashSignalsOpen`).
+/// Gives the calling thread an alternate signal stack, so that an overflow of the thread's stack can be captured.
+///
+/// Also unblocks the crash signals that the thread blocks (`HandlerOptions.keepsCrashSignalsOpen`).
 ///
 /// `startHandler` does this for existing threads, and for every thread that `pthread_create` makes later. Call this
 /// function at the start of a thread that is created in another way (`clone`, `thrd_create`, SIGEV_THREAD,

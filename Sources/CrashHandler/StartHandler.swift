@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// A mutex of libc, because the standard library's mutex makes a system call for the thread's ID.
+/// This is a mutex of libc, because the mutex of Swift's standard library makes a system call for the thread's ID.
 private nonisolated(unsafe) var startedMutex = unsafe pthread_mutex_t()
 private nonisolated(unsafe) var lockedStarted: Started?
 
@@ -35,14 +35,14 @@ private struct Started {
 ///
 /// - Parameters:
 ///   - database: a directory on storage that outlives the process; it is created with mode 0700 if it is missing.
-///   - identifier: distinguishes this program's dumps from others in the same database: 1 to 128 characters of
-///     `[A-Za-z0-9._-]`. By default, the executable's base name reduced to those characters.
+///   - identifier: distinguishes this program's dumps from other programs' dumps in the same database. It has 1 to
+///     128 characters of `[A-Za-z0-9._-]`. By default, the executable's base name reduced to those characters.
 ///   - product: the name that reports show.
 ///   - version: the version of the product.
 ///   - environment: free text such as "production".
 ///   - annotations: names and values that every report of this process contains.
 ///   - options: limits and settings.
-/// - Returns: the handler. It need not be kept: `Handler.current` is the same.
+/// - Returns: the handler. You need not keep it, because `Handler.current` is the same.
 /// - Throws: `CrashHandlerError` if the directory cannot be used, a handler was started with another database, the
 ///   kernel refuses, the program is built with ThreadSanitizer, or the environment disables the handler. In all these
 ///   cases the process is unchanged; a server on a read-only disk should log the error and continue.
@@ -150,7 +150,7 @@ extension Handler {
   public static var current: Handler? { withStarted { $0?.handler } }
 }
 
-/// The system's words for an error number.
+/// The system's text for an error number.
 ///
 /// Source: strerror(3).
 func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror(errno)) }
@@ -182,7 +182,7 @@ private func defaultIdentifier(_ executable: String?) -> String {
   return PendingDumpName.identifier(reducing: String(decoding: name, as: UTF8.self))
 }
 
-/// A directory by device and inode, so that two spellings of one path are equal.
+/// The identity of a directory: its device and inode, so that two spellings of one path are equal.
 private struct DirectoryIdentity: Equatable {
   private let device: UInt64
   private let inode: UInt64

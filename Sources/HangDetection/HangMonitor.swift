@@ -50,7 +50,7 @@ public final class HangMonitor: Sendable {
     try HangMonitor(name ?? queue.label, .queue, options) { answer in queue.async { answer() } }
   }
 
-  /// Watches an actor by calls to it.
+  /// Watches an actor by calling it repeatedly.
   ///
   /// An actor without a custom executor runs on the global executor. If the global executor is blocked, the actor
   /// counts as hung too.
@@ -91,7 +91,7 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a loop of the program, which calls `heartbeat()` in every iteration.
+  /// Watches a loop of the program; the loop must call `heartbeat()` in every iteration.
   ///
   /// The watch begins with the first call of `heartbeat()`.
   public static func heartbeat(

@@ -82,7 +82,7 @@ struct HangClock {
   /// - Parameter now: the time by CLOCK_BOOTTIME in nanoseconds; that clock continues while the machine is suspended.
   init(now: UInt64) { last = now }
 
-  /// Ends an interval.
+  /// Ends an interval, and returns how much of it counts.
   ///
   /// - Parameters:
   ///   - now: the time by CLOCK_BOOTTIME in nanoseconds.

@@ -175,7 +175,7 @@ final class Watch: Sendable {
 ///
 /// Source: proc_pid_stat(5), fields 3, 14 and 15.
 struct ThreadActivity {
-  /// The state letter of proc(5).
+  /// The thread's state letter, as in proc(5).
   let state: UInt8
   /// The CPU time in nanoseconds, with the resolution of a clock tick, usually a hundredth of a second.
   let cpuTime: UInt64

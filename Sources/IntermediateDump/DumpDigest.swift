@@ -15,7 +15,7 @@ package struct DumpDigest {
   package mutating func add(_ bytes: ArraySlice<UInt8>) {
     unsafe bytes.withUnsafeBytes { bytes in
       var hash = value
-      // No iterator is used, because a debug build would take a second for each 10 MB.
+      // No iterator is used, because with one, a debug build would take a second for each 10 MB.
       var index = 0
       while index < bytes.count {
         hash = unsafe (hash ^ UInt64(bytes[index])) &* Self.prime

@@ -14,7 +14,7 @@ public enum IntermediateDumpFormat {
   /// identifier of the writer (16).
   public static var headerSize: Int { @_noLocks get { 32 } }
 
-  /// The number of bytes of a property before its payload: token (1), key (2), length (4).
+  /// The number of bytes of a property before its payload: token (1 byte), key (2), length (4).
   public static var propertyHeaderSize: Int { @_noLocks get { 7 } }
 
   /// The maximum size in bytes of a property that is written or read.

@@ -1,4 +1,4 @@
-/// The names of signals and of their codes, for ordinary code; the crash summary reads the table itself.
+/// The names of signals and of their codes, for ordinary code; the crash summary uses `SignalTable` directly.
 package enum SignalNames {
   package static func name(_ signal: Int32) -> String? {
     (1...31).contains(signal) ? word(0, ofLine: signal) : nil

@@ -40,7 +40,7 @@
 #define SIGXCPU 24
 #define SIGXFSZ 25
 #define SIGPROF 27
-// glibc's internal signal, by which setuid(2) and similar calls reach all threads. No function of libc allows a
+// glibc's internal signal, with which setuid(2) and similar calls reach all threads. No function of libc allows a
 // program to block it, wait for it or set its action. Source: glibc sysdeps/unix/sysv/linux/internal-signals.h.
 #define SIGSETXID 33
 #define SIGSYS 31

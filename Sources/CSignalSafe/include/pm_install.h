@@ -46,8 +46,8 @@ void pm_find_exception_facts(struct pm_exception_facts *_Nonnull facts);
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
-// Returns the address of the file name with which the executable was started, the last text at the top of the main
-// thread's stack. Source: getauxval(3), AT_EXECFN.
+// Returns the address of the file name with which the executable was started. It is the last text at the top of the
+// main thread's stack. Source: getauxval(3), AT_EXECFN.
 uint64_t pm_executable_name(void);
 
 // Looks up a type in the auxiliary vector; returns 0 if the vector does not have the type.
@@ -79,7 +79,7 @@ void pm_find_abort(uint64_t *_Nonnull start, uint64_t *_Nonnull size);
 // Sets the mode of files that are created in a crash.
 void pm_set_file_mode(uint32_t mode);
 
-// Returns AT_SECURE of getauxval(3): 1 in a program with more privileges than its caller.
+// Returns AT_SECURE of getauxval(3), which is 1 in a program with more privileges than its caller.
 int pm_is_secure(void);
 
 // Returns AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14.

@@ -64,7 +64,7 @@ PM_INLINE long pm_unlink(int directory, const char *path) {
   return PM_SYSCALL(SYS_unlinkat, directory, path, 0, 0, 0, 0);
 }
 
-// Finds out how much of an interrupted write has reached the file.
+// Sets or returns a file's offset; used to find out how much of an interrupted write has reached the file.
 PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
 
 // The mode of files that are created in a crash: 0600, or 0660 in a database that a group shares. pm_set_file_mode
@@ -87,7 +87,7 @@ PM_INLINE long pm_preallocate(int fd, int64_t size) {
   return PM_SYSCALL(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0, size, 0, 0);
 }
 
-// Frees the blocks after a dump's end, or empties an abandoned dump.
+// Changes the size of a file, to free the blocks after a dump's end or to empty an abandoned dump.
 PM_INLINE long pm_truncate(int fd, uint64_t size) { return PM_SYSCALL(SYS_ftruncate, fd, size, 0, 0, 0, 0); }
 
 // Reserves a slot of the descriptor table again, after a crash that the process survived.

@@ -7,7 +7,7 @@ extension Capture {
   /// True if the thread that the dump is about also takes the dump; false for a hang.
   var capturesItself: Bool { @_noLocks get { !session.request.isHang } }
 
-  /// Replaces secrets; nil if the dump keeps everything.
+  /// Replaces secrets in memory and registers; nil if the dump keeps everything.
   var sanitizer: WordSanitizer? {
     @_noLocks get { installed.isSanitized ? WordSanitizer(session.mappings) : nil }
   }

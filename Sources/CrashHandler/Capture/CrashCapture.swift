@@ -16,7 +16,7 @@ extension Capture {
     let limit = installed.timeLimit
     let wantsSummary = SignalMask.has(
       installed.summary.signals, session.exception.signal.number)
-    // A quarter of a second is reserved for the summary, but at most a quarter of the limit.
+    // A quarter of a second is reserved for the summary, but not more than a quarter of the time limit.
     let summaryTime = !wantsSummary ? 0 : limit < 1000 ? limit / 4 : 250
     session.time.division = CaptureTime(limit: limit &- summaryTime)
     aimTimer()

@@ -19,7 +19,7 @@ extension Capture {
       }
       attempts &+= 1
     }
-    // Without a file, the result already says why there is none.
+    // If there is no file, the result already has the reason.
     if session.result.hasFile { session.result.failure = writer.failure }
     // The sections after the end mark do not write to the dump's file.
     session.progress.file = .none
@@ -137,7 +137,8 @@ extension Capture {
     if session.request.isRenamed && mayMake(CallBit.files) {
       session.result.isRenamed = finishDump()
     }
-    // This is the last step, because ext4 mounted with `discard` and without a journal waits for the disk here.
+    // This is the last step, because ext4 waits for the disk here if it is mounted with `discard` and without a
+    // journal.
     releaseDumpBlocks()
   }
 }

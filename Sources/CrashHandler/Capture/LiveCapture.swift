@@ -23,7 +23,8 @@ extension Capture {
       session.hasFaultStack = true
     }
     session.time.division = CaptureTime(limit: installed.timeLimit)
-    // Threads must not be stopped for longer than in a crash. If no threads are stopped, there is no timer.
+    // The timer limits the time for which threads are stopped, as in a crash. If no threads are stopped, there is no
+    // timer.
     armTimer(milliseconds: session.time.division.sections)
     writeDump()
     closeResidentPages()

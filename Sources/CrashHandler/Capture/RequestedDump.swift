@@ -23,7 +23,7 @@ extension DeliveredSignal {
 ///
 /// RUNS-DURING-CRASH. See `LiveDump`, which does the same in ordinary code, and decision 19.
 extension Capture {
-  /// Takes the dump, and restores the thread's state; called on the handler's capture.
+  /// Takes the requested dump, then restores the thread's state; called on the handler's capture, not on the dump's.
   @_noLocks
   func takeRequestedDump(_ request: CaptureRequest, on signal: DeliveredSignal) {
     let threadID = pm_gettid()
@@ -85,7 +85,7 @@ extension Capture {
     session.time.timer = -1
   }
 
-  /// Closes the files that the dump has opened, and removes those of an incomplete dump.
+  /// Closes the files that the dump has opened, and removes the files of an incomplete dump.
   private func closeRequestedDump(beside handlers: Capture) {
     let files = session.files
     if !session.result.isComplete { discardDump() }
@@ -96,7 +96,7 @@ extension Capture {
     handlers.closeOther(files.proc, than: handlers.session.files.proc)
   }
 
-  /// Closes a directory that the dump has opened because the handler's own was closed.
+  /// Closes a directory that the dump has opened because the handler's own descriptor was closed.
   private func closeOther(_ file: HeldFile, than own: HeldFile) {
     guard file.descriptor != own.descriptor, isSame(file) else { return }
     _ = pm_close(file.descriptor)

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The steps of a capture, in order: most write a part of the dump.
+/// The steps of a capture, in their order; most of them write a part of the dump.
 ///
 /// The process may be killed during any of them. So the crash itself is written first, then the crashing thread with
 /// the mappings and modules that are needed to read its frames, then the rest of the process. The comments below
@@ -32,12 +32,12 @@ package enum Section: UInt8, CaseIterable, Sendable {
   case writeExtraMemory, writeObjects, writeResources, writeLinkMap
   // Written after everything else, because this section makes a system call for each open descriptor.
   case writeSurroundings
-  // Has its own time limit, and lists the sections that were left out because the time was over.
+  // This section has a separate time limit, and lists the sections that were left out because the time was over.
   case writeCapture
   // Run after the end mark, only in a crash.
   case removeHangDumps, writeSummary, writeStandardError
 
-  // Never inlined: the audit follows the switch's jump table only inside this function.
+  // This is never inlined, because the audit follows the jump table of the switch only inside this function.
   package var entry: SectionRow {
     @inline(never) @_noLocks get {
       switch self {
@@ -77,8 +77,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   /// False for a section that is written together with the next one, and for a section after the end mark.
   ///
   /// The exception stays in the buffer until the crashing thread's registers follow, so that one write stores both.
-  /// Contexts and throws are usually empty, and otherwise a few bytes of the handler's own memory. The rest of an
-  /// abandoned dump must not be written to any file.
+  /// Contexts and throws are usually empty; otherwise they are a few bytes of the handler's own memory. The rest of
+  /// an abandoned dump must not be written to any file.
   var isFlushed: Bool {
     @_noLocks get {
       switch self {

@@ -21,6 +21,6 @@ package struct SectionRow {
     unsafe self.body = body
   }
 
-  /// The number as a bit of `Progress` and of a dump's `sectionsAbandoned`.
+  /// The section's number as a bit, as in `Progress` and in a dump's `sectionsAbandoned`.
   var bit: UInt64 { @_noLocks get { section.bit } }
 }

@@ -5,7 +5,8 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Runs one section, and writes its bytes to the file, unless the next section does that.
+  /// Runs one section, and writes the section's bytes to the file, unless that happens together with the next
+  /// section.
   ///
   /// The section is left out if the time is over. A fault in the section ends the section, not the dump: maps that
   /// the section left open are closed, the fault is noted, and the next section follows. So a section must not own
@@ -35,7 +36,7 @@ extension Capture {
     if section.isFlushed, !writer.isFlushed { flush() }
   }
 
-  /// Writes the buffer to the file, unless the descriptor now belongs to another file.
+  /// Writes the buffer to the file, unless the descriptor now refers to another file.
   @_noLocks
   func flush() {
     if holdsDumpFile() { writer.flush() }

@@ -28,7 +28,8 @@ internal import IntermediateDump
 public struct Annotation<Value: Sendable>: Sendable {
   /// The annotation's offset in the list; 0 if there was no room.
   private let offset: UInt32
-  /// The offset of a number's cell, so that setting it does not read the node; 0 for a text.
+  /// The offset of the cell of a number annotation, so that setting it does not read the node; 0 for a text
+  /// annotation.
   private let numberOffset: UInt32
 
   /// False if there was no room for the annotation: then setting it has no effect, and reports count it as left out.
@@ -63,7 +64,7 @@ public struct Annotation<Value: Sendable>: Sendable {
 }
 
 extension Annotation where Value == String {
-  /// Makes a text annotation.
+  /// Creates a text annotation.
   ///
   /// - Parameters:
   ///   - name: at most 255 bytes.

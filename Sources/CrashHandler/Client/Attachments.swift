@@ -9,7 +9,8 @@ internal import Glibc
 ///
 /// This function never locks. Any thread may call it, even before `startHandler`. A forked child has its own list.
 ///
-/// - Parameter path: up to 1,024 bytes; a relative path is resolved now, from the current directory.
+/// - Parameter path: the file's path, of at most 1,024 bytes; a relative path is resolved now, from the current
+///   directory.
 /// - Returns: false if the path is too long, or if there are already 16 other attachments; reports count attachments
 ///   for which there was no room.
 @discardableResult

@@ -21,12 +21,12 @@ public func leaveBreadcrumb(_ text: String) {
 
 /// Records a log message with its level and its metadata.
 ///
-/// It works like `leaveBreadcrumb(_:)`, and both share the last 128 notes. Reports show level, text and metadata
-/// separately.
+/// This function works like `leaveBreadcrumb(_:)`; both add to the same last 128 notes. Reports show level, text and
+/// metadata separately.
 ///
 /// - Parameters:
 ///   - text: the note; a text of more than 224 bytes is cut.
-///   - level: the level of the program's logger.
+///   - level: the log level of the message.
 ///   - metadata: names and values in the order in which reports show them. They share 224 bytes with the text; each
 ///     name and each value takes one byte more than its length. A pair is left out if there is no room for it, or if
 ///     it contains a zero byte.

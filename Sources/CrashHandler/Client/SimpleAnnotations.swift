@@ -1,5 +1,5 @@
-/// Names and texts that every report of this process shows, for names that are not known
-/// beforehand.
+/// Names with texts that every report of this process shows; for names that are not known when the program is
+/// written.
 ///
 /// These values belong to the process; use `withContext` for values of a request.
 ///

@@ -22,10 +22,10 @@ internal import CSignalSafe
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. Names and values of nested
-///     contexts share 232 bytes, and each context needs 2 more: a value that does not fit is cut and marked as cut.
-///     If fewer than 32 bytes are left for the value, the outermost contexts are left out and counted.
+///     contexts share 232 bytes, and each context takes 2 bytes more. A value that does not fit is cut and marked as
+///     cut. If fewer than 32 bytes are left for the value, the outermost contexts are left out and counted.
 ///   - value: text, in UTF-8.
-///   - operation: runs once, on the calling thread.
+///   - operation: the closure to run; it runs once, on the calling thread.
 /// - Returns: the operation's result.
 /// - Throws: the operation's error.
 ///

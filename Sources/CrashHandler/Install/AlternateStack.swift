@@ -11,14 +11,14 @@ internal import Synchronization
 /// Ordinary code. Source: sigaltstack(2), getauxval(3) AT_MINSIGSTKSZ.
 @safe
 struct AlternateStack {
-  /// The lowest byte of the whole mapping; a multiple of the page size.
+  /// The address of the lowest byte of the whole mapping; a multiple of the page size.
   let mapping: UInt
 
   private static let pageSize = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
-  /// True if the process had a memory limit when the first stack was created.
+  /// True if the process had a limit on its address space when the first alternate stack was created.
   private static let isLimited = addressSpace < .max
   private static let guardAbove = isLimited ? pageSize : 256 << 10
-  /// The number of bytes that signals can use.
+  /// The number of bytes that signal handlers can use.
   ///
   /// There is room for four of the kernel's signal frames (11 KiB with AMX), since a handler of the program, a stop
   /// signal and a crash may be on the stack at the same time. Docs/Decisions/11-alternate-stacks.md has the
@@ -41,7 +41,7 @@ struct AlternateStack {
   init(mapping: UInt) { self.mapping = mapping }
   init(base: UInt) { mapping = base - UInt(Self.pageSize) }
 
-  /// The lowest byte that signals can use.
+  /// The address of the lowest byte that signal handlers can use.
   var base: UInt { mapping + UInt(Self.pageSize) }
 
   /// The smaller of RLIMIT_AS and RLIMIT_DATA; these stacks count toward both.
@@ -63,7 +63,7 @@ struct AlternateStack {
 
   /// Maps a stack; nil, with errno set, if the kernel refuses or address space is limited.
   ///
-  /// - Parameter place: a mapping of `mappingSize` bytes that cannot be accessed.
+  /// - Parameter place: the address of an existing mapping to use, of `mappingSize` bytes without access.
   static func make(in place: UInt? = nil) -> AlternateStack? {
     let count = Self.count.add(1, ordering: .relaxed).newValue
     guard !isLimited || UInt64(count * mappingSize) <= addressSpace / share,
@@ -105,7 +105,7 @@ struct AlternateStack {
   ///
   /// - Parameters:
   ///   - isFirst: true if the thread has no alternate stack yet.
-  ///   - thread: the calling thread's ID; nil to ask for it.
+  ///   - thread: the calling thread's ID; nil to ask the kernel for it.
   func use(isFirst: Bool, thread: Int32? = nil) -> Bool {
     let size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
     guard let place = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return false }

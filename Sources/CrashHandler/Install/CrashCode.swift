@@ -8,8 +8,9 @@ internal import IntermediateDump
 ///
 /// Ordinary code.
 enum CrashCode {
-  /// The number of bytes around functions and strings with known addresses; other code of the same modules is near
-  /// them.
+  /// The number of bytes that are loaded around functions and strings with known addresses.
+  ///
+  /// Other code of the same modules is near these addresses.
   private static let slack: UInt = 256 << 10
 
   /// Makes the kernel load the pages; it may drop them again when it needs memory.

@@ -19,7 +19,7 @@ struct CrashSignals {
   private let present: SignalDispositions?
   private static var numbers: ClosedRange<Int32> { 1...31 }
 
-  /// Signals raised by an instruction.
+  /// The signals that an instruction can raise.
   ///
   /// The handlers never block these signals. If a fault's signal is blocked, the kernel ends the process, before a
   /// recovery point can be used.
@@ -37,7 +37,7 @@ struct CrashSignals {
   /// Chooses the signals; changes nothing yet.
   ///
   /// - Parameters:
-  ///   - present: the dispositions of this process; nil if `/proc` does not show them.
+  ///   - present: the signal dispositions of this process; nil if `/proc` does not show them.
   ///   - hasTerminal: false for a process without a controlling terminal.
   init(_ chosen: HandledSignals, present: SignalDispositions?, hasTerminal: Bool) {
     self.present = present
@@ -86,7 +86,7 @@ struct CrashSignals {
     return 0
   }
 
-  /// Swift's backtracer, if it is a previous handler: its signals and its code.
+  /// The signals and the code of Swift's backtracer, if it is a previous handler.
   var backtracer: Shared.Backtracer {
     var backtraced: UInt64 = 0
     var found = (code: UInt64(0), size: UInt64(0))
@@ -146,7 +146,7 @@ struct CrashSignals {
     // restarted. A signal that the kernel would have discarded must not interrupt a system call.
     let restarts =
       previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
-    // See `InstalledSignals.crashAction(of:)`.
+    // SIGSYS needs another action: see `InstalledSignals.crashAction(of:)`.
     if signal == SIGSYS {
       return unsafe pm_install_handler(signal, handler, SA_SIGINFO | restarts, .max)
     }

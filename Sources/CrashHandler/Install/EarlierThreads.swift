@@ -167,7 +167,7 @@ struct EarlierThreads {
     pm_tgkill(pm_getpid(), thread, 0) != -Int(ESRCH)
   }
 
-  /// Withdraws offers without an answer, and records which stacks were taken.
+  /// Withdraws offers that were not answered, and records which stacks were taken.
   private mutating func settle() {
     var taken: [Given] = []
     var free = stacks
@@ -198,7 +198,7 @@ struct EarlierThreads {
   private struct Account {
     var processID: Int32 = 0
     var given: [Given] = []
-    /// The next entry to examine.
+    /// The index of the entry to examine next.
     var next = 0
   }
 

@@ -4,7 +4,7 @@ internal import IntermediateDump
 internal import PendingDumps
 
 extension EnvironmentRange {
-  /// Finds the range of the environment.
+  /// Finds the address range of the arguments and the environment of this process.
   ///
   /// The kernel puts the executable's name and a null pointer at the end of the mapping. If they are missing, as
   /// under an emulator, the table of mappings is read. Reading it takes ten times as long as the rest of this

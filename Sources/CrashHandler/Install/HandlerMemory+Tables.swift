@@ -81,7 +81,7 @@ extension HandlerMemory {
 
   /// Reserves the names of a dump, its FIFO and its run record.
   ///
-  /// - Parameter areNew: true if another report ID replaces this one.
+  /// - Parameter areNew: true if the dump gets another report ID than the one that was encoded at launch.
   mutating func names(
     of locked: PendingDumpName, areNew: Bool = false
   ) throws(CrashHandlerError) -> DumpNames {

@@ -130,7 +130,7 @@ struct HandlerMemory: ~Copyable {
     unsafe try bytes(Array(text.utf8) + [0]).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Reserves a stack with a page without access below it.
+  /// Reserves a stack, with an inaccessible page below it as a guard.
   mutating func stack(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
     // At the start of the block no page is needed, because the zone below the block cannot be accessed.
     if used == 0 { return unsafe try wholePages(count) }
@@ -144,7 +144,7 @@ struct HandlerMemory: ~Copyable {
 
   /// Reserves a page that the kernel fills with zeros in each forked child.
   ///
-  /// - Returns: the page, and false if the kernel cannot wipe it (before 4.14).
+  /// - Returns: the page, and whether the kernel can wipe it; false before Linux 4.14.
   mutating func pageWipedInCopies() throws(CrashHandlerError) -> (UnsafeMutableRawPointer, Bool) {
     let page = unsafe try wholePages(pageSize)
     let wipeOnFork: Int32 = 18  // MADV_WIPEONFORK

@@ -5,7 +5,7 @@ internal import PendingDumps
 
 /// The facts for a dump that are known at launch.
 ///
-/// They are encoded at launch, so a crash only copies the bytes.
+/// These facts are encoded at launch, so a crash only copies the bytes.
 struct LaunchFacts {
   let identifier: String
   let product: String?
@@ -152,7 +152,7 @@ struct LaunchFacts {
     return overflow ? nil : nanoseconds
   }
 
-  /// The facts for the surroundings section that are known at launch.
+  /// The facts that the surroundings section needs and that are known at launch.
   var surroundings: Installed.KnownSurroundings {
     let path = cgroup.memory.path ?? "/"
     return Installed.KnownSurroundings(

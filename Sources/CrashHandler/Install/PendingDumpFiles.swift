@@ -23,7 +23,7 @@ struct PendingDumpFiles: ~Copyable {
   /// The database's directory, open as long as the process runs, to reserve a slot of the descriptor table for a
   /// crash.
   private var database: Directory
-  /// The pending directory, for names relative to it.
+  /// The pending directory, relative to which the files are named.
   private var directory: Directory
   /// The FIFO's read end, which is open as long as this process runs; nil if the file system has no FIFOs.
   private var fifo: OpenFile?
@@ -39,7 +39,7 @@ struct PendingDumpFiles: ~Copyable {
   /// So wherever a locked dump exists, other processes can tell whether its owner is alive.
   ///
   /// - Parameters:
-  ///   - path: the database directory.
+  ///   - path: the path of the database directory.
   ///   - identifier: a valid identifier.
   ///   - record: the run record of this process; its `course` is nil if reports on how runs end are turned off.
   ///   - host: the host on which this process runs.

@@ -1,11 +1,11 @@
-/// Limits of a dump; the dump counts what each limit left out.
+/// Limits of a dump; the dump contains how much each limit has left out.
 public struct CaptureLimits: Sendable, Equatable {
   /// The maximum number of bytes of the crashing thread's stack.
   ///
   /// Of a longer stack, the innermost frames get three quarters of this limit, and the outermost frames, where the
   /// thread began, get one quarter.
   public var crashingThreadStack = 1 << 20
-  /// The maximum number of bytes of each other thread's stack, from its stack pointer.
+  /// The maximum number of bytes of each other thread's stack, counted from the thread's stack pointer.
   public var otherThreadStack = 32 << 10
   /// The maximum number of bytes of the stacks of all other threads together, divided into equal shares.
   ///

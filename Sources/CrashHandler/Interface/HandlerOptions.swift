@@ -4,7 +4,7 @@ public import IntermediateDump
 public struct HandlerOptions: Sendable, Equatable {
   /// Limits of a dump.
   public var limits = CaptureLimits()
-  /// Signals that are crashes.
+  /// The signals that count as crashes.
   ///
   /// A signal that is ignored when `startHandler` is called stays ignored.
   public var signals = HandledSignals.standard
@@ -77,9 +77,9 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether the report of an error that leaves `main`, or that makes `try!` trap, shows where the error was thrown.
   ///
   /// The handler sets the Swift runtime's hook for throws, which records the last 4 throws of each of 256 threads and
-  /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first one needs 90 KiB of
-  /// memory; rethrown errors cost nothing. Callers are found by frame pointers and only on the threads' own stacks,
-  /// so callers of functions without a frame pointer are missing.
+  /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first `throw` needs 90 KiB
+  /// of memory; rethrown errors cost nothing. Callers are found through frame pointers, and only on the threads' own
+  /// stacks. So callers of functions without a frame pointer are missing.
   public var recordsThrowSites = false
 
   /// The time between heartbeats, at least 100 milliseconds; nil for no heartbeats.

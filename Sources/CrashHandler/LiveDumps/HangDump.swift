@@ -16,7 +16,7 @@ package struct HangDump: Sendable {
     package var name: String
     package var target: HangTarget
     package var threadEvidence: HangThreadEvidence
-    /// The hung thread; nil if it is not known.
+    /// The ID of the hung thread; nil if it is not known.
     package var threadID: Int32?
     /// The time in nanoseconds after which the watched part counts as hung.
     package var threshold: UInt64

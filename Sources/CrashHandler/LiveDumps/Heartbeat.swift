@@ -32,7 +32,7 @@ private let last = Mutex(LastHeartbeat())
 /// The interval between heartbeats in milliseconds; 0 for none.
 private let heartbeatInterval = Atomic<Int>(0)
 
-/// Writes the current state of this process over its last heartbeat in the run record.
+/// Writes the current state of this process into the run record, in place of the previous heartbeat.
 ///
 /// A thread that watches the program anyway calls this function. It reads about ten small files of the system and
 /// makes one write. It does nothing if reports on how runs end are turned off. If the record cannot be written, it

@@ -5,7 +5,7 @@ internal import Glibc
 package enum HelperThread {
   /// Starts a thread on a stack of 256 KiB.
   ///
-  /// - Parameter main: calls `prepare` first.
+  /// - Parameter main: the thread's function; it must call `prepare` first.
   package static func start(
     _ main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
   ) throws(CrashHandlerError) {

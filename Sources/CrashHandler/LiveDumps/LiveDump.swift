@@ -157,7 +157,7 @@ struct LiveDump: ~Copyable {
     }
   }
 
-  /// Waits until neither a crash nor another dump stops threads, and becomes the capturing thread.
+  /// Waits until neither a crash nor another dump stops threads, then makes the calling thread the capturing thread.
   private func becomeCapturing() throws(CrashHandlerError) {
     let thread = UInt32(bitPattern: threadID)
     let deadline = pm_monotonic_clock() + Self.patience

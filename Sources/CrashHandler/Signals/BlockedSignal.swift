@@ -9,7 +9,8 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: rt_sigqueueinfo(2).
 extension Capture {
-  /// Blocks the signal and sends it again; false if the signal is a crash or the thread did not ask to block it.
+  /// Blocks the signal and sends it again; returns false if the signal is a crash or the thread did not ask to block
+  /// it.
   @_noLocks
   func returnToKernel(_ signal: DeliveredSignal) -> Bool {
     let number = signal.number

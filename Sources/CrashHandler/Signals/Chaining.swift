@@ -18,8 +18,8 @@ extension Capture {
     let (signal, exception) = (call.signal, session.exception)
     // The count is 0 for a crash without a dump, because the outcome of such a crash cannot be recorded.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
-    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction; `restoreAndReraise`
-    // counts on this.
+    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction;
+    // `restoreAndReraise` relies on this count.
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }

@@ -5,8 +5,7 @@ internal import CSignalSafe
 /// One thread captures, and other threads that crash wait. Then the process ends or continues as it would without
 /// this handler.
 ///
-/// - Parameter entryStackPointer: the stack pointer at the first instruction of the handler, which `pm_enter_crash`
-///   noted.
+/// - Parameter entryStackPointer: the stack pointer at the handler's first instruction, passed by `pm_enter_crash`.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2), signal-safety(7).
 @c(pm_handle_crash) @_noLocks

@@ -74,7 +74,8 @@ extension Capture {
     shared.abortingThread = isAbort ? exception.threadID : 0
   }
 
-  /// True if abort(), whose signals the kernel discarded, now ends the process by an instruction that faults.
+  /// True if the signal is from the faulting instruction by which abort() ends the process, because the kernel
+  /// discarded abort()'s signals.
   ///
   /// Source: glibc stdlib/abort.c, ABORT_INSTRUCTION.
   @_noLocks

@@ -9,7 +9,7 @@ struct HandlerCall {
   ///
   /// Such a handler was installed after this handler, and continues when this handler returns.
   let isFromKernel: Bool
-  /// The thread's signal mask if another handler called this one; otherwise 0.
+  /// The thread's signal mask if another handler called this handler; otherwise 0.
   let mask: UInt64
   /// The time of the call by the monotonic clock, in nanoseconds.
   ///

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Handles a signal on a thread that captures a crash or takes any other dump.
 ///
-/// RUNS-DURING-CRASH, on that thread.
+/// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
   /// Handles a signal on a thread that takes a dump other than a crash's.
   ///

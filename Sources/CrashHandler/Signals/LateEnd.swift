@@ -18,8 +18,8 @@ extension Capture {
   /// This is called only if the kernel called this handler, so that the process should end when this handler returns.
   /// A handler that called this handler may run for any time.
   ///
-  /// Writing a core file may take longer than the timer: the kernel delivers only SIGKILL to a process that dumps
-  /// core. Source: Linux kernel/signal.c, prepare_signal.
+  /// Writing a core file may take longer than the timer's time. That does no harm, because the kernel delivers only
+  /// SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
   @_noLocks
   func prepareLateEnd(_ context: SignalContext?) {
     if installed.signals.watchdog != 0 {

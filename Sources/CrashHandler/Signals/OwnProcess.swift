@@ -1,7 +1,8 @@
 internal import CSignalSafe
 
-/// Distinguishes three kinds of process by a word in memory, `shared.copyMark`, which the kernel sets to 0 (`wiped`)
-/// in a forked child (MADV_WIPEONFORK).
+/// Distinguishes three kinds of process by a word in memory.
+///
+/// The word is `shared.copyMark`, which the kernel sets to 0 (`wiped`) in a forked child (MADV_WIPEONFORK).
 ///
 /// - Own process: the word is `own`, and the process ID is the one in `shared.process`.
 /// - Forked child, called a copy: the word is `wiped`. `pm_handle_fork`, an atfork handler, calls `becomeOwnProcess`
@@ -10,8 +11,8 @@ internal import CSignalSafe
 ///   whose parent has the same process ID.
 /// - Child of vfork, or any other process that shares the memory: the word is `own`, but the process ID differs.
 ///
-/// While a thread makes a copy its own, the word is `inWork` with that thread's ID. Kernels before 4.14 do not wipe
-/// the word; there only the atfork handler recognizes a copy.
+/// While a thread of a copy changes the state to that of the copy, the word is `inWork` with that thread's ID.
+/// Kernels before 4.14 do not wipe the word; on these kernels, only the atfork handler recognizes a copy.
 ///
 /// RUNS-DURING-CRASH. Source: madvise(2), MADV_WIPEONFORK.
 extension Capture {

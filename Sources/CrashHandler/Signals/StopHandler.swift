@@ -7,7 +7,7 @@ internal import CSignalSafe
 /// the kernel drops a SIGPROF that is sent while another one is pending. At any other time the signal offers the
 /// thread an alternate stack, or requests the dump of `postmortem capture`.
 ///
-/// RUNS-DURING-CRASH, on every thread except the capturing one.
+/// RUNS-DURING-CRASH, on every thread except the capturing thread.
 @c(pm_handle_stop) @_noLocks
 func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ address: UnsafeMutableRawPointer?

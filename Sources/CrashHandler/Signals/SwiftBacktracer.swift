@@ -43,7 +43,7 @@ extension Capture {
 
   /// Runs the backtracer, which sets the default actions.
   ///
-  /// If the process does not end, makes the handler ready for the next crash.
+  /// If the process then does not end, this function makes the handler ready for the next crash.
   @_noLocks
   func runBacktracer(_ signal: DeliveredSignal) {
     shared.ending.store(Shared.Ending.afterBacktrace)

@@ -15,7 +15,7 @@ enum CrashOutcome {
   /// The default action is taken if the other handler returns to the crash.
   case delegated
 
-  /// The value of `survivalOutcome` in a dump.
+  /// The number that stands for this outcome in a dump's `survivalOutcome`.
   var number: UInt64 {
     @_noLocks get {
       switch self {

@@ -40,7 +40,7 @@ struct CrashSummary {
   /// write.
   @_noLocks
   func write() {
-    // A write may raise these signals. They are blocked in the handler, so they would stay pending and reach the
+    // A write may raise these two signals. They are blocked in the handler, so they would stay pending and reach the
     // program later.
     let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
     guard let before = SignalMask.pending else { return }
@@ -52,7 +52,7 @@ struct CrashSummary {
       attempt &+= 1
       let events = pm_wait_writable(STDERR_FILENO, 10)
       guard events > 0 else { continue }
-      // There is no reader.
+      // The pipe or socket has no reader.
       if events & Int(POLLERR | POLLHUP | POLLNVAL) != 0 { return }
       let result = unsafe pm_write(STDERR_FILENO, rest.address, rest.count)
       if result > 0 {

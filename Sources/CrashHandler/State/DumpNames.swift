@@ -10,7 +10,7 @@ struct DumpNames {
   let finished: UnsafePointer<CChar>
   let runRecord: UnsafePointer<CChar>
   let fifo: UnsafePointer<CChar>
-  /// Offset of the report ID's text in these names, in bytes.
+  /// The offset in bytes of the report ID's text in each of these names.
   let reportIDOffset: Int
   /// The 16 bytes of the report ID.
   let reportID: UnsafeMutableRawPointer

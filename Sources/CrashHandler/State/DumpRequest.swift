@@ -16,7 +16,7 @@ struct DumpRequest {
   /// Encoded tokens of the map with the reason, and of the annotations of this dump only.
   var details: Bytes?
   var annotations: Bytes?
-  /// The number by which the sender of a request recognizes its dump; 0 for a dump without a request.
+  /// The number by which the sender of a request recognizes the requested dump; 0 if no sender requested the dump.
   var number: UInt32 = 0
   /// The kind of target that hung, and its name in the dump's own memory.
   var target = HangTarget.mainThread
@@ -29,7 +29,7 @@ struct DumpRequest {
   /// known.
   var processorTime = UInt64.max
   var threadEvidence = HangThreadEvidence.none
-  /// Offsets in the file of the hang's time and CPU time; 0 if the file does not have them.
+  /// The offsets in the dump's file of the hang's duration and CPU time; 0 if the file does not have them.
   var timeOffset: Int64 = 0
   var processorTimeOffset: Int64 = 0
 

@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// The page is never read or written; its mapping shows other processes that this process is alive.
 ///
-/// Closing all descriptors does not remove the mapping; only exec and the end of the process do.
+/// Closing all descriptors does not remove the mapping; only exec and the end of the process remove it.
 ///
 /// The mapping counts as a writer of the file in the kernel, so the kernel refuses a read lease on the file. This
 /// works across PID namespaces and without a lock. Children do not inherit the mapping. On overlayfs the mapping

@@ -19,7 +19,7 @@ struct RecoveryPoints {
   /// The recovery point that is armed from the first section to the last.
   var dump: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 2 } }
 
-  /// Calls a section; returns 0, or the signal that ended it.
+  /// Calls a section; returns 0, or the number of the signal that ended the section.
   @_noLocks
   func runSection(
     _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
@@ -27,7 +27,7 @@ struct RecoveryPoints {
     unsafe pm_run_section(section, body, argument)
   }
 
-  /// Calls a function that runs sections; returns 0, or the signal that ended it between two sections.
+  /// Calls a function that runs sections; returns 0, or the number of the signal that ended it between two sections.
   @_noLocks
   func runDump(
     _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer

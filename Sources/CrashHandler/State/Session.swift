@@ -82,7 +82,7 @@ struct Session: ~Copyable {
     time.isTicking = false
   }
 
-  /// The number of threads that the dump contains only in part or not at all.
+  /// What the dump contains only in part or not at all: numbers of threads, and facts that the kernel did not show.
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0

@@ -1,4 +1,4 @@
-/// The run record of the locked file's owner.
+/// The run record of the process that owns the locked file.
 ///
 /// RUNS-DURING-CRASH.
 struct SessionRunRecord {

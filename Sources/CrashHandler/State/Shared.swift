@@ -61,7 +61,7 @@ struct Shared: ~Copyable {
     }
   }
 
-  /// True for a signal that a thread of this process sent to one thread.
+  /// True for a signal that a thread of this process sent to one of its threads.
   @_noLocks
   func hasSent(_ signal: SignalInformation?) -> Bool {
     guard let signal, copyMark.value == CopyMark.own else { return false }

@@ -100,8 +100,8 @@ extension Handler {
 }
 
 extension HandlerStatus {
-  /// The error of the first file of /proc that a crash reads; nil if it can be read, or if `forgoing` leaves such
-  /// files out.
+  /// The error from reading the first file of /proc that a crash reads; nil if it can be read, or if `forgoing`
+  /// excludes such files.
   fileprivate static func errorOfProc(_ capture: Capture) -> Int32? {
     guard capture.mayMake(CallBit.proc) else { return nil }
     let isHeld = capture.isSame(capture.session.files.proc)

@@ -25,7 +25,8 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       public static let blockedInHandler = Code(description: "blocked in handler")
       /// `HandlerOptions.recordsThrowSites` is on, but the Swift runtime has no hook for throws.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
-      /// New threads have no alternate signal stack: a stack overflow there kills the process, and no handler runs.
+      /// New threads have no alternate signal stack: a stack overflow on such a thread kills the process, and no
+      /// handler runs.
       public static let noAlternateStack = Code(description: "no alternate stack")
     }
 

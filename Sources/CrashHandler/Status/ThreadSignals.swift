@@ -80,7 +80,7 @@ package struct ThreadSignals: Sendable, Equatable {
     self.hasEnded = hasEnded
   }
 
-  /// The ID in the innermost of nested PID namespaces.
+  /// The last of the numbers, which is the ID in the innermost PID namespace.
   private static func last(of numbers: Substring) -> Int32? {
     Int32(
       digits: numbers[(numbers.lastIndex(of: "\t") ?? numbers.startIndex)...].drop { $0 == "\t" })

@@ -49,7 +49,7 @@ private struct StackLines {
   let scratch: Scratch
   /// The end of the stack's mapping, if it is known.
   let end: UInt64
-  /// The lowest word of the stack that is not yet part of an entry.
+  /// The address of the lowest word of the stack that is not yet part of an entry.
   var place: UInt64
   var frames = 0
   var modules = 0
@@ -78,7 +78,7 @@ private struct StackLines {
         place &+= 8
       }
     #endif
-    // The address of the next record; 0 if none is known.
+    // The address of the next frame record; 0 if none is known.
     var pointer = context.framePointer
     var mark: StaticString = "+0x"
     if record(at: pointer) == nil { (pointer, mark) = (0, "~0x") }
@@ -145,7 +145,7 @@ private struct StackLines {
     if isFull { lines.hasMoreFrames = true }
   }
 
-  /// Adds a line with the number of frames that were folded since the last line.
+  /// Adds a line with the number of frames that were folded since the previous line.
   private mutating func endFolding() {
     guard recursion.count > 0, !isFull else { return }
     lines.begin("repeats ", decimal: recursion.count)

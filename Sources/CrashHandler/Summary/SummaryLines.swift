@@ -50,14 +50,14 @@ struct SummaryLines {
     return fits
   }
 
-  /// Adds a line of one word.
+  /// Adds a line that consists of one word.
   @_noLocks
   mutating func append(_ word: StaticString) {
     begin(word)
     end()
   }
 
-  /// Adds a line with a word and a text of the program; adds no line if the text is empty.
+  /// Adds a line with a keyword and a text from the program; adds no line if the text is empty.
   private mutating func append(_ word: StaticString, _ value: Bytes, limit: Int = nameLimit) {
     guard value.count > 0 else { return }
     begin(word)

@@ -41,7 +41,7 @@ struct MemoryRoom {
   /// Whether there is enough memory for a dump of a process that continues.
   var isEnough: Bool { @_noLocks get { bytes >= 2 &* MemoryRoom.fixed } }
 
-  /// The number of other threads for which there is room.
+  /// The number of other threads for whose capture there is enough memory.
   var threads: Int {
     @_noLocks get {
       guard bytes > MemoryRoom.fixed else { return 0 }

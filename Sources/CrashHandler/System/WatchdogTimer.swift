@@ -6,7 +6,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {
-  /// Creates a timer; -1 if there is no signal for it, or the kernel has no timer left.
+  /// Creates a timer; -1 if there is no signal for the timer, or the kernel has no timer left.
   ///
   /// - Parameter thread: the thread that gets the signal; 0 for any thread of the process.
   @_noLocks

@@ -68,7 +68,7 @@ struct Bytes {
   func prefixOfCharacters(_ limit: Int) -> Bytes {
     guard count > limit else { return self }
     var length = limit
-    // The cut may be inside a character of at most four bytes.
+    // The cut may be inside a character, which has at most four bytes.
     while length > 0, limit &- length < 3, self[length] & 0xC0 == 0x80 { length &-= 1 }
     return self[length] & 0xC0 == 0x80 ? prefix(limit) : prefix(length)
   }

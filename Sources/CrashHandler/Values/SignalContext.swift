@@ -69,7 +69,7 @@ struct SignalContext {
   @_noLocks
   func unblock(_ signal: Int32) { unsafe pm_context_unblock_signal(address, signal) }
 
-  /// Unblocks the crash signals when the handler returns, as in a new thread.
+  /// Changes the context so that the crash signals are unblocked when the handler returns, as in a new thread.
   @_noLocks
   func openCrashSignals() { unsafe pm_adopt_interrupted_mask(address, signalMask) }
 

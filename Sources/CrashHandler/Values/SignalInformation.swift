@@ -33,7 +33,7 @@ struct SignalInformation {
   /// The value of a queued signal.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
 
-  /// Queues the signal for a thread with this siginfo; false if the kernel refuses.
+  /// Queues a signal with this siginfo for a thread; false if the kernel refuses.
   @_noLocks
   func queue(_ signal: Int32, for thread: Int32, of process: Int32) -> Bool {
     unsafe pm_tgsigqueueinfo(process, thread, signal, address) == 0

@@ -17,7 +17,7 @@ struct TextBuffer {
     self.capacity = capacity
   }
 
-  /// Releases reserved room.
+  /// Makes room that was reserved available.
   @_noLocks
   mutating func extend(by count: Int) { capacity &+= count }
 
@@ -53,7 +53,7 @@ struct TextBuffer {
     append(value.magnitude, base: 10, digits: 1)
   }
 
-  /// Appends a hexadecimal number in lower case, without a prefix.
+  /// Appends a number in lowercase hexadecimal digits, without a prefix.
   ///
   /// - Parameter digits: the minimum number of digits.
   @_noLocks

@@ -23,10 +23,10 @@ struct TextScanner {
     }
   }
 
-  /// The rest of the line.
+  /// The rest of the line, from the position on.
   var line: Bytes { @_noLocks get { unsafe Bytes(address, count: lengthOfLine) } }
 
-  /// The position in memory.
+  /// The address of the position in memory.
   var address: UnsafeRawPointer { @_noLocks get { unsafe text + position } }
 
   /// Reads one byte; 0 at the end.

@@ -47,7 +47,7 @@ struct ThreadLine {
     }
   }
 
-  /// Copies the name as proc_pid_status(5) writes it: a line feed as `\n`, a backslash as `\\`.
+  /// Copies the name with the escapes of proc_pid_status(5): a line feed becomes `\n`, and a backslash `\\`.
   ///
   /// - Returns: the number of bytes that were copied, at most `capacity`.
   @inline(never) @_noLocks

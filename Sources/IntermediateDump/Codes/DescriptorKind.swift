@@ -1,4 +1,4 @@
-/// The kind of an open file, by its link in `/proc/self/fd`; the values of the key `descriptorKind`.
+/// The kind of an open file, according to its link in `/proc/self/fd`; the values of the key `descriptorKind`.
 public enum DescriptorKind: UInt8, DumpCode {
   /// A file or a named pipe that was opened by its path, and is not one of the other kinds.
   case file = 1

@@ -1,4 +1,4 @@
-/// The reaction to a signal that asks the process to end, as noted in its run record (`ownerNotes`).
+/// What happened after a signal that asks the process to end, as noted in the run record (`ownerNotes`).
 package enum NotedReaction: UInt32, DumpCode {
   /// The default action was taken immediately afterward.
   case defaultAction = 1

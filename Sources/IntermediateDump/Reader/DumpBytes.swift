@@ -45,7 +45,7 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// True if slices share memory that is already allocated.
+  /// True if the dump is in memory, so that slices share that memory.
   package var isInMemory: Bool {
     if case .memory = storage { true } else { false }
   }

@@ -14,7 +14,7 @@ public struct IntermediateDumpDocument: Sendable {
   /// The writer's identifier in the header, without trailing NULs and blanks.
   public let writer: String
   public let root: IntermediateDumpMap
-  /// The damage of a truncated dump; nil for a dump that ends in EndDocument with every map closed.
+  /// The damage of a truncated dump; nil for a dump that ends in EndDocument and whose maps are all closed.
   ///
   /// A truncated dump can still be read.
   public let damage: Damage?
@@ -69,7 +69,7 @@ public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringCon
     fileprivate let text: String
     /// The file has fewer bytes than a header.
     public static let tooShort = Code(text: "too short for an intermediate dump's header")
-    /// The file has another magic number.
+    /// The file does not begin with the magic number of a dump.
     public static let notAnIntermediateDump = Code(
       text: "not an intermediate dump (wrong magic number)")
     /// A later version of this package wrote the dump.

@@ -12,8 +12,7 @@ struct IntermediateDumpCursor {
 
   var remaining: Int { bytes.count - offset }
 
-  /// The next `width` bytes as a little-endian integer; nil, and nothing consumed, if fewer are
-  /// left.
+  /// Reads the next `width` bytes as a little-endian integer; if fewer bytes are left, reads nothing and returns nil.
   mutating func integer(_ width: Int) -> UInt64? {
     guard width <= remaining else { return nil }
     if offset < windowStart || offset - windowStart > window.count - width { moveWindow() }

@@ -13,7 +13,7 @@ package enum SystemRefusals {
   package struct Point: Sendable {
     fileprivate let count: UInt64
 
-    /// The error number of a refusal since this point; nil if there was none.
+    /// The last error number if a read was refused since this point; nil if no read was refused.
     ///
     /// Refusals on other threads count too; they only delay a decision unnecessarily.
     package var refusalSince: Int32? {

@@ -18,7 +18,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     self.init(nanoseconds: seconds.clampedMultiplied(by: 1_000_000_000))
   }
 
-  /// Whole seconds since 1970, rounded down.
+  /// The number of whole seconds since 1970, rounded down.
   package var seconds: Int64 {
     let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return remainder < 0 ? quotient &- 1 : quotient

@@ -1,4 +1,4 @@
-/// The position in the run record of a process's notes about its own end.
+/// Where the run record has the notes of a process about its own end.
 ///
 /// RUNS-DURING-CRASH. `RunNotes` reads the notes.
 package enum RunNotePlace {

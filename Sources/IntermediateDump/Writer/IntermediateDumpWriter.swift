@@ -19,7 +19,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   private let byteLimit: UInt64
   private var used = 0
   private var flushed: UInt64 = 0
-  /// Bit n - 1 says whether the container at depth n is an array.
+  /// Bit n - 1 is set if the container at depth n is an array.
   private var arrays: UInt64 = 0
 
   /// The values of these three properties after the last complete token, because a section may be interrupted inside

@@ -9,7 +9,7 @@ package struct OwnerProperties {
   private let stackStart: UInt64
   private let processNamespace: UInt64
   private let timeNamespace: UInt64
-  /// The time of the launch; left out if nil.
+  /// The time of the launch; if it is nil, it is not written.
   package var launchTime: Int64?
   package var toldStacks: UInt64?
   package var signals: OwnerSignals?

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes memory of the process, and NUL-terminated text in it.
+/// Writes memory of the process, and NUL-terminated text from that memory.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -66,7 +66,7 @@ struct MemoryWriter {
     return copied
   }
 
-  /// Writes one region whose bytes were read already.
+  /// Writes one region from bytes that were already read.
   @inline(never) @_noLocks
   func write(_ address: UInt64, _ bytes: Bytes) {
     capture.writer.startMap(.memoryRegion)

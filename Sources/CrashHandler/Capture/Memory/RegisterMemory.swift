@@ -1,7 +1,7 @@
 /// Writes the memory that the crashing thread's registers point to.
 ///
-/// The windows begin 128 bytes below each address and end 384 bytes above it; overlapping windows are joined. The
-/// memory that registers point to is often more useful than the stack.
+/// Each register gives a window of memory, from 128 bytes below its address to 384 bytes above; overlapping windows
+/// are joined. The memory that registers point to is often more useful than the stack.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
@@ -74,9 +74,9 @@ struct RegisterMemory {
     return pages.bytes(count: total &* 8)
   }
 
-  /// Puts the registers that can be pointers into scratch memory in ascending order.
+  /// Puts the values of the registers that can be pointers into scratch memory, in ascending order.
   ///
-  /// - Returns: their number.
+  /// - Returns: the number of these registers.
   private func sort(_ registers: Bytes) -> Int {
     var count = 0
     var index = 0

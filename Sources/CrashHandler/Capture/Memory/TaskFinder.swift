@@ -56,7 +56,7 @@ struct TaskFinder {
     return index > first ? index : first &+ 1
   }
 
-  /// The runtime's thread-local block of a thread.
+  /// The address of the Swift runtime's thread-local block of a thread.
   private func block(at threadPointer: UInt64) -> UInt64 {
     threadPointer &+ UInt64(bitPattern: facts.block_offset)
   }

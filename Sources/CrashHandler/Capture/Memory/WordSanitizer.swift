@@ -1,7 +1,8 @@
 internal import CSignalSafe
 
-/// Replaces the words of stacks and registers that may be secrets: all except addresses of mapped memory and numbers
-/// below 4,096.
+/// Replaces the words of stacks and registers that may be secrets.
+///
+/// Only addresses of mapped memory and numbers below 4,096 are kept.
 ///
 /// The conversion of the dump replaces more words, because it knows the modules and stacks. Text of at least seven
 /// bytes, and most other secrets, are not addresses. Without mappings all words except small numbers are replaced.

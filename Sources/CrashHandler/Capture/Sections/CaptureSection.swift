@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the `capture` map: how complete the dump is.
+/// Writes the `capture` map, which shows how complete the dump is.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_capture) @_noLocks

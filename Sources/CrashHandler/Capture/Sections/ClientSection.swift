@@ -109,7 +109,7 @@ extension Capture {
 extension Capture {
   /// Writes one breadcrumb that was copied from a ring.
   ///
-  /// - Parameter count: the number of bytes of its text.
+  /// - Parameter count: the number of bytes of the breadcrumb's text.
   @_noLocks
   func writeBreadcrumb(_ slot: Scratch, count: Int) {
     writer.startMap(.breadcrumb)
@@ -129,14 +129,14 @@ extension Capture {
     writer.end()
   }
 
-  /// Ends an array, and writes the number of omitted elements.
+  /// Ends an array, and writes the number of elements that were omitted.
   @_noLocks
   func endArray(_ key: IntermediateDumpKey, _ value: UInt64) {
     writer.end()
     writeCount(key, value)
   }
 
-  /// Writes a count that is not 0.
+  /// Writes a count, unless it is 0.
   @_noLocks
   func writeCount(_ key: IntermediateDumpKey, _ value: UInt64) {
     guard value != 0 else { return }

@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the contexts of the threads, and the crashing thread's breadcrumbs.
+/// Writes the `withContext` values of all threads, and the breadcrumbs of the crashing thread's work.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_contexts) @_noLocks
@@ -87,7 +87,7 @@ private struct ContextReader {
     return context(task: finder.task(at: pointer), threadPointer: pointer)
   }
 
-  /// Writes the contexts of the other threads; returns the number of contexts that had no room.
+  /// Writes the contexts of the other threads; returns the number of contexts for which there was no room.
   private func writeAll(_ threads: ThreadTable, except first: Int32) -> UInt64 {
     var omitted: UInt64 = 0
     var index = 0
@@ -106,7 +106,7 @@ private struct ContextReader {
     return omitted
   }
 
-  /// Writes the contexts of one thread; returns the number of contexts that had no room.
+  /// Writes the contexts of one thread; returns the number of contexts for which there was no room.
   private func write(_ context: ContextValue, of thread: Int32) -> UInt64 {
     var offset = 0
     while let entry = context.entry(offset) {

@@ -40,7 +40,7 @@ func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// The exception object that was caught last; nil if none was caught or another runtime threw it.
+/// The address of the exception object that was caught last; nil if none was caught, or if another runtime threw it.
 private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
   guard let header = memory.word(globals), header != 0,
     let exceptionClass = memory.word(header &+ 80)
@@ -50,7 +50,7 @@ private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
   return exceptionClass == 0x474E_5543_432B_2B01 ? memory.word(header) : nil
 }
 
-/// Finds the text in a thrown object by its type's description.
+/// Finds the text in a thrown object with the help of the type description (RTTI).
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI, 2.9.5 (RTTI layout).
 @safe
@@ -77,7 +77,7 @@ private struct ThrownException {
     return memory.word(object &+ offset &+ 8)
   }
 
-  /// The offset of std::runtime_error or std::logic_error in an object of a class derived from it.
+  /// The offset of the base class std::runtime_error or std::logic_error in an object of a derived class.
   private func offsetOfStandardError(in type: UInt64) -> UInt64? {
     var current = type
     var offset: UInt64 = 0

@@ -48,7 +48,7 @@ extension Capture {
     #endif
   }
 
-  /// Writes the siginfo_t, 128 bytes in the kernel's ABI, without the value that a sender may have added.
+  /// Writes the siginfo_t, which has 128 bytes in the kernel's ABI, without the value that a sender may have added.
   private func writeSignalInformation(_ information: SignalInformation) {
     guard let place = unsafe writer.beginProperty(.signalInfo, capacity: 128) else { return }
     unsafe pm_copy_bytes(place, information.address, 128)
@@ -70,8 +70,9 @@ extension Capture {
     if count > 0 { writer.finishProperty(count: count) }
   }
 
-  /// For a fault in unmapped memory, writes the kernel's page-map entry of the page: a guard region may be inside an
-  /// existing mapping.
+  /// For a fault in unmapped memory, writes the kernel's page-map entry for the page of the fault address.
+  ///
+  /// The entry shows guard regions, which may be inside an existing mapping.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
   fileprivate func writeFaultPage() {

@@ -7,8 +7,9 @@ extension SectionRow {
   }
 }
 
-/// Writes the objects that the crashing thread's registers and the top of its stack point to, and the metadata from
-/// which a report gets their type names.
+/// Writes the objects to which the crashing thread's registers and the top of its stack point.
+///
+/// Also writes the metadata from which a report gets the type names of these objects.
 ///
 /// Writes nothing if secrets are left out, because a private report has no pointers to objects.
 ///
@@ -43,7 +44,7 @@ private struct ObjectWriter {
   private static var byteLimit: UInt64 { 4096 }
   /// The maximum number of addresses that are remembered; the limit on bytes is usually reached first.
   private static var regionLimit: UInt64 { 256 }
-  /// Offset in scratch memory of the addresses that were written, after the stack.
+  /// Offset in scratch memory of the list of addresses that were written; the copy of the stack is before it.
   private static var writtenOffset: Int { 4096 }
 
   private let memory: SafeMemory
@@ -51,9 +52,11 @@ private struct ObjectWriter {
   private let mappings: MappingTable
   private let scratch: Scratch
   private let limit: UInt64
-  /// The first words of possible objects, their metadata, and the types that metadata and boxes refer to.
+  /// The first words of possible objects, the metadata of these objects, and the types to which metadata and boxes
+  /// refer.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
-  /// Offsets in scratch memory: bytes and regions written, and one type's first words.
+  /// Offsets in scratch memory of the number of bytes written, the number of regions written, and the first words of
+  /// a type.
   private static var bytesOffset: Int { 8192 }
   private static var countOffset: Int { 8200 }
   private static var headOffset: Int { 8208 }
@@ -229,7 +232,7 @@ private struct ObjectWriter {
     return true
   }
 
-  /// The offset after the last word of a class's metadata that was read and may be needed.
+  /// The offset of the end of a class's metadata, or of the end of the part that was read.
   private static func classEnd(_ type: Bytes) -> Int {
     // The size of the whole metadata, and the size of its part before the address point.
     let sizes = type.word(32)

@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the memory that shows which locks threads wait for, and which threads hold them.
+/// Writes the memory that shows for which locks threads wait, and which threads hold these locks.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_pointed_memory) @_noLocks
@@ -22,7 +22,7 @@ func pm_write_pointed_memory(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH. Source: glibc sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h.
 @safe
 private struct WaitWriter {
-  /// The maximum number of threads.
+  /// The maximum number of threads whose futex words are written.
   private static var limit: Int { 256 }
   /// The number of bytes written before a word, because a `pthread_rwlock_t` may begin there, and the number of bytes
   /// in all.
@@ -30,7 +30,8 @@ private struct WaitWriter {
   private static var size: Int { 56 }
   /// Offset in scratch memory of the contents of the words; before it are 16 bytes for each thread.
   private static var stageOffset: Int { 8192 }
-  /// The number of queues that are written for one call of `sync`: the queue itself, and the queues that it targets.
+  /// The maximum number of queues that are written for one call of `sync`: the queue of the call, and its target
+  /// queues.
   private static var queueLimit: Int { 4 }
 
   private let memory: SafeMemory

@@ -40,7 +40,7 @@ extension Capture {
       unsafe count &+= proc.read(
         named: "thread-self/status", into: place + count, capacity: capacity &- count)
     }
-    // The main thread's name.
+    // If secrets are left out, the main thread's name is hidden.
     if installed.isSanitized { unsafe hideValues(of: "Name:", place, count: count) }
     if installed.surroundings.isHidden {
       unsafe hideValues(of: "Uid:", place, count: count)
@@ -51,7 +51,7 @@ extension Capture {
   }
 }
 
-/// Replaces the text of a line after its label, such as "Name:\tname".
+/// Replaces the text after the label in a line such as "Name:\tname".
 @_noLocks
 private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer, count: Int) {
   var scanner = unsafe TextScanner(text, count: count)

@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the limits and the use of resources: descriptors, mappings, the cgroup, and the machine's load.
+/// Writes the limits and the usage of resources: descriptors, mappings, the cgroup, and the machine's load.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_resources) @_noLocks

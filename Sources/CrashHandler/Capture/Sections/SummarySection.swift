@@ -59,7 +59,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   unsafe lines.appendCommands(result, names, in: directory, isAlone: false)
 }
 
-/// Adds the contexts of the crashing thread, and whether a signal had asked the process to end.
+/// Adds the contexts of the crashing thread, and the signal that had asked the process to end, if any.
 private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
   if !capture.installed.isSanitized, let contexts = capture.contextsOfThisThread() {
     lines.append(contexts)

@@ -25,7 +25,7 @@ enum Surroundings {
   fileprivate static var descriptorLimit: Int { 256 }
   fileprivate static var pathLimit: Int { 512 }
 
-  /// The path of the mounted file in a line of `mountinfo`; empty if there is none.
+  /// The path of the mounted file or directory in a line of `mountinfo`; empty if there is none.
   ///
   /// A line contains two numbers, the device, the mounted path in its file system, the mount point, and more.
   @_noLocks

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the map that describes earlier survived crashes and the outcome of this one.
+/// Writes the `survival` map, which describes earlier survived crashes and the outcome of this crash.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {

@@ -23,7 +23,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 private struct TaskWriter {
   /// The maximum number of tasks.
   private static var limit: Int { 256 }
-  /// Offset in scratch memory of the addresses, after their count.
+  /// Offset in scratch memory of the addresses of the tasks; their count is before them.
   private static var addressesOffset: Int { 16 }
   /// The maximum number of slabs that are written for the first task, and the maximum for each other task.
   ///
@@ -36,7 +36,7 @@ private struct TaskWriter {
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }
-  /// The number of bytes of a task itself: its fields, its result and its first function frames.
+  /// The number of bytes that are written of a task object: its fields, its result and its first function frames.
   private static var taskSize: Int { 512 }
 
   private let finder: TaskFinder

@@ -26,7 +26,7 @@ func pm_write_throws(_ argument: UnsafeMutableRawPointer) {
 extension Capture {
   /// Writes the newest throws of a thread, or of all other threads.
   ///
-  /// - Parameter isOwn: true for the throws of the thread, false for all others.
+  /// - Parameter isOwn: true for the throws of `thread`, false for the throws of all other threads.
   fileprivate func writeNewestThrows(of thread: UInt32, limit: Int, isOwn: Bool) {
     // The throw that was written last, identified by its time and its position in the table. Throws with the same
     // time are written in the order of the table.

@@ -1,7 +1,9 @@
 internal import CSignalSafe
 
-/// Writes the unwind tables of images on the crashing thread's stack whose files no longer exist because they were
-/// removed or replaced, or never existed.
+/// Writes the unwind tables of images whose files do not exist.
+///
+/// This is done for images with frames on the crashing thread's stack. A file may have been removed or replaced, or
+/// may never have existed.
 ///
 /// libc and optimized code have no frame pointers, so unwind tables are needed to find their callers, and those of a
 /// missing file cannot be read after the crash. The ELF header is written too, because readers find the tables

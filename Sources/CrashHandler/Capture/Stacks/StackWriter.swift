@@ -59,7 +59,7 @@ struct StackWriter {
     }
   }
 
-  /// The number of bytes of a stack that are captured at its top and at its bottom.
+  /// How many bytes of a stack are captured at its top, and how many at its bottom.
   private static func parts(of size: Int, limit: Int) -> (top: Int, bottom: Int) {
     guard size > limit else { return (size, 0) }
     let top = limit / 4 &* 3 & ~15
@@ -91,7 +91,7 @@ struct StackWriter {
     guard index < mappings.count else { return nil }
     let mapping = mappings[index]
     let start = mapping.start > wanted ? mapping.start : wanted
-    // A pointer far below any mapping is not a stack pointer.
+    // An address far below the next mapping is not a stack pointer.
     guard start &- wanted <= 1 &<< 30 else { return nil }
     let isInside = threadPointer > start && threadPointer < mapping.end
     let end = isInside ? (threadPointer & ~4095) &+ 4096 : mapping.end

@@ -11,7 +11,7 @@ struct ThreadWriter {
   private let memory: SafeMemory
   private let status: ThreadStatus
   private let stage: MemoryStage
-  /// Replaces secrets in registers; nil for a dump that keeps registers and names.
+  /// Replaces secrets in registers; nil if the dump keeps registers and names.
   private let sanitizer: WordSanitizer?
 
   @_noLocks

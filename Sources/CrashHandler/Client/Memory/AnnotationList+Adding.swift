@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The program's operations on the list; the crash handler only reads it.
+/// The operations of the program on the list of annotations; the crash handler only reads the list.
 extension AnnotationList {
   /// The offset of the cell that holds a number annotation's value; 0 if the annotation does not exist.
   @_noLocks

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The program's operations on a table; the crash handler only reads it.
+/// The operations of the program on a table; the crash handler only reads the table.
 extension CellTable {
   /// Sets the value of a key.
   ///

@@ -1,13 +1,13 @@
 internal import CSignalSafe
 
-/// The program's operations on a value; the crash handler only reads it.
+/// The operations of the program on a context value; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
   /// The number of bytes for which outer contexts are removed to make room for a value; a longer value is cut
   /// instead.
   private static var leastValue: Int { 32 }
 
-  /// Begins with the outer contexts of the new context, if any.
+  /// Begins the value with the contexts around the new context, if there are any.
   ///
   /// The context with the same name is left out, because the new one replaces it. The outermost contexts are left out
   /// too if their text would leave no room for the new name and the beginning of the new value.
@@ -46,14 +46,15 @@ extension ContextValue {
     }
   }
 
-  /// The maximum number of bytes for the value of a name; nil if there is no room for the name.
+  /// The number of bytes that are left for the value of a context with this name; nil if there is no room for the
+  /// name.
   @_noLocks
   func room(nameCount: Int) -> Int? {
     let room = ContextValue.textCapacity &- textCount &- 2 &- nameCount
     return nameCount <= ContextValue.nameCapacity && room >= 0 ? room : nil
   }
 
-  /// Counts a context that had no room.
+  /// Counts a context for which there was no room.
   @_noLocks
   func omit() {
     if omittedCount < 0xFFFF { set(word(16) &+ 0x1_0000, at: 16) }

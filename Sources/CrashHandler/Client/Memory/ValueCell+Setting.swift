@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The program's operations on a value; the crash handler only reads it.
+/// The operations of the program on a value; the crash handler only reads the value.
 extension ValueCell {
   /// Replaces the value.
   ///
@@ -71,7 +71,7 @@ extension ValueCell {
     }
   }
 
-  /// True if the value has a key.
+  /// True if the value has the given key.
   ///
   /// The answer is valid only for the given state, so the caller may only change that version of the value.
   @_noLocks
@@ -87,7 +87,7 @@ extension ValueCell {
 extension CellState {
   /// A buffer that is not being written and does not hold the current value; -1 if there is none.
   ///
-  /// The buffer of the last value is kept even if the value was cleared, because a reader may be copying it.
+  /// The buffer of the last value is not reused even if the value was cleared, because a reader may be copying it.
   var freeBuffer: Int {
     @_noLocks get {
       var index = 0

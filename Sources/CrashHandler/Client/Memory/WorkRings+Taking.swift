@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The program's operations on the rings; the crash handler only reads them.
+/// The operations of the program on the rings; the crash handler only reads the rings.
 extension WorkRings {
   private func index(of work: UInt64, from first: Int) -> Int? {
     var index = first
@@ -46,7 +46,7 @@ extension WorkRings {
     return oldest
   }
 
-  /// Releases the ring of a unit of work for the next one that needs a ring.
+  /// Releases the ring of a unit of work, so that another unit of work can take it.
   @_noLocks
   func retire(_ work: UInt64) {
     guard let index = index(of: work, from: bucket(work)) else { return }

@@ -137,7 +137,7 @@ struct NumberCell {
 
   let words: UnsafeMutablePointer<UInt64>
 
-  /// The cell at an address that is a multiple of 8; zeros are a cell without a number.
+  /// Creates the cell at an address that is a multiple of 8; memory that contains zeros is a cell without a number.
   @_noLocks
   init(_ base: UnsafeMutableRawPointer) {
     unsafe words = base.assumingMemoryBound(to: UInt64.self)

@@ -35,7 +35,7 @@ struct BreadcrumbRing {
     unsafe self.next = next
   }
 
-  /// The number of breadcrumbs since the program's start.
+  /// The number of breadcrumbs that were left since the program's start.
   var leftCount: UInt64 { @_noLocks get { unsafe pm_atomic_load_64(next) } }
 
   @_noLocks

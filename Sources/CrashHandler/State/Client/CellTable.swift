@@ -12,7 +12,7 @@ struct CellTable {
   let base: UnsafeMutableRawPointer
   let count: Int
   let capacity: Int
-  /// Counts entries that had no room.
+  /// The number of entries for which there was no room.
   let omitted: FutexWord
 
   @_noLocks
@@ -96,7 +96,7 @@ struct CellReading {
     self.isBeingWritten = isBeingWritten
   }
 
-  /// The state for a report; nil if there is nothing to note.
+  /// The state of the annotation that a report shows; nil if there is nothing to show.
   var state: AnnotationState? {
     @_noLocks get {
       if kind == .unreadable { return .unreadable }

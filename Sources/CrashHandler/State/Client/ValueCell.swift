@@ -32,7 +32,7 @@ struct ValueCell {
     headerSize &+ (capacity &+ 7) & ~7
   }
 
-  /// The cell at an address that is a multiple of 8; zeros are a cell without a value.
+  /// Creates the cell at an address that is a multiple of 8; memory that contains zeros is a cell without a value.
   @_noLocks
   init(_ base: UnsafeMutableRawPointer, capacity: Int) {
     unsafe word = base.assumingMemoryBound(to: UInt64.self)

@@ -51,7 +51,7 @@ struct HangDumps {
     word(index).store(2)
   }
 
-  /// Overwrites a value of 8 bytes in the dump, if its descriptor still refers to that file.
+  /// Overwrites a value of 8 bytes in the dump, if the descriptor still refers to the dump's file.
   @_noLocks
   func overwrite(_ index: Int, _ value: UInt64, at offset: Int64) {
     let dump = unsafe entry(index).pointee.dump

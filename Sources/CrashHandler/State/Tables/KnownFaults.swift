@@ -33,7 +33,7 @@ struct KnownFaults {
     return unsafe place(index).pointee.isEqual(to: fault)
   }
 
-  /// Stores a fault as the last one of its thread.
+  /// Stores a fault as the last fault of its thread.
   ///
   /// - Returns: the fault's number; 0 if there is no fault.
   @_noLocks
@@ -79,7 +79,7 @@ struct KnownFaults {
     }
   }
 
-  /// The entry of a fault's thread; -1 if there is none.
+  /// The index of the entry for a fault's thread; -1 if there is none.
   private func index(of fault: FaultIdentity) -> Int {
     var index = 0
     while index < KnownFaults.capacity {

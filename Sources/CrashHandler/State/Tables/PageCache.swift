@@ -28,7 +28,7 @@ struct PageCache {
   struct Entry {
     /// The page's address; 0 for a free entry, because the page at address 0 is never read.
     var address: UInt64 = 0
-    /// The number of bytes of the page, from its start, that could be read.
+    /// The number of bytes that could be read from the start of the page.
     var count = 0
 
     @_noLocks

@@ -78,7 +78,7 @@ struct ResidentPages {
   /// Counts the bytes from an address on that have the same state: all in pages that are in memory, or all in other
   /// pages.
   ///
-  /// - Parameter count: the maximum; more than 0.
+  /// - Parameter count: the maximum number of bytes; more than 0.
   @_noLocks
   func run(_ address: UInt64, count: Int) -> (count: Int, isHere: Bool) {
     let last = (address &+ UInt64(truncatingIfNeeded: count &- 1)) / pageSize

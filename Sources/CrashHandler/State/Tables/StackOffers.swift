@@ -79,7 +79,8 @@ struct StackOffers {
     return true
   }
 
-  /// The size that is set for an alternate stack if the thread had none: a little less than its real size.
+  /// The size that is set for a new alternate stack of a thread that had none: a little less than the stack's real
+  /// size.
   ///
   /// A crash recognizes the stack by this size, so that nothing must be written into it.
   @_noLocks

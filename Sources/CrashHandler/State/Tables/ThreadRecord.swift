@@ -99,7 +99,7 @@ struct ThreadRecord {
   @_noLocks
   func setStatus(_ status: Status) { statusWord.store(status.rawValue) }
 
-  /// Sets the status, unless the thread itself has set another one.
+  /// Sets the status, unless the thread itself has set another status meanwhile.
   @_noLocks
   func setStatus(_ status: Status, insteadOf expected: Status) {
     _ = statusWord.exchange(expected: expected.rawValue, desired: status.rawValue)

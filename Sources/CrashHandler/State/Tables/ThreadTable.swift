@@ -94,7 +94,7 @@ struct ThreadTable {
   @_noLocks
   func removeAll() {
     var index = count
-    // The last record is removed first, because a search for it passes the slots of earlier records.
+    // The last record is removed first, because a search for a record passes the slots of earlier records.
     while index > 0 {
       var place = Int(self[index &- 1].threadID) & slotMask
       var steps = 0

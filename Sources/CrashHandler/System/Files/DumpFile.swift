@@ -297,7 +297,7 @@ extension Capture {
 
   /// Gives a file to the database's owner, who could not read the file otherwise.
   ///
-  /// The kernel refuses this if the process has become that user.
+  /// The kernel refuses this if the process is now that user, but then the user can read the file anyway.
   private func give(_ descriptor: Int32) {
     let owner = installed.filesOwner
     if descriptor >= 0, owner.0 != 0 { _ = pm_fchown(descriptor, owner.0, owner.1) }

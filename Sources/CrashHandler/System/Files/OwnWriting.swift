@@ -18,7 +18,7 @@ struct OwnWriting {
   private let wasPending: Bool
 
   /// - Parameters:
-  ///   - raisesLimit: true if the limit may be raised.
+  ///   - raisesLimit: true if the soft limit on file sizes may be raised.
   ///   - signals: the bits of other signals that are blocked during the write.
   ///   - open: the signals that are unblocked during the write, even if the thread had blocked them.
   @_noLocks

@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// A daemon may have closed these descriptors, and the kernel uses the lowest free number. So output to standard
 /// error could go into the dump. Until `giveBack`, placeholders take the numbers of the closed descriptors.
 ///
-/// RUNS-DURING-CRASH; `startHandler` uses it too.
+/// RUNS-DURING-CRASH; `startHandler` uses this type too.
 struct StandardDescriptors {
   /// The bits of the descriptors that placeholders have taken.
   private let taken: UInt32

@@ -52,7 +52,8 @@ struct AbsentPages {
     let major = device.hexadecimal()
     device.skip(0x3A)  // ":"
     let minor = device.hexadecimal()
-    // 0:0 stands for no file; a file system on a block device has the device's number.
+    // The device 0:0 means that there is no file. A file system on a block device has that device's number, whose
+    // major number is not 0.
     guard major == 0, minor != 0 else { return false }
     let path = mappings.path(of: mapping).text
     // The kernel's internal file system for shared memory is not in the list of mounts.
@@ -71,7 +72,7 @@ struct AbsentPages {
     let count = unsafe ProcReader.fill(room.address, capacity: room.size, from: descriptor)
     _ = pm_close(descriptor)
     var list = room.text(count: count)
-    // `ID parent major:minor root place options … - type source options`
+    // A line has the form `ID parent major:minor root place options … - type source options`.
     while !list.isAtEnd {
       list.skipWords(2)
       let major = list.decimal()

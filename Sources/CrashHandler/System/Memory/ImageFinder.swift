@@ -24,7 +24,7 @@ struct ImageFinder {
   private let memory: SafeMemory
   private let scratch: Scratch
 
-  // The progress of `next`.
+  // The properties below are the progress of `next`.
   /// The index of the image that was found last.
   private(set) var current = -1
   private var listed = 0
@@ -70,13 +70,13 @@ struct ImageFinder {
   }
 
   private func addList(_ known: pm_image_places) {
-    // r_version 0 (4), r_map 8.
+    // Offsets in struct r_debug: r_version 0 (4 bytes), r_map 8.
     guard known.debug_address != 0, var entry = memory.word(known.debug_address &+ 8) else {
       return
     }
     var count = 0
     while entry != 0, count < ImageTable.capacity {
-      // l_addr 0, l_name 8, l_ld 16, l_next 24.
+      // Offsets in struct link_map: l_addr 0, l_name 8, l_ld 16, l_next 24.
       guard let bias = memory.word(entry), let name = memory.word(entry &+ 8),
         let dynamicSection = memory.word(entry &+ 16), let next = memory.word(entry &+ 24)
       else { return }

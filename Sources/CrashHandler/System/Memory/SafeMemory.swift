@@ -11,7 +11,7 @@ internal import CSignalSafe
 @safe
 struct SafeMemory {
   let processID: Int32
-  /// The start of the arguments; everything from there to `environmentEnd` is refused.
+  /// The start of the arguments; nothing is read from there to `environmentEnd`.
   ///
   /// This is 0 if the address is not known.
   let environmentStart: UInt64
@@ -81,9 +81,9 @@ struct SafeMemory {
       absent: absent?.again(attempt))
   }
 
-  /// Copies up to `count` bytes; returns the number that could be read, from the first on.
+  /// Copies up to `count` bytes; returns the number of bytes up to the first byte that could not be read.
   ///
-  /// - Parameter isBegun: true if the bytes after them will be needed too.
+  /// - Parameter isBegun: true if the bytes after these will be needed too.
   @_noLocks
   func copy(
     _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool = false
