@@ -19,7 +19,8 @@ func pm_handle_termination(
     capture.noteTermination(signal, reaction: processID == 1 ? .discarded : .defaultAction)
   }
   if processID == 1 { return }
-  // If a seccomp filter forbids rt_sigaction, the signal would reach this handler again, so it is not sent again.
+  // If a seccomp filter forbids rt_sigaction, the signal is not sent again, because it would reach this handler
+  // again.
   if SignalAction.set(signal, pm_signal_action()) {
     let isQueued =
       unsafe SignalInformation(information)?.queue(signal, for: pm_gettid(), of: processID) ?? false

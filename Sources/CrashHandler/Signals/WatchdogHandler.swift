@@ -30,7 +30,7 @@ func pm_handle_watchdog(
     return
   }
   if capture.isEnding {
-    // Ignores a late tick, from the timer of a dump that the process requested.
+    // While the process ends, ticks of other timers are ignored, and so is a late tick of the dump's own time limit.
     guard information.timer == capture.session.time.timer,
       capture.session.time.left.hasPassed(capture.clock)
     else { return }

@@ -206,7 +206,9 @@ private struct StackLines {
   }
 }
 
-/// Recognizes a recursion of up to four functions; eight frames of it are listed before the rest is folded.
+/// Recognizes a recursion of up to four functions.
+///
+/// Eight frames that repeat earlier frames are still listed; all further repetitions are folded.
 ///
 /// RUNS-DURING-CRASH.
 @safe
