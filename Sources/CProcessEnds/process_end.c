@@ -1,6 +1,6 @@
-// Defines _exit and _Exit in the program, which the dynamic linker finds before libc's. Without them, a process that
-// called them cannot be distinguished from a killed one. Defines daemon(3) too, because libc's daemon calls its own
-// _exit in the parent. See Docs/Decisions/21-runs-without-a-dump.md.
+// Defines _exit and _Exit in the program, which the dynamic linker finds before libc's. Without these definitions, a
+// process that called them could not be distinguished from a process that was killed. daemon(3) is defined too,
+// because libc's daemon calls libc's own _exit in the parent. See Docs/Decisions/21-runs-without-a-dump.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "CProcessEnds.h"
 #include "CSignalSafe.h"
 
-// The sanitizers' definition, which reports leaks and races and may change the status.
+// The definition of _exit in the sanitizers, which reports leaks and races, and may change the exit status.
 extern void __interceptor__exit(int) __attribute__((weak));
 
 static _Atomic(void (*)(int)) next_exit;
@@ -23,7 +23,7 @@ static _Noreturn void end_process(int status) {
   pm_process_end_function function = pm_process_end();
   if (function) function();
   if (__interceptor__exit) __interceptor__exit(status);
-  // The definition of a library between the program and libc.
+  // The next definition may be in a library between the program and libc.
   void (*next)(int) = atomic_load(&next_exit);
   if (next) next(status);
   while (1) syscall(SYS_exit_group, status);
@@ -32,7 +32,7 @@ static _Noreturn void end_process(int status) {
 __attribute__((visibility("default"))) void _exit(int status) { end_process(status); }
 __attribute__((visibility("default"))) void _Exit(int status) { end_process(status); }
 
-// Runs in the child.
+// Continues as the daemon; runs in the child.
 static int become_daemon(int keeps_directory, int keeps_files) {
   if (setsid() == -1) return -1;
   if (!keeps_directory && chdir("/") != 0) return -1;
@@ -50,7 +50,7 @@ static int become_daemon(int keeps_directory, int keeps_files) {
   return 0;
 }
 
-// Does the same as glibc's, and informs the handler that the child is the program from now on. Source: glibc
+// Does the same as glibc's daemon, and informs the handler that from now on the child is the program. Source: glibc
 // misc/daemon.c.
 __attribute__((visibility("default"))) int daemon(int keeps_directory, int keeps_files) {
   pid_t child = fork();
@@ -64,7 +64,8 @@ __attribute__((visibility("default"))) int daemon(int keeps_directory, int keeps
   return result;
 }
 
-// Returns 1 if calls from any library reach this definition; 0 in a static executable, where this is unknown.
+// Returns 1 if calls from any library reach this definition of _exit; returns 0 in a static executable, where that is
+// not known.
 static int follows_exits(void) {
   if (dlsym(RTLD_DEFAULT, "_exit") != (void *)_exit || dlsym(RTLD_DEFAULT, "_Exit") != (void *)_Exit) return 0;
   if (!__interceptor__exit) atomic_store(&next_exit, (void (*)(int))dlsym(RTLD_NEXT, "_exit"));

@@ -1,5 +1,6 @@
-// Defines the older functions that change a thread's mask, through this package's sigprocmask, so that crash signals
-// stay unblocked. libc's definitions do not call the exported sigprocmask. See Docs/Decisions/10-signal-masks.md.
+// Defines the older functions that change a thread's signal mask. They call this package's sigprocmask, so that crash
+// signals stay unblocked. libc's definitions do not call the exported sigprocmask. See
+// Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -9,7 +10,7 @@
 
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 
-// The first 32 signals, which are all that these functions support; bit n - 1 stands for signal n.
+// A set of the first 32 signals; these functions support no others. Bit n - 1 stands for signal n.
 static sigset_t set_of(int mask) {
   sigset_t set;
   sigemptyset(&set);

@@ -1,5 +1,5 @@
-// Defines posix_spawn and the exec functions in the program, so that another program begins with the mask that the
-// calling thread requested. See Docs/Decisions/10-signal-masks.md.
+// Defines posix_spawn and the exec functions in the program, so that a program that they start begins with the mask
+// that the calling thread requested. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions
                            char *const[], char *const[]);
 typedef int exec_function(const char *, char *const[], char *const[]);
 
-// The sanitizers' definition.
+// The definition of posix_spawn in the sanitizers.
 extern spawn_function __interceptor_posix_spawn __attribute__((weak));
 extern spawn_function __interceptor_posix_spawnp __attribute__((weak));
 // libc's internal names, used only in static executables.
@@ -29,7 +29,7 @@ extern int __spawni(pid_t *, const char *, const posix_spawn_file_actions_t *, c
                     char *const[], int) __attribute__((weak));
 extern exec_function __execve __attribute__((weak));
 extern exec_function __execvpe __attribute__((weak));
-// Makes the linker include the members of libc.a that define those names.
+// Makes the linker include the members of libc.a that define these internal names.
 int (*const pm_needs_spawn)(const char *) __attribute__((used, visibility("hidden"))) = system;
 
 static spawn_function *next_spawn, *next_spawnp;
@@ -46,7 +46,8 @@ static void *next(const char *name, void *interceptor, void *inner) {
   return found ? found : inner;
 }
 
-// Runs at the start, because a child of vfork, which runs in its parent's memory, may need them.
+// This runs when the program starts, because a child of vfork, which runs in its parent's memory, may need the
+// functions.
 __attribute__((constructor)) static void find_next(void) {
   next_spawn = next("posix_spawn", __interceptor_posix_spawn, __posix_spawn);
   next_spawnp = next("posix_spawnp", __interceptor_posix_spawnp, search_and_spawn);
@@ -76,7 +77,7 @@ EXPORTED int posix_spawnp(pid_t *restrict process, const char *restrict file, co
   return spawn(next_spawnp, process, file, actions, attributes, arguments, environment);
 }
 
-// Returns only if it fails.
+// Becomes another program; returns only on failure.
 static int become(exec_function *const *function, const char *path, char *const arguments[], char *const environment[]) {
   if (!*function) find_next();
   uint64_t opened = pm_block_as_asked();
@@ -108,7 +109,8 @@ EXPORTED int fexecve(int file, char *const arguments[], char *const environment[
   return become(&function, (const char *)(intptr_t)file, arguments, environment);
 }
 
-// Fills `arguments` with those that follow `first`, up to NULL; `list` then points after that NULL. No malloc: a child of vfork calls this.
+// Fills `arguments` with `first` and the arguments after it, up to NULL; `list` then points after that NULL. malloc
+// is not used, because a child of vfork runs this.
 #define COLLECT(first)                                                   \
   va_list list;                                                          \
   size_t count = 1;                                                      \

@@ -1,15 +1,16 @@
-// See pm_entry_stacks.h. Frames before the change of stacks take about 600 bytes in debug builds.
+// See pm_entry_stacks.h. In debug builds, the frames before the change of stacks take about 600 bytes.
 #include "pm_entry_stacks.h"
 
 #include "CSignalSafe.h"
 
-// Also compiled without a canary, which may not be readable before pm_thread_base.h has checked it.
+// Marks functions that are compiled without instrumentation, and without a canary, because the canary may not be
+// readable before the code in pm_thread_base.h has checked it.
 #define PM_NOT_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation, no_stack_protector))
 
-// Marks functions that the kernel, or an emulator instead of it, calls: qemu-user 7.2 enters x86_64 handlers with a
-// misaligned stack, on which compiled code faults at its first aligned store. arm64 faults at any use of such a stack
-// pointer, and both align it. Source: System V ABI AMD64 supplement, 3.2.2; Linux arch/arm64/kernel/signal.c and qemu
-// linux-user/aarch64/signal.c, get_sigframe.
+// Marks functions that the kernel or an emulator calls. qemu-user 7.2 enters x86_64 handlers with a misaligned stack,
+// on which compiled code faults at its first aligned store. On arm64, any use of a misaligned stack pointer faults,
+// so both the kernel and qemu align it. Source: System V ABI AMD64 supplement, 3.2.2; Linux
+// arch/arm64/kernel/signal.c and qemu linux-user/aarch64/signal.c, get_sigframe.
 #if defined(__x86_64__)
 #define PM_ENTRY PM_NOT_INSTRUMENTED __attribute__((force_align_arg_pointer))
 #else
@@ -17,17 +18,17 @@
 #endif
 
 struct entry_stack {
-  // The base of the thread's alternate stack, which identifies the thread; 0 while free. A handler that was left by
-  // siglongjmp keeps its entry stack and takes it again.
+  // The base of the thread's alternate stack, which identifies the thread; 0 while the entry stack is free. If a
+  // handler is left by siglongjmp, the thread keeps its entry stack, and uses the same one again.
   uint64_t owner;
-  // The stack pointer on the alternate stack when the thread left it, and on this stack when the thread returned to
-  // the alternate stack for a call.
+  // `left`: the stack pointer on the alternate stack when the thread left that stack. `called`: the stack pointer on
+  // this entry stack when the thread returned to the alternate stack for a call.
   uint64_t left;
   uint64_t called;
 };
 
-// One of the two handlers is NULL. Set field by field, because clang calls memset for an initializer in debug builds,
-// and here that would be the handler's first call.
+// The arguments of one handler call; one of the two handlers is NULL. The fields are set one by one: for an
+// initializer, clang calls memset in debug builds, and that would be the handler's first call.
 struct entry {
   pm_crash_handler crash_handler;
   pm_signal_handler handler;
@@ -51,8 +52,8 @@ static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_
   return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * stack_size;
 }
 
-// Returns NULL if the handler has enough stack, runs on no alternate stack, or all entry stacks are in use. A later
-// handler that calls this one may pass no context.
+// Returns the entry stack to use; NULL if the handler has enough stack, does not run on an alternate stack, or all
+// entry stacks are in use. A handler that was installed later and calls this package's handler may pass no context.
 PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *context) {
   if (!memory || !context) return NULL;
   const struct pm_signal_stack *alternate = pm_context_signal_stack(context);
@@ -67,7 +68,7 @@ PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *c
   return NULL;
 }
 
-// Calls the handler with a readable control block; see pm_thread_base.h.
+// Calls the handler with a readable thread control block; see pm_thread_base.h.
 static inline __attribute__((always_inline)) void call_handler(const struct entry *entry) {
   struct pm_thread_stand_in block;
   _Bool is_entered = pm_enter_thread_base(&block, entry->context);
@@ -89,11 +90,11 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
   }
   uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
   if (end - interrupted < stack_size) {
-    // A fault on this entry stack: continue below the interrupted frame, because the kernel has started again at the
-    // alternate stack's top.
+    // This is a fault on the entry stack itself. Continue below the interrupted frame, because the kernel has started
+    // again at the top of the alternate stack.
     top = (interrupted - 256) & ~UINT64_C(15);
   } else if ((uint64_t)__builtin_frame_address(0) < left) {
-    // Inside a call made there that has not returned.
+    // The thread is inside a call that it made on the alternate stack and that has not returned.
     top = stack->called;
   }
   struct entry *entry = (struct entry *)(top - sizeof *entry);
@@ -108,17 +109,17 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
 }
 
 #if defined(__x86_64__)
-// Leaves a handler whose first system call was trapped, from the handler of that call's SIGSYS: all signals are
-// blocked, and the kernel ends the process at the next fault, by its signal. So the event that the first handler was
-// called for continues or occurs again. Returns if the call is not the first. Source: Linux kernel/signal.c,
-// force_sig_info_to_task.
+// Leaves a handler whose first system call was trapped; called in the handler of the SIGSYS for that call. All
+// signals are blocked, so the kernel ends the process at the next fault, by that fault's signal. So the event for
+// which the first handler was called continues or occurs again. Returns if the trapped call is not the handler's
+// first call. Source: Linux kernel/signal.c, force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
   int signal = pm_siginfo_number(information);
-  // abort() ends the process itself when the handler of its signal returns, and libc's calls may be allowed.
+  // abort() itself ends the process when the handler of its signal returns, and system calls by libc may be allowed.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
-  // The thread has stopped after its breakpoint.
+  // The instruction pointer is after the breakpoint, so a breakpoint is executed here instead.
   if (signal == SIGTRAP) __builtin_debugtrap();
   int is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
   if (is_fault ? pm_siginfo_code(information) > 0 : signal == SIGPROF || signal > SIGSYS) pm_resume(interrupted);
@@ -126,12 +127,13 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
 }
 #endif
 
-// If a seccomp filter trapped a system call of this module, makes the call return as if the kernel did not have it;
-// returns 0 for any other signal. If the trap were treated as a crash, it would occur again at that crash's first
-// call, without end.
+// If a seccomp filter trapped a system call of this module, makes the call return ENOSYS, as if the kernel did not
+// have that call; returns 0 for any other signal. If the trap were treated as a crash, it would occur again at the
+// first call of that crash's handler, endlessly.
 //
-// Under syscall user dispatch the handler can make no call, and may be unable to return, which is also a call. So the
-// kernel ends the process, as it would without the handler. Source: Linux kernel/entry/syscall_user_dispatch.c.
+// Under syscall user dispatch the handler can make no system call, and may even be unable to return, because that is
+// a system call too. So the kernel ends the process, as it would without the handler. Source: Linux
+// kernel/entry/syscall_user_dispatch.c.
 PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void *context) {
   if (!information || !context || pm_siginfo_address(information) != (uint64_t)pm_syscall6_return) return 0;
   int code = pm_siginfo_code(information);
@@ -143,12 +145,12 @@ PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void 
   return 1;
 }
 
-// True once the handler's own code could not be read more often than all its sections together can recover from it:
-// otherwise the handler would be entered forever.
+// True if reading the handler's own code has faulted more often than all sections together can recover from.
+// Otherwise the handler would be entered again and again, forever.
 PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *information, const void *context) {
   if ((signal != SIGBUS && signal != SIGSEGV) || !information || !context) return 0;
   uint64_t place = pm_context_instruction_pointer(context);
-  // si_addr
+  // Word 2 is si_addr.
   if (place - code_start >= code_size || ((const uint64_t *)information)[2] != place) return 0;
   return pm_atomic_add(&lost_code_faults, 1) >= PM_LOST_CODE_FAULTS;
 }
@@ -244,7 +246,7 @@ PM_NOT_INSTRUMENTED void *pm_stack_of_signal(void) {
   uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)memory;
   if (!memory || offset >= PM_ENTRY_STACKS * stack_size) return NULL;
   struct entry_stack *stack = &stacks[offset / stack_size];
-  // Leave room for what the caller still pushes.
+  // Leave room for data that the caller still pushes on the stack.
   stack->called = (place - 1024) & ~UINT64_C(15);
   return (void *)(stack->left & ~UINT64_C(15));
 }

@@ -30,8 +30,8 @@ void *pm_map_unlocked(size_t size) {
     munlock(memory, size);
     return memory;
   }
-  // Under mlockall(MCL_FUTURE), a whole mapping is charged when it is made, but the growth of an unlocked page is
-  // not.
+  // Under mlockall(MCL_FUTURE), a mapping is charged completely when it is made, but an unlocked page can grow
+  // without a charge.
   memory = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   munlock(memory, page);
@@ -51,12 +51,13 @@ extern const void *_swift_concurrency_debug_asyncTaskMetadata __attribute__((wea
 extern const void *_swift_concurrency_debug_asyncTaskSlabMetadata __attribute__((weak));
 extern uint32_t _swift_concurrency_debug_internal_layout_version __attribute__((weak));
 
-// The loaded segment that contains an address, and the name of its module; NULL if there is none.
+// A search for the loaded segment that contains an address. The result includes the name of the module; it is NULL if
+// there is no such segment.
 struct segment_search {
   uint64_t address;
   uint64_t start;
   uint64_t size;
-  // Bytes that come from the module's file; zeros follow.
+  // The number of bytes that come from the module's file; zeros follow them.
   uint64_t file_size;
   const char *name;
 };
@@ -87,7 +88,8 @@ void pm_bring_in(uintptr_t start, uintptr_t end) {
   struct segment_search segment = segment_around(start + (end - start) / 2);
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   if (start < segment.start) start = segment.start;
-  // Zeros need no file; some linkers put constants and variables into one segment.
+  // The zeros at the end of a segment are not loaded from the file. A segment can have both, because some linkers put
+  // constants and variables into one segment.
   if (end > segment.start + segment.file_size) end = segment.start + segment.file_size;
   if (end <= start) return;
   start &= ~(page - 1);
@@ -98,7 +100,7 @@ void pm_bring_in_control(uintptr_t slack) {
   pm_bring_in((uintptr_t)pm_enter_crash - slack, (uintptr_t)pm_enter_crash + slack);
 }
 
-// The module that contains an address, and its thread-local block in this thread.
+// A search for the module that contains an address, and for the module's thread-local block in this thread.
 struct block_search {
   uint64_t address;
   uint64_t block;
@@ -137,7 +139,7 @@ void pm_find_exception_facts(struct pm_exception_facts *facts) {
   memset(facts, 0, sizeof *facts);
   if (!__cxa_get_globals) return;
   facts->globals_offset = (int64_t)((uint64_t)__cxa_get_globals() - (uint64_t)__builtin_thread_pointer());
-  // An object's first word points after the first two words of the table.
+  // The first word of an object points behind the first two words of the virtual table.
   if (&_ZTVN10__cxxabiv120__si_class_type_infoE)
     facts->single_base_class = (uint64_t)(_ZTVN10__cxxabiv120__si_class_type_infoE + 2);
   if (&_ZTVN10__cxxabiv121__vmi_class_type_infoE)
@@ -149,8 +151,8 @@ extern void __tsan_init(void) __attribute__((weak));
 
 int pm_is_thread_sanitized(void) { return __tsan_init != NULL; }
 
-// Adds libc's restorer, which on x86_64 is the code that a handler returns to. Sets the action of a signal that is
-// ignored by default through libc, and reads the restorer back.
+// Adds libc's restorer, which on x86_64 is the code to which a handler returns. To find the restorer, sets the
+// unchanged action of a harmless signal through libc, and reads the action back from the kernel.
 static void add_restorer(struct pm_signal_action *action) {
   struct sigaction same;
   struct pm_signal_action read = {0};
@@ -174,8 +176,8 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
   return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
-// Exists if Swift's runtime is linked statically; a shared runtime hides it. Its object file has only the
-// backtracer's handlers, about 4 KiB, and this function is the first. Source: swift
+// This symbol exists if Swift's runtime is linked statically; a shared runtime hides it. Its object file has only the
+// backtracer's handlers, about 4 KiB, and this function is the first one in it. Source: swift
 // stdlib/public/runtime/CrashHandlerLinux.cpp.
 extern int _swift_installCrashHandler(void) __attribute__((weak));
 #define BACKTRACER_SIZE 8192
@@ -189,7 +191,7 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *start, uint64_t *size) 
     *size = BACKTRACER_SIZE;
     return 1;
   }
-  // Does not use dladdr, which searches all symbols of the module.
+  // dladdr is not used, because it searches all symbols of the module.
   struct segment_search search = segment_around(handler);
   if (!search.name) return 0;
   const char *slash = strrchr(search.name, '/');
@@ -199,9 +201,9 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *start, uint64_t *size) 
   return 1;
 }
 
-// Looks a name up in the hash table of the module that contains an address, because dladdr1 searches all symbols,
-// which takes 0.6 ms in libc. Source: gABI, dynamic section; the GNU hash section as ld.so reads it (glibc
-// elf/dl-lookup.c).
+// Looks up a name in the hash table of the module that contains an address. dladdr1 is not used, because it searches
+// all symbols, which takes 0.6 ms in libc. Source: gABI, dynamic section; the GNU hash section as ld.so reads it
+// (glibc elf/dl-lookup.c).
 static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
   struct segment_search *search = argument, segment = {.address = search->address};
   if (!find_segment(info, size, &segment)) return 0;
@@ -212,7 +214,7 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
   const uint32_t *table = NULL;
   const ElfW(Sym) *symbols = NULL;
   for (; entry && entry->d_tag != DT_NULL; entry++) {
-    // The loader has made most of them absolute, except in a read-only section.
+    // The dynamic linker has made these addresses absolute, except in a read-only section.
     ElfW(Addr) place = entry->d_un.d_ptr + (entry->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr : 0);
     if (entry->d_tag == DT_GNU_HASH) table = (const uint32_t *)place;
     if (entry->d_tag == DT_SYMTAB) symbols = (const ElfW(Sym) *)place;
@@ -236,7 +238,8 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
 
 void pm_find_abort(uint64_t *start, uint64_t *size) {
   struct segment_search search = {.address = (uint64_t)dlsym(RTLD_NEXT, "abort")};
-  // The program may define its own function before libc's, and a plugin comes after libc.
+  // RTLD_NEXT is tried first, because the program may define its own abort before libc's. In a plugin, which comes
+  // after libc, RTLD_NEXT finds nothing.
   if (search.address == 0) search.address = (uint64_t)dlsym(RTLD_DEFAULT, "abort");
   if (search.address != 0) dl_iterate_phdr(find_size, &search);
   *start = search.start;
@@ -266,12 +269,12 @@ uint64_t pm_minimum_signal_stack_size(void) {
 
 void pm_pin_module(const void *address) {
   const char *name = segment_around((uint64_t)address).name;
-  // The executable has no name.
+  // The name of the executable is empty.
   if (!name || !name[0]) return;
   // A direct reference to dlopen would add the dynamic linker to a static executable, with a warning at each link.
   void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
-  // A loaded library is found by the name with which it was loaded, from any working directory. The handle is never
-  // closed. Source: dlopen(3), RTLD_NODELETE.
+  // A library that is already loaded is found by the name with which it was loaded, in any working directory. The
+  // handle is never closed. Source: dlopen(3), RTLD_NODELETE.
   if (open_module) open_module(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
@@ -283,7 +286,7 @@ void pm_find_thread_base(void) {
 
 void pm_bind_now(void) {
   char bytes[16];
-  // A size that the compiler does not know makes it call the function.
+  // The compiler calls memset and memcpy because it does not know the size.
   volatile size_t size = 8;
   memset(bytes, 0, size);
   // The barriers keep the optimizer from dropping the calls.
@@ -301,7 +304,8 @@ void pm_find_link_map(struct pm_image_places *places) {
   if (!headers) return;
   places->program_headers = (uint64_t)headers;
   places->program_header_count = count;
-  // A static executable may lack PT_PHDR: its headers follow the ELF header, with which its first segment begins.
+  // A static executable may have no PT_PHDR. Then the program headers follow the ELF header, which is at the start of
+  // the first segment.
   for (uint64_t i = count; i-- > 0;)
     if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
       places->program_bias = (uint64_t)headers - sizeof(ElfW(Ehdr)) - headers[i].p_vaddr;

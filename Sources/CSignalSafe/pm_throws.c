@@ -7,13 +7,15 @@
 
 #include "CSignalSafe.h"
 
-// Source: swift stdlib/public/runtime/ErrorObject.h and Error.cpp. Both are atomic pointers.
+// The runtime's two hooks, which are atomic pointers. Source: swift stdlib/public/runtime/ErrorObject.h and
+// Error.cpp.
 typedef void (*error_hook)(void *error);
 typedef void (*value_hook)(void *value, const void *type, const void *conformance);
 extern error_hook _swift_willThrow __attribute__((weak));
 extern value_hook _swift_willThrowTypedImpl __attribute__((weak));
 
-// An unowned reference keeps an object's memory, not the object. Source: swift stdlib/public/SwiftShims/RefCount.h.
+// An unowned reference keeps the memory of an object, but not the object itself. Source: swift
+// stdlib/public/SwiftShims/RefCount.h.
 extern void *swift_unownedRetain(void *object) __attribute__((weak));
 extern void swift_unownedRelease(void *object) __attribute__((weak));
 extern _Bool swift_isDeallocating(void *object) __attribute__((weak));
@@ -22,25 +24,25 @@ struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT];
 uint32_t pm_throwers_taken;
 
 static uint64_t main_end;
-// The thread's own stack; empty if it is not known, and before the thread's first throw.
+// The bounds of the thread's own stack; 0 if they are not known, and before the thread's first throw.
 static _Thread_local uint64_t stack_start, stack_end;
 static error_hook next_error_hook;
 static value_hook next_value_hook;
 
-// The largest frame that the walk accepts.
+// The size in bytes of the largest frame that the walk accepts.
 #define WALK_SIZE 65536
 // Marks a saved frame pointer of an asynchronous function. Source: swift docs/ABI/CallingConvention (async frames).
 #define ASYNC_MARK (1ull << 60)
-// Removes arm64's signature from an address of code.
+// Removes arm64's pointer signature from a code address.
 #if defined(__aarch64__)
 #define CODE_MASK 0x0000ffffffffffffull
 #else
 #define CODE_MASK ~0ull
 #endif
 
-// Finds the thread's stack, once. For the main thread, glibc would read /proc/self/maps. The kernel provides the end
-// of that stack, and nothing else is mapped below it within the limit on stacks, or within 128 MiB. Source: Linux
-// arch/x86/mm/mmap.c, mmap_base().
+// Finds the thread's stack, once for each thread. glibc's function is not used for the main thread, because it would
+// read /proc/self/maps. Instead, the kernel provides the end of the main thread's stack. Below that, nothing else is
+// mapped within the size limit on stacks, or within 128 MiB. Source: Linux arch/x86/mm/mmap.c, mmap_base().
 static void find_stack(void) {
   if (pm_gettid() == getpid()) {
     struct rlimit limit;
@@ -62,8 +64,8 @@ static void find_stack(void) {
   pthread_attr_destroy(&attributes);
 }
 
-// Stores a box and releases the previous one. It is an exchange, because two threads may share an entry, and each box
-// must be released once.
+// Stores an error's box and releases the previous box. The store is an atomic exchange, because two threads may share
+// an entry, and each box must be released exactly once.
 static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (!swift_unownedRetain || !swift_unownedRelease || !swift_isDeallocating) return;
   if (box) swift_unownedRetain((void *)box);
@@ -71,7 +73,8 @@ static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (before) swift_unownedRelease((void *)before);
 }
 
-// Returns the record to overwrite: that of a released error, otherwise the oldest.
+// Returns the index of the record to overwrite: the record of an error that was released, otherwise the oldest
+// record.
 static int place_to_use(const struct pm_thrower *thrower) {
   int oldest = 0, unused = -1;
   for (int place = 0; place < PM_THROW_COUNT; place++) {
@@ -83,8 +86,8 @@ static int place_to_use(const struct pm_thrower *thrower) {
   return unused >= 0 ? unused : oldest;
 }
 
-// Returns the thread's entry in the table. A thread without an entry takes the one that was assigned the longest ago,
-// because the end of a thread is not recorded.
+// Returns the thread's entry in the table. A thread without an entry takes the entry that was assigned the longest
+// ago, because it is not recorded when threads end.
 static struct pm_thrower *own_thrower(uint32_t thread) {
   static _Thread_local uint32_t place;
   if (place != 0 && __atomic_load_n(&pm_throwers_storage[place - 1].thread, __ATOMIC_RELAXED) == thread)
@@ -97,7 +100,7 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
     hold(thrower, place, 0);
     thrower->touched[place] = 0;
   }
-  // The checksums of the previous thread's throws no longer match.
+  // With another thread ID, the checksums of the previous thread's throws no longer match.
   __atomic_store_n(&thrower->thread, thread, __ATOMIC_RELAXED);
   place = index + 1;
   return thrower;
@@ -109,7 +112,7 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
   uint32_t count = ++thrower->count;
   for (int place = 0; error && place < PM_THROW_COUNT; place++)
     if (__atomic_load_n(&thrower->boxes[place], __ATOMIC_RELAXED) == error) {
-      // Caught, and thrown again.
+      // This error was caught and is thrown again.
       thrower->touched[place] = count;
       return;
     }
@@ -122,7 +125,8 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
       .addresses = {(uint64_t)caller & CODE_MASK},
   };
   uint64_t frame = (uint64_t)start;
-  // On another stack, of a signal handler or made by the program, an invalid frame pointer could lead out of it.
+  // On any other stack, of a signal handler or created by the program, an invalid frame pointer could lead out of the
+  // stack.
   _Bool is_known = stack_start <= frame && frame < stack_end;
   for (int count = 1; is_known && count < PM_THROW_ADDRESS_COUNT; count++) {
     uint64_t next = *(const uint64_t *)frame & ~ASYNC_MARK;
@@ -157,7 +161,7 @@ void pm_record_throws(uint64_t main_stack_end) {
   if (before == will_throw) return;
   main_end = main_stack_end;
   __atomic_store_n(&next_error_hook, before, __ATOMIC_RELAXED);
-  // A program that only sets the first hook also gets typed throws through it, and still does.
+  // If a program has set only the first hook, the runtime calls that hook for typed throws too, and this stays so.
   if (&_swift_willThrowTypedImpl) {
     value_hook typed = __atomic_load_n(&_swift_willThrowTypedImpl, __ATOMIC_ACQUIRE);
     __atomic_store_n(&next_value_hook, typed, __ATOMIC_RELAXED);

@@ -2,10 +2,10 @@
 
 #include "CSignalSafe.h"
 
-// The highest bit of a size marks a stack of the handler.
+// The highest bit of a size marks a stack that the handler created.
 #define IS_HANDLERS (UINT64_C(1) << 63)
 
-// Only the thread itself writes it; `size` is 0 while it is written.
+// The record of one thread. Only the thread itself writes it; `size` is 0 while it is being written.
 struct told_stack {
   uint64_t thread;
   uint64_t base;
@@ -23,7 +23,7 @@ static struct told_stack *pm_find_told(int thread) {
   return NULL;
 }
 
-// Takes a free entry, or that of a thread which has ended without freeing it.
+// Takes a free entry, or the entry of a thread that has ended without freeing it.
 static struct told_stack *pm_take_told(int thread) {
   for (int i = 0; i < PM_TOLD_PLACES; i++)
     if (pm_atomic_compare_exchange_64(&pm_told_place(thread, i)->thread, 0, (uint64_t)thread) == 0) return pm_told_place(thread, i);
@@ -48,7 +48,7 @@ void pm_tell_stack(int thread, struct pm_told_stack told) {
   if (!stack) stack = pm_take_told(thread);
   if (!stack) return;
   uint64_t size = told.size & ~IS_HANDLERS;
-  // The same stack is recorded again by a caller that does not know who created it.
+  // If a caller that does not know who created the stack records the same stack again, nothing changes.
   if (stack->base == told.base && (stack->size & ~IS_HANDLERS) == size && !told.is_handlers) return;
   pm_atomic_store_64(&stack->size, 0);
   pm_atomic_store_64(&stack->base, told.base);

@@ -3,7 +3,8 @@
 
 #define SWIFT_CALL __attribute__((swiftcall, weak))
 
-// Source: swift stdlib/public/Concurrency/TaskLocal.swift, which programs have inlined.
+// Functions of the Swift runtime that programs call from inlined code. Source: swift
+// stdlib/public/Concurrency/TaskLocal.swift.
 extern SWIFT_CALL void swift_task_localValuePush(const void *key, void *value, const void *type);
 extern SWIFT_CALL void swift_task_localValuePop(void);
 extern SWIFT_CALL void *swift_task_localValueGet(const void *key);
@@ -19,14 +20,16 @@ char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((aligned(4096)));
 
 static _Bool heads(uint64_t word, uint64_t item) { return (word & ~7ull) == item; }
 
-// Looks for the word of a task that is the head of its list. A task has 24 words.
+// Finds the word in a task object that holds the head of the task's list of task-local values, whose first item is
+// `item`. A task object has 24 words.
 static int64_t find_in_task(const char *task, uint64_t item) {
   for (int64_t offset = 0x40; offset < 24 * 8; offset += 8)
     if (heads(*(const uint64_t *)(task + offset), item)) return offset;
   return PM_WORK_NOWHERE;
 }
 
-// Looks for the word of the runtime's thread-local block that points to the head of the list.
+// Finds the word in the runtime's thread-local block that points to the head of the thread's list of task-local
+// values, whose first item is `item`.
 static int64_t find_in_thread(const struct pm_task_facts *facts, uint64_t item) {
   const char *thread = __builtin_thread_pointer();
   for (uint64_t offset = 0; offset + 8 <= facts->block_size; offset += 8) {
@@ -38,7 +41,7 @@ static int64_t find_in_thread(const struct pm_task_facts *facts, uint64_t item) 
   return PM_WORK_NOWHERE;
 }
 
-// Finds out where the value that was just pushed is stored.
+// Finds out where the runtime has stored the value that was just pushed.
 static void learn(const char *task, const void *type, int64_t *head) {
   struct pm_task_facts facts;
   pm_find_task_facts(&facts);
@@ -79,7 +82,7 @@ uint64_t pm_task_id(void) {
 
 uint64_t pm_new_work(void) {
   static uint64_t taken;
-  // Numbers are taken in blocks, so that threads do not wait for each other's cache line.
+  // Each thread takes numbers in blocks, so that threads do not compete for one cache line.
   static _Thread_local uint64_t last, end;
   if (last == end) {
     last = __atomic_fetch_add(&taken, 4096, __ATOMIC_RELAXED);
@@ -94,7 +97,8 @@ int pm_thread_id(void) {
   int id = thread_id;
   if (id != 0) return id;
   id = pm_gettid();
-  // The ID is cached only if the handler is installed, because the handler makes forked children discard it.
+  // The ID is cached only if the handler is installed, because the handler makes forked children discard the cached
+  // ID.
   if (pm_state()) thread_id = id;
   return id;
 }

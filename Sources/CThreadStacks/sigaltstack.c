@@ -1,12 +1,13 @@
-// Defines sigaltstack in the program, so that code that sends a signal to a thread knows its alternate stack; see
-// pm_told_stacks.h. Makes the system call itself, because static executables have no other function with this name.
+// Defines sigaltstack in the program, so that code that sends a signal to a thread knows the thread's alternate
+// stack; see pm_told_stacks.h. This definition makes the system call itself, because static executables have no other
+// function with this name.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 
 #include "CSignalSafe.h"
 
-// ThreadSanitizer calls this function before it can count calls, and then the handler is not installed.
+// ThreadSanitizer calls sigaltstack before the sanitizer is ready; with it, the handler is not installed.
 extern void __tsan_init(void) __attribute__((weak));
 
 __attribute__((visibility("default"), disable_sanitizer_instrumentation)) int sigaltstack(const stack_t *restrict stack,

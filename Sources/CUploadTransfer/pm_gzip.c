@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// The used part of zlib's interface, which never changes in libz.so.1. Source: zlib.h, zconf.h.
+// The part of zlib's interface that is used here; it never changes in libz.so.1. Source: zlib.h, zconf.h.
 typedef struct {
   const uint8_t *next_in;
   unsigned avail_in;
@@ -24,14 +24,14 @@ typedef struct {
 
 enum {
   DEFLATED = 8,
-  // 15 bits of window; 16 more ask for gzip's header.
+  // A window of 15 bits; adding 16 selects gzip's header.
   GZIP_WINDOW = 15 + 16,
   MEMORY = 8,
   LEVEL = 6,
   FLUSH_NONE = 0,
   FLUSH_FINISH = 4,
   STREAM_END = 1,
-  // No progress was possible with these buffers.
+  // No progress was possible with the given buffers.
   BUFFER_ERROR = -5,
   MOST_AT_ONCE = 1 << 20,
 };

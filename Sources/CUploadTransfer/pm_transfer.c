@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// The used part of libcurl's interface, whose numbers and types never change in libcurl.so.4. Source: curl/curl.h,
-// curl/multi.h.
+// The part of libcurl's interface that is used here; its numbers and types never change in libcurl.so.4. Source:
+// curl/curl.h, curl/multi.h.
 enum {
   OPT_URL = 10002,
   OPT_PROXY = 10004,
@@ -105,23 +105,23 @@ static int64_t milliseconds(void) {
 
 // MARK: The end of the process
 //
-// `exit` runs the handlers and destructors of libraries while other threads continue. A transfer that is inside
-// OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent this. OpenSSL is initialized without its
-// cleanup, which works if no other code has initialized it before. And the handler below, which runs before OpenSSL's
-// handlers, ends the transfers and waits for their threads to leave libcurl. The wait has a time limit, because a
-// thread may be stopped. Such a thread must not be killed, because it may hold a lock that the rest of the exit
-// needs.
+// `exit` runs the handlers and destructors of libraries while other threads continue. If a transfer is inside OpenSSL
+// while OpenSSL cleans up, it reads freed memory. Two measures prevent this. OpenSSL is initialized without its
+// cleanup, which works if no other code has initialized it before. And the exit handler below, which runs before
+// OpenSSL's handlers, ends the transfers and waits for their threads to leave libcurl. The wait has a time limit,
+// because a thread may be stopped. Such a thread must not be killed, because it may hold a lock that the rest of the
+// exit needs.
 
-// The maximum time in milliseconds that an exit waits.
+// The maximum time in milliseconds that an exit waits for the transfers to end.
 enum { EXIT_PATIENCE = 60 };
 
 static struct {
   _Atomic int has_begun;
-  // Counts the threads inside libcurl.
+  // The number of threads inside libcurl.
   _Atomic int inside;
-  // The process whose threads are counted: a forked child has none of them.
+  // The process whose threads are counted; these threads do not exist in a forked child.
   _Atomic pid_t process;
-  // Guards the list.
+  // Guards the list `running`.
   pthread_mutex_t lock;
   pm_transfer *running;
 } process_end = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -162,7 +162,8 @@ static int bind(void *library) {
   return 1;
 }
 
-// Handlers of `exit` run in reverse order. Registered twice: an exit may come before OpenSSL has registered its own.
+// Handlers of `exit` run in reverse order of their registration. The handler is registered twice, because an exit may
+// come before OpenSSL has registered its own handler.
 static void keep_open_ssl(void *library) {
   enum { OPENSSL_INIT_NO_ATEXIT = 0x80000 };
   int (*init)(uint64_t, const void *);
@@ -170,7 +171,7 @@ static void keep_open_ssl(void *library) {
   if (init) init(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
-// The library that the program is linked with is preferred.
+// A libcurl with which the program is linked is preferred.
 static void find_library(void) {
   atomic_store(&process_end.process, getpid());
   pthread_atfork(NULL, NULL, begin_child);
@@ -184,25 +185,25 @@ static void find_library(void) {
   }
   if (!has_library || atomic_load(&process_end.has_begun)) return;
   keep_open_ssl(library);
-  // CURL_GLOBAL_ALL. The call is counted, so the program may have called it before.
+  // 3 is CURL_GLOBAL_ALL. libcurl counts these calls, so the program may have made the same call before.
   has_library = curl.global_init(3) == 0;
   atexit(end_transfers);
 }
 
 struct pm_transfer {
   _Atomic int is_cancelled;
-  // Signals that the transfer's thread blocks, so that the program's threads receive them; bit n - 1 stands for
+  // The signals that the transfer's thread blocks, so that the program's threads receive them; bit n - 1 stands for
   // signal n.
   uint64_t blocked;
-  // The running transfers; guarded by the list's lock.
+  // Links of the list of running transfers; guarded by the list's lock.
   pm_transfer *previous, *next;
-  // Protects `multi` while it is freed.
+  // Protects `multi` from use while it is freed.
   pthread_mutex_t lock;
   void *multi;
   void *easy;
   void *lines;
   int body;
-  // The file that receives the answer's body, if there is no body to send; -1 for none.
+  // The descriptor of the file that receives the answer's body, if there is no body to send; -1 if there is none.
   int file;
   int64_t left, taken;
   void (*moved)(void *, int64_t);
@@ -215,7 +216,7 @@ struct pm_transfer {
   char reason[ERROR_SIZE];
 };
 
-// True if a transfer is to end: it was cancelled, or the process ends.
+// True if a transfer must end, because it was cancelled or the process is ending.
 static int is_over(pm_transfer *transfer) {
   return atomic_load(&transfer->is_cancelled) || atomic_load(&process_end.has_begun);
 }
@@ -237,7 +238,7 @@ static size_t take_body(char *buffer, size_t one, size_t capacity, void *data) {
   return (size_t)count;
 }
 
-// libcurl calls this if it repeats a request, because the connection was closed or a proxy answered.
+// libcurl calls this function when it repeats a request because the connection was closed or a proxy answered.
 static int seek_body(void *data, int64_t offset, int whence) {
   pm_transfer *transfer = data;
   if (whence != SEEK_SET || lseek(transfer->body, offset, SEEK_SET) != offset) return 1;
@@ -257,7 +258,7 @@ static size_t take_header(char *bytes, size_t one, size_t count, void *data) {
   pm_transfer *transfer = data;
   count *= one;
   transfer->last = milliseconds();
-  // The start of another answer, after an interim answer or that of a proxy.
+  // This is the start of another answer, after an interim answer or the answer of a proxy.
   if (count > 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->headers_size = 0;
   transfer->headers_seen += count;
   if (transfer->headers_seen > PM_TRANSFER_MOST_HEADERS) return 0;
@@ -320,7 +321,7 @@ void pm_transfer_cancel(pm_transfer *transfer) {
 }
 
 static void wake_transfers(void) {
-  // A thread that holds one of the locks will release it soon, and this function is called again.
+  // If another thread holds one of the locks, it releases the lock soon, and this function is called again.
   if (pthread_mutex_trylock(&process_end.lock) != 0) return;
   for (pm_transfer *transfer = process_end.running; transfer; transfer = transfer->next) {
     if (pthread_mutex_trylock(&transfer->lock) != 0) continue;
@@ -355,7 +356,7 @@ void pm_transfer_end(pm_transfer *transfer) {
   void *multi = transfer->multi;
   transfer->multi = NULL;
   pthread_mutex_unlock(&transfer->lock);
-  // In a process that ends, the kernel closes the connection.
+  // If the process is ending, the kernel closes the connection.
   if (!enter()) return;
   if (multi && transfer->easy) curl.multi_remove_handle(multi, transfer->easy);
   if (transfer->easy && !atomic_load(&process_end.has_begun)) curl.easy_cleanup(transfer->easy);
@@ -395,14 +396,15 @@ static int prepare(pm_transfer *transfer, const char *url, int64_t size) {
     curl.easy_setopt(easy, OPT_READDATA, transfer);
     curl.easy_setopt(easy, OPT_SEEKFUNCTION, seek_body);
     curl.easy_setopt(easy, OPT_SEEKDATA, transfer);
-    // Accepts all encodings that libcurl can decode, because an answer that cannot be decoded is no receipt.
+    // All encodings that libcurl can decode are accepted, because an answer that cannot be decoded does not confirm
+    // the upload.
     curl.easy_setopt(easy, OPT_ACCEPT_ENCODING, "");
   }
   curl.easy_setopt(easy, OPT_HEADERFUNCTION, take_header);
   curl.easy_setopt(easy, OPT_HEADERDATA, transfer);
   curl.easy_setopt(easy, OPT_WRITEFUNCTION, take_answer);
   curl.easy_setopt(easy, OPT_WRITEDATA, transfer);
-  // The environment comes from the invoking user, who may be another user.
+  // In such a program the environment comes from the user who started it, so a proxy in the environment is ignored.
   if (getauxval(AT_SECURE)) curl.easy_setopt(easy, OPT_PROXY, "");
   return curl.multi_add_handle(multi, easy) == 0;
 }
@@ -422,7 +424,7 @@ static pm_transfer_result transfer_all(
     int64_t left = least(start + most - now, transfer->last + idle - now);
     if (start + most <= now) return PM_TRANSFER_LATE;
     if (left <= 0) return PM_TRANSFER_IDLE;
-    // libcurl's own times may be shorter.
+    // libcurl returns earlier if one of its own timeouts is shorter.
     curl.multi_poll(transfer->multi, NULL, 0, (int)least(left, 60000), NULL);
   }
   int left, result = -1;
@@ -445,7 +447,8 @@ static pm_transfer_answer run(
       .body = transfer->kept,
       .reason = transfer->reason,
   };
-  // The program's signals are for its own threads; a server that goes away must not end it.
+  // The program's signals are for the program's own threads. A server that closes the connection must not end the
+  // program by SIGPIPE.
   sigset_t signals, before;
   sigemptyset(&signals);
   for (int signal = 1; signal <= 31; signal++) {

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// A function that may handle a fault so that it is not a crash; returns true if it did.
+/// A function that may handle a fault, so that the fault is not a crash; returns true if it has handled the fault.
 ///
 /// The arguments are the signal, its `siginfo_t` and its `ucontext_t`.
 public typealias FirstChanceHandler =
@@ -8,20 +8,21 @@ public typealias FirstChanceHandler =
 
 /// Sets the function that is called first at each crash signal, before anything is captured.
 ///
-/// It is for runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a collector's
-/// write barriers. If it returns true, nothing is written, no thread is stopped, and the program continues at the
-/// context it was given, which the function may have changed. If it returns false, the crash is captured as without
-/// this function. It may also leave by `siglongjmp`.
+/// This is for runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a
+/// collector's write barriers. If the function returns true, nothing is written, no thread is stopped, and the
+/// program continues with the `ucontext_t` that the function received and may have changed. If the function returns
+/// false, the crash is captured as usual. The function may also exit through `siglongjmp`.
 ///
-/// It runs in a signal handler, on the thread of the fault and on its alternate stack, with all signals except faults
-/// blocked, on several threads at once. It may only do what signal-safety(7) allows: no allocation, no lock, no Swift
-/// object. It must decide by the fault's address or instruction whether the fault is its own, and return false for
-/// other faults. It is not called for faults of code on an alternate stack, such as its own, nor in children of
-/// vfork(2).
+/// The function runs in a signal handler, on the faulting thread and its alternate stack, with all signals except
+/// faults blocked. It may run on several threads at once. It may only do what signal-safety(7) allows: no allocation,
+/// no lock, no Swift object. It must decide by the fault's address or instruction whether the fault belongs to its
+/// runtime, and return false for other faults. It is not called for a fault in code that runs on an alternate stack,
+/// such as the function itself, nor in a child of vfork(2).
 ///
-/// Call this function at any time, also before `startHandler`, from any thread, but not from a signal handler.
+/// `setFirstChanceHandler` may be called at any time, even before `startHandler`, and from any thread, but not from a
+/// signal handler.
 ///
-/// - Parameter handler: the function; nil for none.
+/// - Parameter handler: the function; nil to call no function.
 ///
 /// Source: Crashpad `client/crashpad_client.h`, SetFirstChanceExceptionHandler.
 public func setFirstChanceHandler(_ handler: FirstChanceHandler?) {

@@ -3,31 +3,33 @@ internal import Glibc
 public import IntermediateDump
 
 extension Handler {
-  /// Takes a dump of this process as it is now, and leaves it in the pending directory.
+  /// Takes a dump of this process in its current state, and puts the dump into the pending directory.
   ///
-  /// The next `processIntermediateDumps` of any process makes a report of it, or `processIntermediateDump(_:)`
-  /// immediately. The report says "dump requested by the program", does not count as a crash, and has the calling
-  /// thread first. Other threads are read without a signal: the dump has the stacks of waiting threads, and only the
-  /// name and state of running ones. A dump takes some milliseconds, 16 MiB of address space while it is taken, and a
-  /// file of a few hundred kilobytes. Any number of threads may call it; a crash during the call is captured. Never
-  /// call it from a signal handler.
+  /// The next call of `processIntermediateDumps`, in any process, makes a report of the dump;
+  /// `processIntermediateDump(_:)` makes the report immediately. The report says "dump requested by the program",
+  /// does not count as a crash, and lists the calling thread first. Unless `stopsThreads` is true, no signal is sent
+  /// to other threads: the dump then contains the stacks of waiting threads, but only the names and states of running
+  /// threads. A dump takes a few milliseconds and, during that time, 16 MiB of address space. Its file has a few
+  /// hundred kilobytes. Any number of threads may call this function at the same time; a crash during the call is
+  /// captured. Never call it from a signal handler.
   ///
-  /// Stack, context (`withContext`) and breadcrumbs are those of the calling thread, so call this function on the
-  /// thread that detects the problem, where it detects it.
+  /// The report shows the stack, context (`withContext`) and breadcrumbs of the calling thread. So call this function
+  /// on the thread that detects the problem, where it detects it.
   ///
   /// - Parameters:
-  ///   - reason: headline and signature of the report; cut to 512 bytes. Reports with the same reason form one group,
-  ///     so pass data that differs each time as an annotation.
-  ///   - error: its type and `String(describing:)` are kept, cut to 256 and 1024 bytes; without a
-  ///     reason the text is the headline, and the type begins the signature.
-  ///   - annotations: only for this report; they replace those of `startHandler` with the same names. The first 64 by
-  ///     name are kept, with names cut to 128 and values to 1024 bytes.
+  ///   - reason: the headline and the signature of the report; it is cut to 512 bytes. Reports with the same reason
+  ///     form one group, so pass data that differs each time as an annotation.
+  ///   - error: its type is kept, cut to 256 bytes, and its `String(describing:)`, cut to 1024 bytes. Without a
+  ///     reason, that text is the headline, and the signature begins with the type.
+  ///   - annotations: annotations only for this report; they replace annotations of `startHandler` with the same
+  ///     names. The first 64 in the order of their names are kept, with names cut to 128 bytes and values to 1024
+  ///     bytes.
   ///   - stopsThreads: whether to stop other threads during the dump, so that running threads also have registers and
-  ///     stacks. Their calls of `nanosleep`, `poll` and `epoll_wait` may end with EINTR.
+  ///     stacks. Calls of `nanosleep`, `poll` and `epoll_wait` in those threads may end with EINTR.
   /// - Returns: the ID that the report will have. If the process no longer has permissions for the directory, the
-  ///   report is made after it ends.
-  /// - Throws: `CrashHandlerError` if memory was refused, or the dump could not be written; no file is then left that
-  ///   would become a report.
+  ///   report is made after the process ends.
+  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. In that case no
+  ///   file is left that would become a report.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
   @discardableResult @inline(never)
@@ -38,19 +40,19 @@ extension Handler {
     try LiveDump(reason, error, annotations, stopsThreads: stopsThreads).take()
   }
 
-  /// Takes a dump of this process as it is now, into a file of the program's choice.
+  /// Takes a dump of this process in its current state, into a file that the program chooses.
   ///
-  /// The program deletes the file or passes it to `processIntermediateDump(at:)`. This is for a suspicion that may
-  /// turn out to be wrong, for example a request that takes too long.
+  /// The program deletes the file or passes it to `processIntermediateDump(at:)`. Use this for a suspected problem
+  /// that may turn out to be harmless, for example a request that takes too long.
   ///
   /// - Parameters:
-  ///   - path: a file that must not exist; it is created with mode 0600.
-  ///   - reason: as with the other form.
-  ///   - error: as with the other form.
-  ///   - annotations: as with the other form.
-  ///   - stopsThreads: as with the other form.
+  ///   - path: the path of the file, which must not exist yet; the file is created with mode 0600.
+  ///   - reason: as for a dump in the pending directory.
+  ///   - error: as for a dump in the pending directory.
+  ///   - annotations: as for a dump in the pending directory.
+  ///   - stopsThreads: as for a dump in the pending directory.
   /// - Returns: the ID that the report will have.
-  /// - Throws: `CrashHandlerError`, also if the file cannot be created.
+  /// - Throws: `CrashHandlerError`, for example if the file cannot be created.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessingAtPath.
   @discardableResult @inline(never)
@@ -64,7 +66,7 @@ extension Handler {
     guard descriptor >= 0 else {
       throw CrashHandlerError(.dumpFailed, "cannot make the file '\(path)'", errno: errno)
     }
-    // The descriptor is closed with the dump.
+    // The end of the dump also closes the descriptor.
     dump.redirect(to: descriptor)
     do throws(CrashHandlerError) {
       return try dump.take()

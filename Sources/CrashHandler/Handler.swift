@@ -2,11 +2,11 @@ public import IntermediateDump
 
 /// An installed handler; it stays installed until the process ends.
 ///
-/// `startHandler` returns it, and `Handler.current` is the same one. Calls that need a handler are
-/// its methods; `Postmortem` and `PostmortemUpload` add theirs.
+/// `startHandler` returns the handler, and `Handler.current` is the same handler. Functions that need a handler are
+/// methods of this type; the modules `Postmortem` and `PostmortemUpload` add more methods.
 public struct Handler: Sendable, Equatable {
-  /// The database's directory as passed to `startHandler`, or the directory in it if that is a mount point to which
-  /// others may write.
+  /// The database's directory: the one passed to `startHandler`, or a directory inside that one if it is a mount
+  /// point to which other users may write.
   public let database: String
   /// The name of this program's dumps.
   public let identifier: String

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Notes that a signal has asked this process to end, in a program that handles it itself.
+/// Notes that a signal has asked this process to end, in a program that handles that signal itself.
 ///
-/// Call it when the program learns of the signal, also from a signal handler. If the process then ends without exit
-/// or `_exit`, the next start can say that it was killed because it did not stop in time. The first call counts. It
-/// takes a few system calls. It does nothing if the handler was not started or reports on how runs end are turned
-/// off.
+/// Call this function when the program learns of the signal; a signal handler may call it. If the process then ends
+/// without exit or `_exit`, the next start can report that the process was killed because it did not stop in time.
+/// Only the first call counts. A call makes a few system calls. It does nothing if the handler was not started, or if
+/// reports on how runs end are turned off.
 ///
 /// - Parameter signal: the signal's number; SIGTERM by default.
 ///

@@ -1,4 +1,4 @@
-/// An actor on a watched executor, which the closure keeps alive.
+/// An actor that runs on a watched executor, which a closure keeps alive.
 @safe
 actor ExecutorGuest {
   private nonisolated let executor: @Sendable () -> UnownedSerialExecutor
@@ -9,10 +9,10 @@ actor ExecutorGuest {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor() }
 
-  /// Makes the executor run a closure, by a job that is enqueued on it directly.
+  /// Makes the executor run a closure, as a job that is enqueued directly on the executor.
   ///
-  /// A task whose closure is isolated to an actor starts on that actor, and not on the global executor, whose threads
-  /// may all be blocked. The cast creates such a closure from outside the actor, as `assumeIsolated` does.
+  /// A task whose closure is isolated to an actor starts on that actor. It does not start on the global executor,
+  /// whose threads may all be blocked. The cast creates such a closure outside the actor, as `assumeIsolated` does.
   ///
   /// Source: Swift Evolution SE-0431; swift stdlib/public/Concurrency/ExecutorAssertions.swift.
   nonisolated func ask(_ body: @escaping @Sendable () -> Void) {

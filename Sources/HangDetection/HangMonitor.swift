@@ -3,15 +3,15 @@ public import Dispatch
 internal import Glibc
 internal import IntermediateDump
 
-/// Watches whether a part of the program still answers, and takes a dump when it does not.
+/// Watches whether a part of the program still answers, and takes a dump when that part does not answer.
 ///
-/// If the process ends before the watched part answers again, the next `processIntermediateDumps`
-/// makes a report: the time of the hang, whether its thread waited or was busy, and that thread
-/// first. If it answers, or a crash is captured, the dump is removed.
+/// If the process ends before the watched part answers again, the next `processIntermediateDumps` makes a report. The
+/// report shows how long the part hung, and whether the hung thread waited or was busy; it lists that thread first.
+/// If the watched part answers, or a crash is captured, the dump is removed.
 ///
 /// All monitors share one thread, which checks a few times a second. Time in which the whole process was stopped
 /// (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()`, even after
-/// its last reference is released. A forked child has none.
+/// its last reference is released. In a forked child no monitor runs.
 public final class HangMonitor: Sendable {
   let watch: Watch
 
@@ -23,9 +23,10 @@ public final class HangMonitor: Sendable {
     try HangWatcher.shared.add(watch)
   }
 
-  /// Watches the main queue, which `RunLoop.main`, `dispatchMain()` and an asynchronous `main` serve.
+  /// Watches the main queue, which is served by `RunLoop.main`, `dispatchMain()` and an asynchronous `main`.
   ///
-  /// The watch begins with the first answer. In a program that never serves the queue, use a `heartbeat`.
+  /// The watch begins with the queue's first answer. In a program that never serves the main queue, use a `heartbeat`
+  /// monitor.
   ///
   /// - Throws: `CrashHandlerError` if the handler was not started, or no thread can be created.
   @discardableResult
@@ -39,9 +40,9 @@ public final class HangMonitor: Sendable {
   /// Watches a serial Dispatch queue; a suspended queue counts as hung too.
   ///
   /// - Parameters:
-  ///   - queue: runs blocks that are submitted to it.
-  ///   - name: the name in the report; by default the queue's label.
-  ///   - options: the threshold, and whether to report hangs that ended.
+  ///   - queue: the queue; the monitor submits blocks to it.
+  ///   - name: the name that the report shows; by default the queue's label.
+  ///   - options: the threshold, and whether hangs that have ended are reported.
   @discardableResult
   public static func queue(
     _ queue: DispatchQueue, name: String? = nil, options: Options = Options()
@@ -49,9 +50,10 @@ public final class HangMonitor: Sendable {
     try HangMonitor(name ?? queue.label, .queue, options) { answer in queue.async { answer() } }
   }
 
-  /// Watches an actor by calls to it.
+  /// Watches an actor by calling it repeatedly.
   ///
-  /// An actor without its own executor runs on the global one; if that is blocked, the actor counts as hung too.
+  /// An actor without a custom executor runs on the global executor. If the global executor is blocked, the actor
+  /// counts as hung too.
   @discardableResult
   public static func actor(
     _ actor: any Actor, name: String, options: Options = Options()
@@ -60,7 +62,7 @@ public final class HangMonitor: Sendable {
     return try HangMonitor(name, .executor, options) { answer in guest.ask { answer() } }
   }
 
-  /// Watches a serial executor, such as an event loop's, by jobs that are put on it directly.
+  /// Watches a serial executor, such as the executor of an event loop, by jobs that are enqueued directly on it.
   @discardableResult
   public static func executor(
     _ executor: any SerialExecutor, name: String, options: Options = Options()
@@ -69,12 +71,13 @@ public final class HangMonitor: Sendable {
     return try HangMonitor(name, .executor, options) { answer in guest.ask { answer() } }
   }
 
-  /// Watches whether a closure returns, which runs on the global executor; if that is blocked, it counts
-  /// as hung too.
+  /// Watches whether a closure returns.
+  ///
+  /// The closure runs on the global executor. If the global executor is blocked, the closure counts as hung too.
   ///
   /// - Parameters:
   ///   - name: the name in the report.
-  ///   - options: the threshold, and whether to report hangs that ended.
+  ///   - options: the threshold, and whether hangs that have ended are reported.
   ///   - probe: the closure; it is called again only after it has returned.
   @discardableResult
   public static func probe(
@@ -88,25 +91,27 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a loop of the program, which calls `heartbeat()` in every iteration.
+  /// Watches a loop of the program; the loop must call `heartbeat()` in every iteration.
   ///
-  /// The watch begins with the first call.
+  /// The watch begins with the first call of `heartbeat()`.
   public static func heartbeat(
     name: String, options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {
     try HangMonitor(name, .heartbeat, options, nil)
   }
 
-  /// Reports that the calling thread is alive, in about 100 nanoseconds; only for a `heartbeat`.
+  /// Tells the monitor that the calling thread is alive; only for a monitor made by `heartbeat`.
+  ///
+  /// A call takes about 100 nanoseconds.
   public func heartbeat() { watch.heartbeat() }
 
-  /// Suspends the watch until the next heartbeat, for a loop that waits for work without a limit.
+  /// Suspends the watch until the next heartbeat, because the loop now waits for work, without a time limit.
   public func pause() { watch.pause() }
 
   /// Ends the watch.
   ///
-  /// Keeps the dump of a lasting hang until the watched part answers or `exit` or `_exit` is called, because the
-  /// process may be killed for the hang. A program need not stop its monitors before it ends, so that they also
-  /// detect a hang in its shutdown.
+  /// The dump of a hang in progress is kept until the watched part answers, or `exit` or `_exit` is called, because
+  /// the process may be killed because of the hang. A program need not stop its monitors before it ends. If they keep
+  /// running, they also detect a hang during shutdown.
   public func stop() { HangWatcher.shared.remove(watch) }
 }

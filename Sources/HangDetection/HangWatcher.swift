@@ -4,7 +4,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import Synchronization
 
-/// The one thread of all monitors.
+/// The single thread that does the work of all monitors.
 final class HangWatcher: Sendable {
   static let shared = HangWatcher()
 
@@ -18,7 +18,7 @@ final class HangWatcher: Sendable {
   private static let heartbeatInterval: UInt64 = 2_000_000_000
   private let state = Mutex(State())
 
-  /// Adds a watch; the first one creates the thread.
+  /// Adds a watch; adding the first watch creates the thread.
   func add(_ watch: Watch) throws(CrashHandlerError) {
     try state.withLock { state throws(CrashHandlerError) in
       if !state.hasThread {
@@ -33,7 +33,7 @@ final class HangWatcher: Sendable {
     }
   }
 
-  /// Removes a watch, immediately or when its hang is over; removing the last one ends the thread.
+  /// Removes a watch, immediately or when its hang is over; removing the last watch ends the thread.
   func remove(_ watch: Watch) {
     watch.stop()
     state.withLock { $0.watches.removeAll { $0.isOver } }
@@ -51,7 +51,7 @@ final class HangWatcher: Sendable {
           state.hasThread = false
           return nil
         }
-        // Checks eight times during the shortest threshold.
+        // The watches are checked eight times during the shortest threshold.
         return min(max(shortest / 8, Self.shortestTurn), Self.longestTurn)
       }
       guard let turn else { return }
@@ -72,22 +72,22 @@ final class HangWatcher: Sendable {
 
 /// Counts only the time in which the watching thread ran on time.
 ///
-/// While a process is stopped, in a paused container or on a suspended machine, nothing can answer. So an interval of
-/// more than twice its time is not counted, which delays the report of a real hang.
+/// While a process is stopped, is in a paused container or is on a suspended machine, nothing can answer. So an
+/// interval that took more than twice the intended time is not counted. This delays the report of a real hang.
 struct HangClock {
   private var last: UInt64
 
   /// Starts counting.
   ///
-  /// - Parameter now: CLOCK_BOOTTIME in nanoseconds, which continues while the machine is suspended.
+  /// - Parameter now: the time by CLOCK_BOOTTIME in nanoseconds; that clock continues while the machine is suspended.
   init(now: UInt64) { last = now }
 
-  /// Ends an interval.
+  /// Ends an interval, and returns how much of it counts.
   ///
   /// - Parameters:
-  ///   - now: CLOCK_BOOTTIME in nanoseconds.
-  ///   - turn: the intended time of the sleep in nanoseconds.
-  /// - Returns: the nanoseconds that count.
+  ///   - now: the time by CLOCK_BOOTTIME in nanoseconds.
+  ///   - turn: the intended duration of the interval in nanoseconds.
+  /// - Returns: the number of nanoseconds of the interval that count.
   mutating func advance(to now: UInt64, after turn: UInt64) -> UInt64 {
     let elapsed = now >= last ? now - last : 0
     last = now

@@ -11,7 +11,9 @@ final class Watch: Sendable {
   struct Answer: Sendable {
     let watch: Watch
 
-    /// Answers from a thread, by default the calling one; nil if the thread does not identify the watched part.
+    /// Answers from a thread, by default the calling thread.
+    ///
+    /// Pass nil if the thread does not identify the watched part.
     func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }
   }
 
@@ -23,15 +25,15 @@ final class Watch: Sendable {
     var seen: UInt32 = 0
     /// True while an answer is awaited.
     var isAwaited = false
-    /// The counted waiting time in nanoseconds.
+    /// The time in nanoseconds that has been counted since the wait for an answer began.
     var age: UInt64 = 0
-    /// The thread's activity when the waiting began.
+    /// The activity of the watched part's thread when the wait began.
     var activity: ThreadActivity?
     var dump: HangDump?
-    /// True once a dump of this hang was tried.
+    /// True once the watch has tried to take a dump of this hang.
     var isReported = false
     var isStopped = false
-    /// The number of hangs that ended and leave a report.
+    /// The number of hangs that have ended and get a report.
     var kept = 0
   }
 
@@ -40,7 +42,7 @@ final class Watch: Sendable {
 
   let name: String
   let target: HangTarget
-  /// The threshold in nanoseconds.
+  /// The time in nanoseconds without an answer after which the watched part counts as hung.
   let threshold: UInt64
   private let keepsRecovered: Bool
   private let probe: Probe?
@@ -75,12 +77,12 @@ final class Watch: Sendable {
 
   // MARK: - Calls of the watching thread
 
-  /// The report ID of a hang in progress.
+  /// The report ID of the dump of a hang in progress; nil if there is none.
   var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }
 
   /// Checks the watched part once.
   ///
-  /// - Parameter time: the counted nanoseconds since the last check.
+  /// - Parameter time: the number of nanoseconds since the last check that count.
   func look(after time: UInt64) {
     let asks = state.withLock { state in
       // A hang is watched to its end even after the watch was stopped.
@@ -100,11 +102,12 @@ final class Watch: Sendable {
       state.isAwaited = true
       return true
     }
-    // Called outside the lock, because this thread may answer immediately.
+    // The probe is called without the lock held, because this thread may answer immediately.
     if asks { probe?(Answer(watch: self)) }
   }
 
-  /// Ends the watch, but keeps the dump of a lasting hang, because the process may be killed for it.
+  /// Ends the watch, but keeps the dump of a hang in progress, because the process may be killed because of that
+  /// hang.
   func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -112,16 +115,16 @@ final class Watch: Sendable {
     }
   }
 
-  /// True once there is nothing left to check.
+  /// True once the watch was stopped and there is nothing left to check.
   var isOver: Bool { state.withLock { $0.isStopped && $0.dump == nil } }
 
-  /// True if the watch begins with the first answer: a main queue may never be served.
+  /// True if the watch begins only with the first answer, for example because a main queue may never be served.
   private var beginsWithAnswer: Bool { target == .mainThread || target == .heartbeat }
 
   private func lookAtHang(_ state: inout State) {
     let thread = lastThread.load(ordering: .relaxed)
     let activity = thread == 0 ? nil : ThreadActivity(of: thread)
-    // A signal or a debugger has stopped the thread.
+    // If a signal or a debugger has stopped the thread, the time starts again from zero.
     if activity?.isStopped == true {
       state.age = 0
       state.activity = nil
@@ -136,7 +139,7 @@ final class Watch: Sendable {
     } else if state.age >= threshold, !state.isReported {
       state.isReported = true
       let evidence = evidence(of: thread, isThere: activity != nil)
-      // If the dump fails, there is no report, and the program continues.
+      // If the dump cannot be taken, there is no report, and the program continues.
       state.dump = try? HangDump(
         taking: HangDump.Description(
           name: name, target: target, threadEvidence: evidence,
@@ -172,12 +175,12 @@ final class Watch: Sendable {
 ///
 /// Source: proc_pid_stat(5), fields 3, 14 and 15.
 struct ThreadActivity {
-  /// The state letter of proc(5).
+  /// The thread's state letter, as in proc(5).
   let state: UInt8
-  /// The CPU time in nanoseconds, in steps of a clock tick, a hundredth of a second.
+  /// The CPU time in nanoseconds, with the resolution of a clock tick, usually a hundredth of a second.
   let cpuTime: UInt64
 
-  /// Reads the thread's file in `/proc`; nil if it has ended.
+  /// Reads the thread's file in `/proc`; nil if the thread has ended.
   init?(of threadID: Int32) {
     guard let text = SystemFile.bytes("/proc/self/task/\(threadID)/stat", isOneRecord: true) else {
       return nil
@@ -185,7 +188,7 @@ struct ThreadActivity {
     self.init(statText: text[...], ticksPerSecond: UInt64(max(sysconf(Int32(_SC_CLK_TCK)), 1)))
   }
 
-  /// Parses the file's text; nil if it has another form.
+  /// Parses the text of that file; nil if the text has another form.
   init?(statText text: ArraySlice<UInt8>, ticksPerSecond: UInt64) {
     // Field 2, the name, may contain blanks and parentheses; no later field does.
     guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }

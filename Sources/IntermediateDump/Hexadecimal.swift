@@ -1,5 +1,5 @@
 extension Sequence<UInt8> {
-  /// The bytes as two lower-case digits each, without separators.
+  /// The bytes in hexadecimal: two lowercase digits for each byte, without separators.
   package var hexadecimal: String {
     var text: [UInt8] = []
     for byte in self {
@@ -12,7 +12,7 @@ extension Sequence<UInt8> {
 }
 
 extension [UInt8] {
-  /// Reads bytes of two digits each, in either case, without separators; nil for anything else.
+  /// Reads bytes in hexadecimal: two digits in either case for each byte, without separators; nil for anything else.
   package init?(hexadecimal text: some Collection<UInt8>) {
     guard text.count.isMultiple(of: 2) else { return nil }
     self = []
@@ -27,10 +27,11 @@ extension [UInt8] {
 }
 
 extension FixedWidthInteger {
-  /// Reads only digits, without a sign; nil for anything else, and for a number that is too large.
+  /// Reads a number that consists only of digits, without a sign; nil for anything else, or if the number is too
+  /// large.
   ///
-  /// It replaces the standard library's `init(_:radix:)`, whose specializations add 5 KB for each caller. It is
-  /// inlined, because the metadata that the generic function needs cost 20 page faults at launch.
+  /// This initializer replaces the standard library's `init(_:radix:)`, whose specializations add 5 KB for each
+  /// caller. It is inlinable, because the metadata that the generic function needed caused 20 page faults at launch.
   @inlinable
   package init?(digits text: Substring, radix: UInt64 = 10) {
     guard let value = numberOfDigits(text.utf8, radix: radix) else { return nil }
@@ -38,7 +39,7 @@ extension FixedWidthInteger {
   }
 }
 
-/// The number that a text of digits only represents, as in `FixedWidthInteger.init(digits:radix:)`.
+/// Reads the number from a text that contains only digits, as `FixedWidthInteger.init(digits:radix:)` does.
 @inlinable
 package func numberOfDigits(_ text: some Collection<UInt8>, radix: UInt64) -> UInt64? {
   var value: UInt64 = 0
@@ -59,7 +60,7 @@ package func numberOfDigits(_ text: some Collection<UInt8>, radix: UInt64) -> UI
 }
 
 extension UnsignedInteger {
-  /// Lower-case digits without a prefix, with zeros in front up to a count.
+  /// The number in lowercase hexadecimal digits without a prefix, padded with zeros to at least `digits` digits.
   package func hexadecimal(digits: Int = 1) -> String {
     let text = String(self, radix: 16)
     return String(repeating: "0", count: Swift.max(0, digits - text.utf8.count)) + text

@@ -1,12 +1,11 @@
-/// Encoding a dump, or a part of one, in ordinary code with the writer that crashes use.
+/// Encodes a dump, or a part of a dump, in ordinary code, with the writer that crash code uses.
 public enum IntermediateDumpEncoding {
-  /// Runs `body` on a writer that keeps everything in memory, and returns the bytes.
+  /// Runs `body` with a writer that keeps everything in memory, and returns the bytes.
   ///
   /// - Parameters:
-  ///   - sizeHint: the expected size in bytes; too small a hint costs another run of `body`,
-  ///     nothing else.
+  ///   - sizeHint: the expected size in bytes; if the hint is too small, `body` runs again.
   ///   - body: writes the tokens. It may run more than once.
-  /// - Returns: the bytes, or nil if they come to more than 256 MiB.
+  /// - Returns: the bytes, or nil if there are more than 256 MiB.
   public static func encode(
     sizeHint: Int = 64 << 10, _ body: (inout IntermediateDumpWriter) -> Void
   ) -> [UInt8]? {
@@ -44,9 +43,10 @@ extension IntermediateDumpWriter {
 }
 
 extension [String] {
-  /// The texts as lines of one text; a line feed inside a text becomes a blank.
+  /// All texts as the lines of one text; a line feed inside a text becomes a blank.
   ///
-  /// `replacing` would add the regular-expression parser, 1 MB, to a static executable.
+  /// The standard library's `replacing` is not used, because it would add the regular-expression parser (1 MB) to a
+  /// static executable.
   package var asOneText: String {
     var text: [UInt8] = []
     for (index, line) in enumerated() {

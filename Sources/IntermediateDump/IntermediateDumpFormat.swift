@@ -7,28 +7,29 @@ public enum IntermediateDumpFormat {
   /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a transfer in text mode is detected immediately.
   public static var magic: UInt64 { @_noLocks get { 0x0A0D_504D_5544_4D50 } }
 
-  /// The version this code writes and the only one it reads.
+  /// The version of the format that this code writes, and the only version that it reads.
   public static var version: UInt16 { @_noLocks get { 1 } }
 
-  /// The number of bytes before the first token: magic (8), version (2), architecture (1), word size (1), header
-  /// size (4), identifier of the writer (16).
+  /// The size of the header in bytes: magic (8), version (2), architecture (1), word size (1), header size (4),
+  /// identifier of the writer (16).
   public static var headerSize: Int { @_noLocks get { 32 } }
 
-  /// The number of bytes of a property before its payload: token (1), key (2), length (4).
+  /// The number of bytes of a property before its payload: token (1 byte), key (2), length (4).
   public static var propertyHeaderSize: Int { @_noLocks get { 7 } }
 
-  /// The longest property that is written or read, in bytes.
+  /// The maximum size in bytes of a property that is written or read.
   public static var maximumPropertySize: Int { @_noLocks get { 64 << 20 } }
 
-  /// The deepest nesting that is written or read, without the root map.
+  /// The maximum depth of nesting that is written or read, not counting the root map.
   public static var maximumDepth: Int { @_noLocks get { 16 } }
 
   /// The maximum number of tokens that a reader reads from one dump; the rest counts as damage.
   ///
-  /// 4,096 threads of 40 tokens each need far fewer, and a malicious file cannot make the reader's tree larger.
+  /// A dump with 4,096 threads of 40 tokens each needs far fewer tokens. The limit keeps a malicious file from making
+  /// the reader's tree larger.
   public static let maximumTokenCount = 1 << 21
 
-  /// The architecture byte of the header for the machine this code was compiled for.
+  /// The architecture byte of the header, for the machine for which this code was compiled.
   public static var currentArchitecture: UInt8 {
     @_noLocks get {
       #if arch(x86_64)
@@ -42,18 +43,18 @@ public enum IntermediateDumpFormat {
   }
 }
 
-/// The byte at the start of each token, which says what kind it is.
+/// The byte at the start of each token, which is the kind of the token.
 public enum IntermediateDumpToken {
-  /// Followed by key (2), length (4) and that many bytes.
+  /// A property; followed by the key (2 bytes), the length (4) and as many bytes as the length says.
   public static var property: UInt8 { @_noLocks get { 0x01 } }
-  /// Followed by key (2), then the map's contents.
+  /// The start of a map; followed by the key (2 bytes), then the map's contents.
   public static var startMap: UInt8 { @_noLocks get { 0x02 } }
-  /// Closes the innermost open map.
+  /// The end of the innermost open map.
   public static var endMap: UInt8 { @_noLocks get { 0x03 } }
-  /// Followed by key (2), then maps only.
+  /// The start of an array; followed by the key (2 bytes), then only maps.
   public static var startArray: UInt8 { @_noLocks get { 0x04 } }
-  /// Closes the innermost open array.
+  /// The end of the innermost open array.
   public static var endArray: UInt8 { @_noLocks get { 0x05 } }
-  /// The end of the dump; a dump without it is truncated.
+  /// The end of the dump; a dump without this token is truncated.
   public static var endDocument: UInt8 { @_noLocks get { 0x06 } }
 }

@@ -1,11 +1,12 @@
-/// The keys of the token format, with their numbers: of dumps, of run records, and of the stream that
-/// this package adds to a minidump.
+/// The keys of the token format, with their numbers.
 ///
-/// Never renumber a key, and never use a number that a version of this file has had. A new key takes
-/// the next free number of its group, or any free one where the group is full, and a row in
-/// `DumpInspection/IntermediateDumpKey+Definitions.swift`, which says where it occurs; readers skip
-/// keys that they do not know. `FormatDocumentTests` writes the table of
-/// `Docs/Internals/IntermediateDumpFormat.md` from these rows.
+/// They are used in dumps, in run records, and in the stream that this package adds to a minidump.
+///
+/// Never renumber a key, and never use a number that a version of this file has had. A new key takes the next free
+/// number of its group, or any free number if the group is full. It also needs a row in
+/// `DumpInspection/IntermediateDumpKey+Definitions.swift`, which defines where the key occurs. Readers skip keys that
+/// they do not know. `FormatDocumentTests` writes the table of `Docs/Internals/IntermediateDumpFormat.md` from these
+/// rows.
 public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case process = 100
   case processID = 101
@@ -284,9 +285,9 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case sourceColumn = 1620
   case isLineApproximate = 1621
 
-  /// The number on disk.
+  /// The key's number in a file.
   ///
-  /// The synthesized `rawValue` does not have the crash-time annotation, and in a debug build its body is visible
-  /// only in this file.
+  /// The synthesized `rawValue` does not have the annotation for crash code (`@_noLocks`), and in a debug build its
+  /// body is visible only in this file.
   public var code: UInt16 { @_noLocks get { rawValue } }
 }

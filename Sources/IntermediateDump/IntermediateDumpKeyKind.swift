@@ -7,15 +7,15 @@ public enum IntermediateDumpKeyKind: UInt8, Sendable {
   case signed
   /// An unsigned number, printed in hexadecimal.
   case address
-  /// Signed nanoseconds since 1970.
+  /// A signed number of nanoseconds since 1970.
   case time
   case text
   case bytes
 }
 
-/// Kinds of keys.
+/// The kinds that the value of a key may have.
 ///
-/// Not a `Set`, because its code would be added to every program with the handler.
+/// This is not a `Set`, because the code of `Set` would be added to every program with the handler.
 package struct IntermediateDumpKeyKinds: Sendable, ExpressibleByArrayLiteral {
   private let bits: UInt8
 

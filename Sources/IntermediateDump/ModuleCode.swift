@@ -1,5 +1,5 @@
-/// The address of this module's code, which is also used in a crash.
+/// The address of this module's code, which a crash uses too.
 package enum ModuleCode {
-  /// A function of this module; it does nothing.
+  /// A function of this module that does nothing.
   package static var place: @convention(c) () -> Void { @inline(never) get { {} } }
 }

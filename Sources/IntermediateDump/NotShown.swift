@@ -1,4 +1,4 @@
-/// A part of a process that a dump lacks because `/proc` did not show it: it is unknown, not empty.
+/// A part of a process that a dump lacks because `/proc` did not show it; such a part is unknown, not empty.
 ///
 /// Bit n of `notShown` stands for raw value n.
 package enum NotShown: UInt8, CaseIterable, Sendable {

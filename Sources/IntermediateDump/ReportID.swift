@@ -1,13 +1,13 @@
 /// The 16 bytes that identify one report, from the name of the locked file to the server that receives the report.
 ///
-/// The ID is chosen when the locked file is created, so that a dump that is converted twice, because a converter was
-/// killed, is still one report. Client IDs also have this type. The form is RFC 9562, version 4.
+/// The ID is chosen when the locked file is created. So if a dump is converted twice because a converter was killed,
+/// it is still one report. Client IDs also have this type. The form is a UUID of version 4 (RFC 9562).
 public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparable {
   // Two words instead of an array, because a database may have a hundred thousand IDs.
   private let high: UInt64
   private let low: UInt64
 
-  /// The bytes in printed order.
+  /// The bytes in the order in which they are printed.
   public var bytes: [UInt8] {
     [high, low].flatMap { word in
       (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
@@ -30,20 +30,20 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     self.init(high: words.0, low: words.1, version: 4)
   }
 
-  /// Creates a new identifier for another dump with this identifier, always the same one for the same dump.
+  /// The identifier for another dump that has this same identifier; always the same for the same dump.
   ///
-  /// RFC 9562, version 8.
+  /// The form is a UUID of version 8 (RFC 9562).
   ///
-  /// - Parameter digest: the digest of the dump.
+  /// - Parameter digest: the digest of the other dump.
   package func other(for digest: UInt64) -> ReportID {
     let seed = bytes + (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) }
-    // The digests' low bytes come first.
+    // The low bytes of the digest come first.
     return ReportID(
       high: DumpDigest.of([1] + seed).byteSwapped, low: DumpDigest.of([2] + seed).byteSwapped,
       version: 8)
   }
 
-  /// Creates an identifier from 16 bytes; nil for any other number.
+  /// Creates an identifier from 16 bytes; nil for any other number of bytes.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
     func word(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
@@ -59,8 +59,7 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     (self.high, self.low) = (high.byteSwapped, low.byteSwapped)
   }
 
-  /// Reads the usual form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case; nil for anything
-  /// else.
+  /// Reads the usual form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in uppercase or lowercase; nil for anything else.
   public init?(_ description: String) {
     let text = description.utf8
     guard text.count == 36 else { return nil }

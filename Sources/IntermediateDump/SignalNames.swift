@@ -1,4 +1,4 @@
-/// The names of signals and of their codes, for ordinary code; the crash summary reads the table itself.
+/// The names of signals and of their codes, for ordinary code; the crash summary uses `SignalTable` directly.
 package enum SignalNames {
   package static func name(_ signal: Int32) -> String? {
     (1...31).contains(signal) ? word(0, ofLine: signal) : nil
@@ -13,9 +13,9 @@ package enum SignalNames {
     return (1...31).contains(signal) ? word(code, ofLine: signal) : nil
   }
 
-  /// The name of a line (0), or one of its codes.
+  /// A word of a line of the table: the line's name (0), or the name of one of its codes.
   private static func word(_ number: Int32, ofLine line: Int32) -> String? {
-    // Bytes are used, because the code to split a text would add kilobytes to each program.
+    // Bytes are used, because the code that splits a string would add kilobytes to each program.
     let bytes = Array(SignalTable.text.description.utf8)
     var (start, count, isWanted) = (0, Int32(0), false)
     for place in 0...bytes.count {

@@ -1,37 +1,38 @@
 /// The signals of Linux, one row each, with their numbers, names, codes and classes.
 ///
-/// Every list of signals is read from this table: signals that the handler captures, faults, signals that ask a
+/// All lists of signals come from this table: the signals that the handler captures, faults, signals that ask a
 /// process to end, signals that the package's threads block, and the names in reports.
 ///
-/// The numbers are written out and not taken from libc, because a dump may come from another machine. They are part
-/// of the kernel's interface on both architectures. Source: signal(7); sigaction(2), "The si_code field"; Linux
+/// The numbers are not taken from libc, because a dump may come from another machine. They are part of the kernel's
+/// interface on both architectures. Source: signal(7); sigaction(2), "The si_code field"; Linux
 /// include/uapi/asm-generic/errno-base.h.
 package enum SignalTable {
-  /// A class of signals: its letter in a row.
+  /// A class of signals; the raw value is the letter of the class in a row.
   package enum Class: UInt8, CaseIterable, Sendable {
-    /// An instruction raises it.
+    /// A signal that an instruction raises.
     case fault = 0x66  // f
-    /// The handler captures the signal unless the program excludes it.
+    /// A signal that the handler captures unless the program excludes it.
     case captured = 0x63  // c
-    /// The handler captures the signal if the program requests it.
+    /// A signal that the handler captures only if the program requests it.
     case capturedIfAsked = 0x61  // a
-    /// The kernel sends it for an event, with a code above 0 or as the process's own.
+    /// A signal that the kernel sends for an event, with a code above 0 or with the process itself as the sender.
     case kernelEvent = 0x6B  // k
     /// A signal that asks a process to end, or SIGPIPE.
     case endRequest = 0x65  // e
-    /// An event that a program may handle, and that the package's threads leave to the program's threads.
+    /// A signal for an event that the program may handle; the package's threads leave it to the program's threads.
     case programEvent = 0x70  // p
-    /// Stops a process and continues it.
+    /// A signal that stops or continues a process.
     case jobControl = 0x6A  // j
 
     package var letter: UInt8 { @_noLocks get { rawValue } }
   }
 
-  /// Each line has a signal's number, the letters of its classes (`-` for none), its name, and the names of its codes
-  /// from 1 upward.
+  /// The table: each line has a signal's number, the letters of its classes (`-` for none), its name, and the names
+  /// of its codes from 1 upward.
   ///
-  /// This is one text, because a choice among texts would be compiled to a jump table. Two more lines have no signal:
-  /// `sentLine` has the codes of sent signals from 0 downward, and `errnoLine` has errnos.
+  /// The table is one text, because a choice among texts would be compiled to a jump table. Two more lines are not
+  /// about a signal: `sentLine` has the names of the codes of sent signals from 0 downward, and `errnoLine` has the
+  /// names of errnos.
   package static var text: StaticString {
     @_noLocks get {
       """
@@ -83,7 +84,7 @@ package enum SignalTable {
     let text = text
     let base = unsafe text.utf8Start
     var mask: UInt64 = 0
-    // The part of the line: 0 for the number, 1 for the letters of the classes, 2 after them.
+    // `part` is the part of the line: 0 for the number, 1 for the letters of the classes, 2 for the rest.
     var (part, number) = (0, UInt64(0))
     var place = 0
     while place < text.utf8CodeUnitCount {

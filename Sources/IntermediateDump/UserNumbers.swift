@@ -1,8 +1,8 @@
 /// Removes the numbers of users and groups from the kernel's texts about a process.
 package enum UserNumbers {
-  /// The auxiliary vector without them: pairs of 8-byte integers, a type and a value.
+  /// The auxiliary vector without these numbers; the vector consists of pairs of 8-byte integers, a type and a value.
   ///
-  /// It never traps on any bytes. Source: getauxval(3), AT_UID, AT_EUID, AT_GID, AT_EGID; AT_IGNORE in <elf.h>.
+  /// Never traps, whatever the bytes. Source: getauxval(3), AT_UID, AT_EUID, AT_GID, AT_EGID; AT_IGNORE in <elf.h>.
   package static func removed(fromVector vector: [UInt8]) -> [UInt8] {
     var vector = vector
     var offset = 0
@@ -17,7 +17,7 @@ package enum UserNumbers {
     return vector
   }
 
-  /// The text of `/proc/<pid>/status` with dashes instead of the numbers.
+  /// The text of `/proc/<pid>/status`, with dashes instead of these numbers.
   package static func removed(fromStatus text: [UInt8]) -> [UInt8] {
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let kept = lines.map { line -> [UInt8] in

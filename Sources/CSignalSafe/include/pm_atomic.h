@@ -1,5 +1,5 @@
-// Atomic operations on 32-bit words that are futexes too, and on 64-bit words in memory of a fixed layout. Swift's Atomic
-// gives no address to wait on.
+// Atomic operations on 32-bit words that are also futexes, and on 64-bit words in memory with a fixed layout. Swift's
+// Atomic cannot be used, because it provides no address on which to wait.
 #ifndef PM_ATOMIC_H
 #define PM_ATOMIC_H
 
@@ -13,12 +13,12 @@ PM_INLINE void pm_atomic_store(uint32_t *_Nonnull word, uint32_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-// Returns the value before.
+// Adds `value`; returns the value before the addition.
 PM_INLINE uint32_t pm_atomic_add(uint32_t *_Nonnull word, uint32_t value) {
   return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
 }
 
-// Stores `desired` if the word holds `expected`; returns what it held.
+// Stores `desired` if the word holds `expected`; returns the previous value.
 PM_INLINE uint32_t pm_atomic_compare_exchange(uint32_t *_Nonnull word, uint32_t expected, uint32_t desired) {
   __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return expected;
@@ -30,12 +30,12 @@ PM_INLINE void pm_atomic_store_64(uint64_t *_Nonnull word, uint64_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-// Returns the value before.
+// Adds `value`; returns the value before the addition.
 PM_INLINE uint64_t pm_atomic_add_64(uint64_t *_Nonnull word, uint64_t value) {
   return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
 }
 
-// Stores `desired` if the word holds `expected`; returns what it held.
+// Stores `desired` if the word holds `expected`; returns the previous value.
 PM_INLINE uint64_t pm_atomic_compare_exchange_64(uint64_t *_Nonnull word, uint64_t expected, uint64_t desired) {
   __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return expected;

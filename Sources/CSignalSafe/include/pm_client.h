@@ -1,11 +1,11 @@
-// Memory for the program's annotations, breadcrumbs and the like, which ClientMemory.swift lays out.
+// Memory for the program's annotations, breadcrumbs and similar data; ClientMemory.swift defines the layout.
 #ifndef PM_CLIENT_H
 #define PM_CLIENT_H
 
 #include "pm_annotations.h"
 
-// Static, so that it exists before the handler, needs no initialization that could race, and is copied to forked children.
-// Pages that are never written cost nothing.
+// The memory is static, so that it exists before the handler, needs no initialization that could race, and is copied
+// to forked children. Pages that are never written cost nothing.
 #define PM_CLIENT_MEMORY_SIZE (1 << 20)
 extern char pm_client_memory_storage[PM_CLIENT_MEMORY_SIZE] __attribute__((visibility("hidden")));
 

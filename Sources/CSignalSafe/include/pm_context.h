@@ -1,6 +1,6 @@
-// Reads and changes the machine context of a signal frame. In C because the Glibc overlay has no REG_*, imports the register
-// array as a tuple, and leaves out siginfo_t's macros. The offsets are the kernel's ABI; pm_layout.c compares them with the
-// system's headers, which are not included here (see pm_system_calls.h).
+// Reads and changes the machine context of a signal frame. This is in C, because Swift's Glibc module has no REG_*,
+// imports the register array as a tuple, and leaves out the macros of siginfo_t. The offsets are part of the kernel's
+// ABI. pm_layout.c compares them with the system's headers, which are not included here (see pm_system_calls.h).
 #ifndef PM_CONTEXT_H
 #define PM_CONTEXT_H
 
@@ -42,7 +42,7 @@ PM_INLINE uint64_t pm_siginfo_value(const void *information) {
 // gregset_t: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags, cs|gs|fs|ss, err, trapno, oldmask, cr2.
 #define PM_GENERAL_REGISTERS_SIZE 184
 
-// Indexes into that array. glibc's REG_* need _GNU_SOURCE, which a header cannot define.
+// Indexes into gregset_t. glibc's REG_* need _GNU_SOURCE, which a header cannot define.
 enum {
   PM_R8 = 0, PM_R9 = 1, PM_R10 = 2, PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RDI = 8, PM_RSI = 9, PM_RBP = 10,
   PM_RBX = 11, PM_RDX = 12, PM_RAX = 13, PM_RCX = 14, PM_RSP = 15, PM_RIP = 16, PM_RFLAGS = 17,
@@ -52,7 +52,8 @@ enum {
 #define PM_CONTEXT_REGISTERS 40
 #define PM_CONTEXT_FLOATING_POINT 224
 #define PM_CONTEXT_SIGNAL_MASK 296
-// Bytes of the kernel's struct ucontext, after which the signal frame has the siginfo; glibc's ucontext_t has more.
+// The size in bytes of the kernel's struct ucontext; in the signal frame, the siginfo follows it. glibc's ucontext_t
+// is larger.
 #define PM_CONTEXT_SIZE 304
 
 PM_INLINE uint64_t *pm_context_registers(const void *context) {
@@ -81,18 +82,19 @@ PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int inde
     default: return 0;
   }
 }
-// Returns the XSAVE area; NULL if the kernel saved none.
+// Returns the address of the XSAVE area; NULL if the kernel saved none.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return *(const void *const *)((const char *)context + PM_CONTEXT_FLOATING_POINT);
 }
-// Returns the size of the whole area in bytes, including FP_XSTATE_MAGIC2 at its end, from the software-reserved
-// bytes at 464. `area` is a copy of the first 512 bytes. Source: Linux arch/x86/include/uapi/asm/sigcontext.h.
+// Returns the size of the whole XSAVE area in bytes, including FP_XSTATE_MAGIC2 at its end. The size is in the
+// software-reserved bytes at offset 464. `area` is a copy of the first 512 bytes. Source: Linux
+// arch/x86/include/uapi/asm/sigcontext.h.
 PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *reserved = (const uint32_t *)((const char *)area + 464);
   if (reserved[0] != 0x46505853u || reserved[1] < 512 || reserved[1] > 16384) return 512;
   return reserved[1];
 }
-// Makes the handler return to the recovery point instead of the faulting instruction.
+// Makes the handler return to the recovery point instead of to the faulting instruction.
 PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point *point, int signal) {
   uint64_t *registers = pm_context_registers(context);
   registers[PM_RIP] = point->resume;
@@ -110,13 +112,13 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 
 #elif defined(__aarch64__)
 
-// x0 to x30, sp, pc, pstate: contiguous in struct sigcontext.
+// x0 to x30, sp, pc and pstate, which are contiguous in struct sigcontext.
 #define PM_GENERAL_REGISTERS_SIZE 272
 
 // Offsets in ucontext_t.
 #define PM_CONTEXT_REGISTERS 184
 #define PM_CONTEXT_FLOATING_POINT 464
-// Bytes of records from there on; each record begins with its number and size.
+// The number of bytes of records from that offset on; each record begins with its number and size.
 #define PM_CONTEXT_RESERVED 4096
 #define PM_CONTEXT_SIGNAL_MASK 40
 
@@ -131,14 +133,15 @@ PM_INLINE uint64_t pm_context_link_register(const void *context) { return pm_con
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[32] = address;
 }
-// The registers of a system call that is about to be made; the register of its number does not change.
+// The registers of a system call that is about to be made; the register with the call's number is not changed.
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[0] = (uint64_t)result;
 }
 PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
   return index >= 0 && index < 6 ? pm_context_registers(context)[index] : 0;
 }
-// Returns struct fpsimd_context, the first one in the reserved area: head (8 bytes), fpsr, fpcr, v0 to v31.
+// Returns the address of struct fpsimd_context, the first record in the reserved area: head (8 bytes), fpsr, fpcr, v0
+// to v31.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return (const char *)context + PM_CONTEXT_FLOATING_POINT;
 }
@@ -168,10 +171,10 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 }
 #endif
 
-// Returns whether the kernel called a handler, by the stack pointer of its entry: the signal frame is then directly
-// above it. If another handler called it, that handler's frame is in between. Source: Linux
-// arch/x86/include/asm/sigframe.h (return address, ucontext), arch/arm64/kernel/signal.c (siginfo of 128 bytes,
-// ucontext).
+// Returns whether the kernel called a handler, given the stack pointer at the handler's entry. If the kernel called
+// it, the signal frame is directly above that stack pointer. If another handler called it, that handler's frame is in
+// between. Source: Linux arch/x86/include/asm/sigframe.h (return address, ucontext), arch/arm64/kernel/signal.c
+// (siginfo of 128 bytes, ucontext).
 #if defined(__x86_64__)
 #define PM_CONTEXT_IN_FRAME 8
 #elif defined(__aarch64__)
@@ -181,8 +184,8 @@ PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_point
   return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
 }
 
-// The alternate stack that the return from the handler sets, a stack_t. The return undoes the handler's own
-// sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
+// The stack_t of the alternate stack that is set when the handler returns. So the return undoes the handler's own
+// calls of sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
 #define PM_CONTEXT_SIGNAL_STACK 16
 struct pm_signal_stack {
   uint64_t base;
@@ -193,27 +196,27 @@ struct pm_signal_stack {
 PM_INLINE const struct pm_signal_stack *pm_context_signal_stack(const void *context) {
   return (const struct pm_signal_stack *)((const char *)context + PM_CONTEXT_SIGNAL_STACK);
 }
-// Returns 1 if the interrupted code ran on it.
+// Returns 1 if the interrupted code ran on the alternate stack.
 PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   return pm_context_stack_pointer(context) - stack->base < stack->size;
 }
-// Returns 1 if a stack pointer is on that stack below this frame: in the handler that was called with the context, or
-// in one that interrupted it.
+// Returns 1 if a stack pointer is on the alternate stack below this frame. Then it belongs to the handler that was
+// called with the context, or to a handler that interrupted that handler.
 PM_INLINE int pm_is_below_context(const void *context, uint64_t stack_pointer) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   return stack_pointer < (uint64_t)context && stack_pointer - stack->base < stack->size;
 }
 // Returns approximately the caller's stack pointer.
 PM_INLINE uint64_t pm_stack_pointer(void) { return (uint64_t)__builtin_frame_address(0); }
-// Sets the alternate stack now, for a handler that may leave by siglongjmp.
+// Sets the alternate stack of the context now, because the handler may be left by siglongjmp.
 PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
   if (stack.size == 0) stack.flags = PM_SS_DISABLE;  // a thread without one
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
-// Returns 1 if the thread has an alternate stack of at least `size` bytes or runs on one. It must not be replaced
-// then.
+// Returns 1 if the thread has an alternate stack of at least `size` bytes, or runs on an alternate stack. In both
+// cases the stack must not be replaced.
 PM_INLINE int pm_context_has_signal_stack(const void *context, size_t size) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   if (stack->flags & PM_SS_ONSTACK) return 1;
@@ -226,11 +229,11 @@ PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t 
   stack->size = size;
 }
 
-// Returns the mask that the return from the handler restores.
+// Returns the signal mask that is restored when the handler returns.
 PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
   return *(const uint64_t *)((const char *)context + PM_CONTEXT_SIGNAL_MASK);
 }
-// Sets the mask of a context that pm_capture_context made.
+// Sets the signal mask in a context that pm_capture_context has filled.
 PM_INLINE void pm_context_set_signal_mask(void *context, uint64_t mask) {
   *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) = mask;
 }

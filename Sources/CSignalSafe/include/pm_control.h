@@ -8,8 +8,8 @@
 
 #include "pm_annotations.h"
 
-// The state to return to when a section faults. x86_64 saves rbx, rbp, r12 to r15 and the shadow stack pointer; arm64
-// x19 to x30.
+// The state to which the thread returns when a section faults. On x86_64 these are rbx, rbp, r12 to r15 and the
+// shadow stack pointer; on arm64, x19 to x30.
 struct pm_recovery_point {
   uint64_t armed;  // not 0 while the section runs
   uint64_t resume;
@@ -21,47 +21,49 @@ struct pm_recovery_point {
 PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                     void *_Nonnull argument);
 
-// Does the same, and stores the caller's stack pointer to `left`: the stack below is free.
+// Does the same as pm_call_on_stack, and stores the caller's stack pointer in `left`. The caller's stack is free
+// below that address.
 PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                          void *_Nonnull argument, uint64_t *_Nonnull left);
 
-// Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended it: the
-// handler, entered again by that signal, passes the point to pm_context_recover. Nothing is unwound, so the function
-// must not own resources.
+// Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended it. In the
+// latter case, that signal has entered the handler again, and the handler has passed the recovery point to
+// pm_context_recover. Nothing is unwound, so the function must not own resources.
 PM_CRASH_TIME int pm_run_section(struct pm_recovery_point *_Nonnull point, void (*_Nonnull function)(void *_Nonnull),
                                  void *_Nonnull argument);
 
-// Fills a ucontext_t with the caller's registers as they are when this returns: the general ones, and the floating point and
-// vector ones of the first save area. `context` is PM_CAPTURED_CONTEXT_SIZE zeroed bytes, aligned to 16. The caller's frame
-// must outlive the use of the context.
+// Fills a ucontext_t with the caller's registers as they are when this function returns: the general registers, and
+// the floating-point and vector registers of the first save area. `context` has PM_CAPTURED_CONTEXT_SIZE zeroed
+// bytes, aligned to 16. The caller's frame must exist as long as the context is used.
 #define PM_CAPTURED_CONTEXT_SIZE 1536
 PM_CRASH_TIME void pm_capture_context(void *_Nonnull context);
 
-// Jumps to the function that pm_set_crash_handler was given, with the stack pointer of this entry as a fourth argument, which
-// no compiled function can know; see pm_is_kernels_call. To be installed as the crash handler.
+// The function to install as the crash handler. It jumps to the function that was passed to pm_set_crash_handler. The
+// fourth argument is the stack pointer at the entry, which no compiled function can know; see pm_is_kernels_call.
 void pm_enter_crash(int signal, void *_Nullable information, void *_Nullable context);
 
 typedef void (*pm_crash_handler)(int, void *_Nullable, void *_Nullable, uint64_t);
 extern _Atomic(pm_crash_handler) pm_crash_handler_storage __attribute__((visibility("hidden")));
 
-// Call it before pm_enter_crash is installed.
+// Must be called before pm_enter_crash is installed.
 static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
   __c11_atomic_store(&pm_crash_handler_storage, handler, __ATOMIC_RELEASE);
 }
 
-// The instruction after the system call of pm_syscall6.
+// The address after the system call instruction in pm_syscall6.
 extern const char pm_syscall6_return[] __attribute__((visibility("hidden")));
 
 #if defined(__x86_64__)
-// Continues at a context without rt_sigreturn(2): with its general registers, and the current signal mask.
+// Continues at a context without rt_sigreturn(2), with the context's general registers and the current signal mask.
 PM_CRASH_TIME __attribute__((noreturn)) void pm_resume(const void *_Nonnull context);
 #endif
 
-// Clears the alignment-check flag, which the kernel leaves set for a handler: an unaligned access would raise SIGBUS.
-// Returning from the handler restores it. Source: Linux arch/x86/kernel/signal.c, handle_signal.
+// Clears the alignment-check flag. The kernel leaves this flag set when it calls a handler, and then an unaligned
+// access would raise SIGBUS. The flag is restored when the handler returns. Source: Linux arch/x86/kernel/signal.c,
+// handle_signal.
 PM_INLINE void pm_allow_unaligned_access(void) {
 #if defined(__x86_64__)
-  // Spare the red zone, 128 bytes below the stack pointer.
+  // Do not overwrite the red zone, the 128 bytes below the stack pointer.
   __asm__ volatile(
       "leaq -128(%%rsp), %%rsp\n\t"
       "pushfq\n\t"
@@ -79,7 +81,7 @@ PM_INLINE void pm_copy_bytes(void *_Nonnull to, const void *_Nonnull from, size_
 #if defined(__x86_64__)
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
 #else
-  // The barrier keeps the compiler from making this a call of memcpy.
+  // The barrier keeps the compiler from replacing the loop with a call of memcpy.
   for (size_t i = 0; i < count; i++) {
     ((char *)to)[i] = ((const char *)from)[i];
     __asm__ volatile("" : : : "memory");
@@ -91,7 +93,7 @@ struct __attribute__((packed, may_alias)) pm_word {
   uint64_t value;
 };
 
-// Copies a short text in the same way, in less time than a string instruction takes to start.
+// Copies a short text without memcpy too, in less time than a string instruction takes to start.
 PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t count) {
   size_t i = 0;
   for (; i + 8 <= count; i += 8) {
@@ -104,8 +106,8 @@ PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t
   }
 }
 
-// Compares bytes without memcmp, for the same reason. The loads are atomic, because another thread may be writing the
-// bytes; the caller must then accept either result.
+// Compares bytes without memcmp, whose first call would also run the dynamic linker's resolver. The loads are atomic,
+// because another thread may be writing the bytes; the caller must then accept either result.
 PM_INLINE int pm_bytes_equal(const void *_Nonnull left, const void *_Nonnull right, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (__atomic_load_n((const char *)left + i, __ATOMIC_RELAXED) !=

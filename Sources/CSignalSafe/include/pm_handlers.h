@@ -1,5 +1,5 @@
-// Calls of code that is not the handler's own: previous handlers, and the program's first-chance handler. Not inlined, so that
-// the call-graph audit finds each such call in one named function.
+// Calls of code outside the handler: previous handlers, and the program's first-chance handler. These functions are
+// not inlined, so that the call-graph audit finds each such call in one named function.
 #ifndef PM_HANDLERS_H
 #define PM_HANDLERS_H
 
@@ -10,7 +10,7 @@
 #include "pm_entry_stacks.h"
 #include "pm_thread_base.h"
 
-// A call of such code, made on the stack on which the signal arrived.
+// The arguments of a call of such code, which is made on the stack on which the signal arrived.
 struct pm_outward_call {
   uint64_t handler;
   int signal;
@@ -35,7 +35,7 @@ PM_OUTWARD void pm_run_previous_handler(void *_Nonnull argument) {
   ((void (*)(int, void *, void *))call->handler)(call->signal, call->information, call->context);
 }
 
-// Runs a previous handler as the kernel would: one without SA_SIGINFO gets all three arguments too.
+// Runs a previous handler as the kernel would. A handler without SA_SIGINFO gets all three arguments too.
 // Source: Linux arch/x86/kernel/signal_64.c, x64_setup_rt_frame.
 PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nullable information,
                                          void *_Nullable context) {
@@ -43,7 +43,7 @@ PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nu
   pm_call_outward(pm_run_previous_handler, &call);
 }
 
-// NULL if the program has none.
+// The program's first-chance handler; NULL if there is none.
 extern _Atomic(void *) pm_first_chance_storage __attribute__((visibility("hidden")));
 
 PM_INLINE void pm_set_first_chance_handler(void *_Nullable handler) {
@@ -60,7 +60,7 @@ PM_OUTWARD void pm_run_first_chance_handler(void *_Nonnull argument) {
       ((_Bool (*)(int, void *, void *))call->handler)(call->signal, call->information, call->context);
 }
 
-// Returns false if there is none.
+// Calls the program's first-chance handler and returns its result; returns false if there is none.
 PM_OUTWARD _Bool pm_call_first_chance_handler(int signal, void *_Nullable information, void *_Nullable context) {
   uint64_t handler = (uint64_t)__c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE);
   struct pm_outward_call call = {handler, signal, 0, information, context};

@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Gives only the calling thread the file permissions of a user, for the rest of its life. Its user IDs stay root's,
-// so that the user can neither signal nor trace the process. Returns 0 or -errno; after an error the thread must not
-// touch a file.
+// Gives the file permissions of a user to the calling thread only, for the rest of the thread's life. The thread's
+// user IDs stay those of root, so that the user can neither send signals to the process nor trace it. Returns 0 or
+// -errno; after an error the thread must not touch a file.
 //
-// Uses raw system calls, because libc's setgroups changes all threads. A change of rights clears PR_SET_DUMPABLE,
-// which is set again immediately so that the process keeps its core file.
+// Raw system calls are used, because libc's setgroups changes all threads. The change clears PR_SET_DUMPABLE, which
+// is set again immediately, so that the process can still write a core file.
 //
 // Source: setfsuid(2), setgroups(2), "C library/kernel differences"; ptrace(2), "Ptrace access mode checking"; Linux
 // kernel/cred.c, commit_creds.
@@ -25,12 +25,12 @@ uint32_t pm_file_user(void);
 // Source: statx(2), STATX_ATTR_MOUNT_ROOT.
 int pm_is_mount_root(int directory);
 
-// Returns the magic number of the file system that an open file is on; 0 if the kernel does not show it. Source:
+// Returns the magic number of the file system that contains an open file; 0 if the kernel does not show it. Source:
 // statfs(2).
 uint64_t pm_file_system(int descriptor);
 
-// Stores the primary group of a user in `group`, and all groups including that one in `groups`. Returns their count,
-// at most `capacity`; 0 for an unknown user, and in static executables.
+// Stores the primary group of a user in `group`, and all groups including that one in `groups`. Returns the number of
+// groups, at most `capacity`; 0 for an unknown user, and in static executables.
 size_t pm_groups_of(uint32_t user, uint32_t *_Nonnull group, uint32_t *_Nonnull groups, size_t capacity);
 
 #endif

@@ -1,17 +1,18 @@
-// Functions to call right before a process ends without exit handlers, and in the child of daemon(3): set by startHandler,
-// called by the target CProcessEnds.
+// Functions that are called right before a process ends without exit handlers, and in the child of daemon(3).
+// startHandler sets these functions, and the target CProcessEnds calls them.
 #ifndef PM_PROCESS_END_H
 #define PM_PROCESS_END_H
 
 #include "pm_annotations.h"
 
-// Called in the process, and in children that run in its memory.
+// A function that is called in the process, and in children that run in the process's memory.
 typedef void (*pm_process_end_function)(void);
-// Called in the child, whose parent may have had threads.
+// A function that is called in the child of daemon(3); the parent may have had other threads.
 typedef void (*pm_continuation_function)(void);
 
 extern _Atomic(pm_process_end_function) pm_process_end_storage __attribute__((visibility("hidden")));
-// Returns whether the program's calls of _exit reach the target; NULL without the target.
+// A function that returns whether the program's calls of _exit reach the target CProcessEnds; NULL without the
+// target.
 extern int (*_Nullable pm_follows_exits_storage)(void) __attribute__((visibility("hidden")));
 
 static inline void pm_set_process_end(pm_process_end_function _Nullable function) {

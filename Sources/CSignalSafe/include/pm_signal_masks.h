@@ -1,5 +1,5 @@
-// The crash signals that stay unblocked in threads that asked to block them. The target CSignalMasks stores them, and
-// the handler of such a signal reads them. See Docs/Decisions/10-signal-masks.md.
+// The crash signals that stay unblocked in threads that asked to block them. The target CSignalMasks stores these
+// signals for each thread, and the handler of such a signal reads them. See Docs/Decisions/10-signal-masks.md.
 #ifndef PM_SIGNAL_MASKS_H
 #define PM_SIGNAL_MASKS_H
 
@@ -10,12 +10,13 @@
 #include "pm_system_calls.h"
 #include "pm_thread_base.h"
 
-// The mask that a thread requested, if the kernel has another mask; bit n - 1 stands for signal n.
+// The difference between the mask that a thread requested and the mask in the kernel; bit n - 1 stands for signal n.
 struct __attribute__((aligned(16))) pm_thread_mask {
   // The signals that the thread asked to block and that stay unblocked.
   uint64_t opened;
-  // The mask that was set in the kernel at that time. If the kernel blocks fewer signals than this, a siglongjmp or
-  // the return of a signal handler has restored an older mask, which is then the requested one.
+  // The mask that was set in the kernel at the time of the request. If the kernel now blocks fewer signals than this,
+  // a siglongjmp or the return of a signal handler has restored an older mask; then that older mask counts as the
+  // requested mask.
   uint64_t kernel;
 };
 
@@ -23,10 +24,10 @@ PM_INLINE uint64_t pm_asked_mask(struct pm_thread_mask mask, uint64_t kernel) {
   return (mask.kernel & ~kernel) == 0 ? kernel | mask.opened : kernel;
 }
 
-// The signals that stay unblocked; 0 until startHandler, and while it is 0 masks are not changed.
+// The signals that stay unblocked; 0 until startHandler. While it is 0, masks are not changed.
 extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden")));
-// The process that they belong to: a child of vfork, which runs in its parent's memory, sets its own mask for the program that
-// it becomes.
+// The process to which these signals apply. A child of vfork, which runs in its parent's memory, sets its own mask
+// for the program that it becomes.
 extern _Atomic(int32_t) pm_masks_process_storage __attribute__((visibility("hidden")));
 // The offset of a thread's struct pm_thread_mask from its thread pointer; 0 without CSignalMasks.
 extern int64_t pm_thread_mask_offset_storage __attribute__((visibility("hidden")));
@@ -36,18 +37,18 @@ extern void (*_Nullable pm_adopt_mask_storage)(void) __attribute__((visibility("
 PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_storage, __ATOMIC_SEQ_CST); }
 static inline int32_t pm_masks_process(void) { return __c11_atomic_load(&pm_masks_process_storage, __ATOMIC_SEQ_CST); }
 
-// Keeps these signals unblocked from now on, in the calling process. Not for crash code.
+// Keeps the given signals unblocked from now on, in the given process. Not for crash code.
 static inline void pm_keep_open(uint64_t signals, int32_t process) {
   __c11_atomic_store(&pm_masks_process_storage, process, __ATOMIC_SEQ_CST);
   __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
 }
 
-// Does the same for a new or an existing thread. Not for crash code.
+// Unblocks the kept signals in the calling thread, which may be new. Not for crash code.
 static inline void pm_adopt_mask(void) {
   if (pm_adopt_mask_storage) pm_adopt_mask_storage();
 }
 
-// Copies the calling thread's struct pm_thread_mask; returns 0 if it has none that can be read.
+// Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has none that can be read.
 PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage;
   if (pm_thread_mask_offset_storage == 0 || !pm_is_readable(place)) return 0;

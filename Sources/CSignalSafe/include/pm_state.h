@@ -1,5 +1,5 @@
-// The handler's state. A C global, because Swift initializes its globals lazily in debug builds and checks each
-// access for exclusivity.
+// The handler's state. It is a global variable of C, because Swift initializes its global variables lazily in debug
+// builds and checks each access for exclusivity.
 #ifndef PM_STATE_H
 #define PM_STATE_H
 
@@ -7,7 +7,7 @@
 
 extern _Atomic(void *) pm_state_storage __attribute__((visibility("hidden")));
 
-// Returns NULL until the handler is installed.
+// Returns the handler's state; NULL until the handler is installed.
 PM_INLINE void *pm_state(void) { return __c11_atomic_load(&pm_state_storage, __ATOMIC_ACQUIRE); }
 
 PM_INLINE void pm_set_state(void *state) { __c11_atomic_store(&pm_state_storage, state, __ATOMIC_RELEASE); }

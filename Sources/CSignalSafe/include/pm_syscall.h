@@ -1,4 +1,5 @@
-// System calls without libc, whose wrappers write errno and may be cancellation points: wrong on a thread that has just crashed.
+// System calls without libc. libc's wrappers write errno and may be cancellation points, which is wrong on a thread
+// that has just crashed.
 #ifndef PM_SYSCALL_H
 #define PM_SYSCALL_H
 

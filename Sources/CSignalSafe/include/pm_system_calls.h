@@ -1,9 +1,9 @@
 // The system calls of crash code, one function each. Each returns the kernel's result: a value that is not negative,
 // or -errno. None changes errno, takes a lock or is a cancellation point.
 //
-// Includes no header that defines a structure of the system: this module would then define struct stat and others in
-// addition to Glibc, and the compiler could reject their members in a program that only imports Glibc. Structures are
-// written out where they are used; pm_layout.c compares them with the system's.
+// This header includes no header that defines a structure of the system. Otherwise both this module and Glibc would
+// define struct stat and others, and the compiler could reject their members in a program that imports only Glibc.
+// Structures are written out where they are used; pm_layout.c compares them with the system's structures.
 #ifndef PM_SYSTEM_CALLS_H
 #define PM_SYSTEM_CALLS_H
 
@@ -25,13 +25,13 @@ PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
 // Reads the text files of /proc.
 PM_INLINE long pm_read(int fd, void *bytes, size_t count) { return PM_SYSCALL(SYS_read, fd, bytes, count, 0, 0, 0); }
 
-// Reads files that stay open, from the beginning each time.
+// Reads files that stay open, each time from the given offset.
 PM_INLINE long pm_pread(int fd, void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pread64, fd, bytes, count, offset, 0, 0);
 }
 
-// Opens files of /proc, relative to a descriptor that is open since the handler was installed, so that a later chroot
-// does not matter.
+// Opens files of /proc, relative to a descriptor that was opened when the handler was installed, so that a later
+// chroot does not matter.
 PM_INLINE long pm_openat(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, 0, 0, 0);
 }
@@ -43,71 +43,74 @@ PM_INLINE long pm_getdents64(int fd, void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getdents64, fd, bytes, count, 0, 0, 0);
 }
 
-// Reads the working directory and the paths of open files. The text comes from the kernel's own names, so a file
-// system that does not respond cannot block the call.
+// Reads the working directory and the paths of open files. The kernel itself knows these names, so a file system that
+// does not respond cannot block the call.
 PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t size) {
   return PM_SYSCALL(SYS_readlinkat, directory, path, text, size, 0, 0);
 }
 
-// Returns the flags, which show whether a descriptor was opened as a directory; fstat would call its file system.
+// Returns the flags with which a descriptor was opened; they show whether it was opened as a directory. fstat is not
+// used, because it would call the file system.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
-// Removes ".locked" from a name. It is renameat2, because arm64 has no renameat on newer ABIs; flags are always 0.
+// Removes ".locked" from a file's name. The system call is renameat2, because newer ABIs have no renameat; its flags
+// are always 0.
 PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
   return PM_SYSCALL(SYS_renameat2, directory, from, directory, to, 0, 0);
 }
 
-// Removes the dump of a hang that a crash report replaces, with its FIFO and run record.
+// Removes files, such as the dump of a hang that a crash report replaces, and that dump's FIFO and run record.
 PM_INLINE long pm_unlink(int directory, const char *path) {
   return PM_SYSCALL(SYS_unlinkat, directory, path, 0, 0, 0, 0);
 }
 
-// Finds out how much of an interrupted write has reached the file.
+// Sets or returns a file's offset; used to find out how much of an interrupted write has reached the file.
 PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
 
-// The mode of files that a crash makes: 0600, or 0660 in a database that a group shares. Set at launch by
-// pm_set_file_mode.
+// The mode of files that are created in a crash: 0600, or 0660 in a database that a group shares. pm_set_file_mode
+// sets it at launch.
 extern uint32_t pm_file_mode;
 
-// Creates a dump file in the crash itself: for a forked child, or if the directory no longer exists.
+// Creates a dump file during a crash, for a forked child, or if the handler's file or directory no longer exists.
 PM_INLINE long pm_create(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, pm_file_mode, 0, 0);
 }
 PM_INLINE long pm_mkdir(int directory, const char *path) { return PM_SYSCALL(SYS_mkdirat, directory, path, 0700, 0, 0, 0); }
 
-// Creates the FIFO of such a file, which shows that its owner is alive.
+// Creates the FIFO for such a dump file; the open FIFO shows that the file's owner is alive.
 PM_INLINE long pm_mkfifo(int directory, const char *path) {
   return PM_SYSCALL(SYS_mknodat, directory, path, PM_S_IFIFO | pm_file_mode, 0, 0, 0);
 }
 
-// Reserves blocks of a file without changing its size, so that it can be written when the disk is full.
+// Reserves blocks of a file without changing its size, so that the file can be written even if the disk is full.
 PM_INLINE long pm_preallocate(int fd, int64_t size) {
   return PM_SYSCALL(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0, size, 0, 0);
 }
 
-// Frees the blocks after a dump's end, or empties an abandoned dump.
+// Changes the size of a file, to free the blocks after a dump's end or to empty an abandoned dump.
 PM_INLINE long pm_truncate(int fd, uint64_t size) { return PM_SYSCALL(SYS_ftruncate, fd, size, 0, 0, 0, 0); }
 
 // Reserves a slot of the descriptor table again, after a crash that the process survived.
 PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0); }
 
-// Writes the byte in a finished dump that says how that earlier crash ended.
+// Writes the byte in a finished dump that shows how the process continued after that earlier crash.
 PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
 }
 
-// Gives such a file to the database's owner, if the process is root and the owner is another user.
+// Gives a file that was created in a crash to the database's owner, if the process is root and the owner is another
+// user.
 PM_INLINE long pm_fchown(int fd, uint32_t user, uint32_t group) {
   return PM_SYSCALL(SYS_fchown, fd, user, group, 0, 0, 0);
 }
 
-// Makes the report ID of such a file.
+// Returns random bytes for the report ID of a file that is created in a crash.
 PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, GRND_NONBLOCK, 0, 0, 0);
 }
 
-// Waits until a descriptor accepts bytes. It is ppoll, because arm64 has no poll. Returns the events, 0 if none
-// occurred in time, or -errno.
+// Waits until a descriptor accepts bytes. The system call is ppoll, because arm64 has no poll. Returns the events, 0
+// if none occurred in time, or -errno.
 PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   // struct pollfd
   struct {
@@ -120,12 +123,13 @@ PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   return result > 0 ? wanted.returned : result;
 }
 
-// Gives the calling thread its own copy of the descriptor table. The time grows with the number of descriptors.
+// Gives the calling thread a separate copy of the descriptor table. The time that this takes grows with the number of
+// descriptors.
 PM_INLINE long pm_leave_descriptor_table(void) {
   return PM_SYSCALL(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0);
 }
 
-// Checks that the descriptor is still the dump's file.
+// The status of a file, by which it is checked that the descriptor still refers to the dump's file.
 struct pm_file_status {
   uint64_t device;
   uint64_t inode;
@@ -144,14 +148,16 @@ PM_INLINE void pm_read_status(const uint64_t *raw, struct pm_file_status *status
 PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
-  // Any error except EBADF comes from a filter, which may allow only one of the two calls that do this.
+  // Any error except EBADF comes from a seccomp filter, which may allow only one of the two system calls that return
+  // a file's status.
   if (result < 0 && result != -EBADF) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, AT_EMPTY_PATH, 0, 0);
   if (result < 0) return result;
   pm_read_status(raw, status);
   return 0;
 }
 
-// Checks that the name in the pending directory still refers to that file, which a converter may have renamed.
+// Returns the status of a file by its name, to check that the name in the pending directory still refers to the dump;
+// a converter may have renamed the dump.
 PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status *status) {
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_newfstatat, directory, path, raw, AT_SYMLINK_NOFOLLOW, 0, 0);
@@ -160,8 +166,8 @@ PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status
   return 0;
 }
 
-// Raises the soft limit of file sizes for the dump. Under RLIMIT_FSIZE 0, every write fails with EFBIG, even into
-// preallocated blocks.
+// A resource limit; the soft limit on file sizes is raised for the dump. If RLIMIT_FSIZE is 0, every write fails with
+// EFBIG, even a write into preallocated blocks.
 struct pm_limit {
   uint64_t soft;
   uint64_t hard;
@@ -172,7 +178,8 @@ PM_INLINE long pm_file_size_limit(const struct pm_limit *limit, struct pm_limit 
 
 // -- Memory ---------------------------------------------------------------------------------------------------------
 
-// Copies this process's own memory; an address that cannot be read gives -EFAULT or a short count instead of a signal.
+// Copies memory of this process; for an address that cannot be read, the result is -EFAULT or a short count instead
+// of a signal.
 PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t count) {
   // struct iovec
   struct {
@@ -182,8 +189,8 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, &remote, 1, 0);
 }
 
-// Copies ranges of this process's memory to one buffer, one after the other. Returns the number of bytes before the
-// first one that cannot be read. `ranges` are struct iovec.
+// Copies ranges of this process's memory into one buffer, one after the other. Returns the number of bytes before the
+// first byte that cannot be read. `ranges` are pairs as in struct iovec.
 #define PM_COPIED_RANGES 32
 PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *ranges, size_t number) {
   // struct iovec
@@ -194,8 +201,8 @@ PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *r
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, ranges, number, 0);
 }
 
-// Copies pages of this process's own memory, of 4,096 bytes each, one after the other. Returns the number of bytes
-// before the first page that cannot be read.
+// Copies pages of this process's memory, of 4,096 bytes each, into one buffer, one after the other. Returns the
+// number of bytes before the first page that cannot be read.
 #define PM_COPIED_PAGES 8
 PM_INLINE long pm_copy_pages(int process, void *to, const void *addresses, size_t count) {
   // struct iovec
@@ -224,18 +231,18 @@ PM_INLINE long pm_unmap_page(uintptr_t address) { return PM_SYSCALL(SYS_munmap, 
 
 // -- Threads and signals --------------------------------------------------------------------------------------------
 
-// Repeats a call that never fails in the kernel, but that a filter or a tracer may make fail.
+// Repeats a system call that never fails in the kernel, but that a seccomp filter or a tracer may make fail.
 PM_INLINE long pm_syscall_again(long number) {
   long result = -1;
   for (int i = 0; i < 3 && result < 0; i++) result = PM_SYSCALL(number, 0, 0, 0, 0, 0, 0);
   return result;
 }
 
-// Returns the process ID. libc's getpid caches it in some versions, which is wrong in a child of vfork. Negative if a
-// filter refuses the call.
+// Returns the process ID; negative if a seccomp filter refuses the call. libc's getpid is not used, because some
+// versions cache the ID, which is wrong in a child of vfork.
 PM_INLINE int pm_getpid(void) { return (int)pm_syscall_again(SYS_getpid); }
 PM_INLINE int pm_getppid(void) { return (int)PM_SYSCALL(SYS_getppid, 0, 0, 0, 0, 0, 0); }
-// The thread ID that is used if a filter refuses the call.
+// The thread ID that is used if a seccomp filter refuses the call.
 enum { PM_UNKNOWN_THREAD = 0x7FFFFFFF };
 PM_INLINE int pm_gettid(void) {
   long result = pm_syscall_again(SYS_gettid);
@@ -247,8 +254,9 @@ PM_INLINE long pm_tgkill(int process, int thread, int signal) {
   return PM_SYSCALL(SYS_tgkill, process, thread, signal, 0, 0, 0);
 }
 
-// Sends the process a signal, if a thread cannot be named. A negative ID from a refused getpid is not used, because
-// kill(2) treats -1 as every process that may be signaled, and other negative numbers as groups.
+// Sends a signal to the process, if tgkill is refused. A negative ID from a refused getpid is not used, because
+// kill(2) would send the signal to every possible process for -1, and to a process group for any other negative
+// number.
 PM_INLINE long pm_kill(int process, int signal) {
   return process > 0 ? PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0) : -ESRCH;
 }
@@ -258,12 +266,12 @@ PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void
   return PM_SYSCALL(SYS_rt_tgsigqueueinfo, process, thread, signal, information, 0, 0);
 }
 
-// Does the same for the whole process, for a signal that was sent to it.
+// Queues a signal again for the whole process with the original siginfo, because the signal was sent to the process.
 PM_INLINE long pm_sigqueueinfo(int process, int signal, const void *information) {
   return PM_SYSCALL(SYS_rt_sigqueueinfo, process, signal, information, 0, 0, 0);
 }
 
-// The kernel's sigaction, not libc's: libc's wrapper would need its own restorer and hides SA_RESTORER.
+// The kernel's struct sigaction, not libc's: libc's wrapper would set its own restorer, and hides SA_RESTORER.
 // Source: Linux include/linux/signal_types.h (struct sigaction), the same layout on x86_64 and arm64.
 struct pm_signal_action {
   uint64_t handler;
@@ -288,8 +296,8 @@ PM_INLINE _Bool pm_is_readable(uint64_t address) {
 }
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
-// Returns the pending signals. With the next function, which removes one, it keeps the handler's own write to a
-// closed pipe from ending the process by SIGPIPE.
+// Stores the pending signals in `set`. Together with the next function, which removes a pending signal, this keeps a
+// write by the handler to a closed pipe from ending the process by SIGPIPE.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }
@@ -297,8 +305,9 @@ PM_INLINE long pm_take_signal(const uint64_t *set) {
   int64_t time[2] = {0, 0};
   return PM_SYSCALL(SYS_rt_sigtimedwait, set, 0, time, sizeof(uint64_t), 0, 0);
 }
-// Waits for a signal. Returns its number, -EAGAIN after the time, -EINTR, or the result that a filter sets. While it
-// waits, the kernel shows the signal as not blocked by the thread. Source: Linux kernel/signal.c, do_sigtimedwait.
+// Waits for a signal. Returns the signal's number, -EAGAIN if the time is over, -EINTR, or the result that a seccomp
+// filter sets. During the wait, the kernel shows the signal as not blocked by the thread. Source: Linux
+// kernel/signal.c, do_sigtimedwait.
 struct pm_signal_information {
   uint64_t words[16];
 };
@@ -307,8 +316,9 @@ PM_INLINE long pm_wait_signal(const uint64_t *set, struct pm_signal_information 
   return PM_SYSCALL(SYS_rt_sigtimedwait, set, information, time, sizeof(uint64_t), 0, 0);
 }
 
-// Sets a stack for faults inside the handler, which has left the alternate stack: the kernel would start again at its top,
-// over the signal frame that is still needed. Returning from the handler undoes it.
+// Sets an alternate stack, for faults inside the handler, which has left the previous alternate stack. Otherwise the
+// kernel would start again at the top of the previous stack, over the signal frame that is still needed. The return
+// from the handler undoes this.
 PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
   // stack_t
   struct {
@@ -330,7 +340,7 @@ PM_INLINE long pm_futex_wake(const void *word, int count) {
 }
 
 // Creates a timer that sends a signal. It is created when the handler is installed and armed in a crash, to limit the
-// handler's time. The signal goes to `thread`, or to the process if that is 0.
+// handler's time. The signal goes to `thread`, or to the process if `thread` is 0.
 struct pm_signal_event {
   uint64_t value;
   int32_t signal;
@@ -347,7 +357,7 @@ PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
 }
 PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
 
-// Arms the timer for one expiry and then for regular intervals; 0 means never.
+// Arms the timer for one expiry and then for regular intervals; a value of 0 means never.
 PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
   // struct itimerspec: interval, value.
   int64_t time[4] = {interval / 1000, interval % 1000 * 1000000, milliseconds / 1000, milliseconds % 1000 * 1000000};
@@ -359,7 +369,8 @@ PM_INLINE long pm_exit_group(int status) { return PM_SYSCALL(SYS_exit_group, sta
 
 // -- Facts ----------------------------------------------------------------------------------------------------------
 
-// Returns a clock in nanoseconds, or 0 on failure. Avoids the vDSO, whose pages a broken process may have unmapped.
+// Returns the time of a clock in nanoseconds, or 0 on failure. The vDSO is not used, because a broken process may
+// have unmapped its pages.
 PM_INLINE uint64_t pm_clock(int clock) {
   int64_t time[2];  // struct timespec
   if (PM_SYSCALL(SYS_clock_gettime, clock, time, 0, 0, 0, 0) != 0) return 0;
@@ -368,10 +379,10 @@ PM_INLINE uint64_t pm_clock(int clock) {
 PM_INLINE uint64_t pm_wall_clock(void) { return pm_clock(CLOCK_REALTIME); }
 PM_INLINE uint64_t pm_monotonic_clock(void) { return pm_clock(CLOCK_MONOTONIC); }
 PM_INLINE uint64_t pm_boot_clock(void) { return pm_clock(CLOCK_BOOTTIME); }
-// CPU time of the calling thread, in user mode and in the kernel together.
+// Returns the CPU time of the calling thread in nanoseconds, in user mode and in the kernel together.
 PM_INLINE uint64_t pm_thread_processor_time(void) { return pm_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-// CPU time of all threads, in nanoseconds.
+// The CPU time of all threads, in nanoseconds.
 struct pm_processor_times {
   uint64_t user;
   uint64_t system;

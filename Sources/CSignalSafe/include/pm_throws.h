@@ -1,4 +1,4 @@
-// The last places at which each thread threw a Swift error, by a hook of the Swift runtime. See
+// The last places where each thread threw a Swift error, recorded through a hook of the Swift runtime. See
 // Docs/Decisions/26-swift-facts.md.
 #ifndef PM_THROWS_H
 #define PM_THROWS_H
@@ -11,25 +11,26 @@
 #define PM_THROW_COUNT 4
 #define PM_THROW_ADDRESS_COUNT 8
 
-// One throw. A copy is complete if `check` matches the rest. The thread that writes it is not stopped.
+// The record of one throw. A copy is complete if `check` matches the rest; the writing thread may not be stopped
+// during the copy.
 struct pm_throw {
   uint64_t check;
-  // CLOCK_BOOTTIME in nanoseconds.
+  // The time of the throw by CLOCK_BOOTTIME, in nanoseconds.
   uint64_t uptime;
-  // The address of the error's box; 0 for an error of a typed throw, which has none.
+  // The address of the error's box; 0 for a typed throw, whose error has no box.
   uint64_t error;
-  // Return addresses, innermost first; 0 after the last.
+  // The return addresses, with the innermost first; 0 after the last address.
   uint64_t addresses[PM_THROW_ADDRESS_COUNT];
 };
 
-// The throws of one thread: for each error, its first throw.
+// The throws of one thread; for each error, the first throw is recorded.
 struct pm_thrower {
   uint32_t thread;
   uint32_t count;
   struct pm_throw throws[PM_THROW_COUNT];
-  // The errors' boxes, which are kept so that no other error gets the same address; 0 for none.
+  // The boxes of the errors; 0 if there is none. Their memory is kept, so that no other error gets the same address.
   uint64_t boxes[PM_THROW_COUNT];
-  // The count at an error's last throw.
+  // The value of `count` at the last throw of each error.
   uint32_t touched[PM_THROW_COUNT];
 };
 
@@ -43,18 +44,19 @@ PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32
   return sum ^ ((uint64_t)thread << 32 | 1);
 }
 
-// Returns how many entries a crash has to read, so that it does not load pages that no throw has touched.
+// Returns how many entries a crash has to read; it need not load pages that no throw has touched.
 PM_INLINE int pm_thrower_count(void) {
   uint32_t taken = __atomic_load_n(&pm_throwers_taken, __ATOMIC_RELAXED);
   return taken < PM_THROWER_COUNT ? (int)taken : PM_THROWER_COUNT;
 }
 
-// Returns the time of a throw, even if its record is incomplete; 0 for none.
+// Returns the time of a throw, even if its record is incomplete; 0 if there is no throw.
 PM_INLINE uint64_t pm_throw_uptime(int thrower, int index) {
   return __atomic_load_n(&pm_throwers_storage[thrower].throws[index].uptime, __ATOMIC_RELAXED);
 }
 
-// Copies a throw from the table; returns its thread, or 0 if there is none or the record is incomplete.
+// Copies the record of a throw from the table; returns the thread's ID, or 0 if there is no throw or its record is
+// incomplete.
 PM_INLINE uint32_t pm_copy_throw(int thrower, int index, struct pm_throw *_Nonnull record) {
   uint32_t thread = __atomic_load_n(&pm_throwers_storage[thrower].thread, __ATOMIC_RELAXED);
   *record = pm_throwers_storage[thrower].throws[index];
@@ -65,11 +67,12 @@ PM_INLINE uint64_t pm_throw_address(const struct pm_throw *_Nonnull record, int 
 
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
-// Makes the runtime call this package's hook, and then the previous one, for each throw from now on. The end of the
-// main thread's stack limits the walk there; 0 if it is unknown. Does nothing if the runtime has no such hook.
+// Makes the runtime call this package's hook, and then the previous one, for each throw from now on. On the main
+// thread, the walk ends at `main_stack_end`, the end of its stack; 0 if that is not known. Does nothing if the
+// runtime has no such hook.
 void pm_record_throws(uint64_t main_stack_end);
 
-// Returns whether the runtime has the hook.
+// Returns whether the Swift runtime has the hook for throws.
 _Bool pm_tells_throws(void);
 
 #endif

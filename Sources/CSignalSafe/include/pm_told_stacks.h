@@ -1,6 +1,6 @@
-// The alternate stacks that threads have set. Only the thread itself can ask the kernel for its alternate stack.
-// Before a thread sends a signal to another one, it must know whether the signal frame fits on that stack; otherwise
-// the kernel ends the process by SIGSEGV.
+// The alternate stacks that threads have set. Only the thread itself can ask the kernel for its alternate stack. But
+// before one thread sends a signal to another thread, it must know whether the signal frame fits on the other
+// thread's alternate stack. If the frame does not fit, the kernel ends the process by SIGSEGV.
 #ifndef PM_TOLD_STACKS_H
 #define PM_TOLD_STACKS_H
 
@@ -11,35 +11,36 @@
 
 enum {
   PM_TOLD_STACKS = 8192,
-  // The number of entries in which a thread may be stored, by its ID; the kernel assigns consecutive IDs.
+  // The number of entries in which a thread with a given ID may be stored; the kernel assigns consecutive IDs.
   PM_TOLD_PLACES = 16,
   // Alternate stacks below this size are small: a signal frame takes up to 11 KiB, and a handler needs stack too.
   PM_SMALL_STACK = 28 << 10,
 };
 
-// The alternate stack of a thread; a size of 0 for none.
+// The alternate stack of a thread; the size is 0 if it is not known or there is none.
 struct pm_told_stack {
   uint64_t base;
   uint64_t size;
-  // True for a stack that the handler created: it is large enough, and exists as long as the thread uses it.
+  // True for a stack that the handler created. Such a stack is large enough, and exists as long as the thread uses
+  // it.
   _Bool is_handlers;
 };
 
-// Records the alternate stack of the calling thread. If living threads use all entries that the thread may have,
-// nothing is recorded.
+// Records the alternate stack of the calling thread. If other living threads use all entries in which this thread may
+// be stored, nothing is recorded.
 PM_CRASH_TIME void pm_tell_stack(int thread, struct pm_told_stack stack);
 
 // Records the alternate stack that the kernel has for the calling thread.
 PM_CRASH_TIME void pm_tell_own_stack(void);
 
-// Returns a stack of size 0 if nothing is recorded for the thread.
+// Returns the alternate stack that is recorded for a thread; the size is 0 if none is recorded.
 PM_CRASH_TIME struct pm_told_stack pm_told_stack(int thread);
 
-// Returns the address of the table, for `postmortem capture`. It has PM_TOLD_STACKS entries of three numbers: thread,
-// base and size. The highest bit of the size is set for a stack of the handler.
+// Returns the address of the table, for `postmortem capture`. The table has PM_TOLD_STACKS entries of three numbers:
+// thread, base and size. The highest bit of the size is set for a stack that the handler created.
 PM_CRASH_TIME uint64_t pm_told_stacks_place(void);
 
-// True once a thread has set a small stack.
+// True once any thread has set a small alternate stack.
 PM_CRASH_TIME _Bool pm_has_small_stacks(void);
 
 #endif

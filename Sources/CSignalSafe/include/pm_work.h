@@ -1,5 +1,5 @@
-// The context of a unit of work: one value of this package in Swift's task-local storage, which the runtime copies or
-// links into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
+// The context of a unit of work. This is one value of this package in Swift's task-local storage, which the runtime
+// copies or links into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
 #ifndef PM_WORK_H
 #define PM_WORK_H
 
@@ -8,17 +8,19 @@
 #include "pm_annotations.h"
 #include "pm_atomic.h"
 
-// Facts that locate the list of task-local values of a task, and of a thread without a task.
+// Facts that locate the list of task-local values, of a task and of a thread that runs no task.
 //
-// Source: swift include/swift/ABI/TaskLocal.h, class Item: the next item, its kind in the bits 1 and 2 (0 and 1 a value, 2 the
-// end of the task's own, 3 the end of the list), the key, the type, the value.
+// Source: swift include/swift/ABI/TaskLocal.h, class Item. An item has the next item, the key, the type and the
+// value. Bits 1 and 2 of the first word are the item's kind: 0 and 1 for a value, 2 for the end of the task's own
+// values, 3 for the end of the list.
 struct pm_work_places {
   uint64_t key;
   uint64_t type;
-  // The offset in a task; 0 while it is unknown, and PM_WORK_NOWHERE, which is never an offset, if the runtime has
+  // The offset of the list's head in a task; 0 while the offset is not known, and PM_WORK_NOWHERE if the runtime has
   // another layout.
   int64_t task_head;
-  // The offset from the thread pointer of a pointer to the thread's list, with the same special values.
+  // The offset from the thread pointer of the word that points to the head of the thread's list, with the same
+  // special values.
   int64_t thread_head;
 };
 #define PM_WORK_NOWHERE 1
@@ -37,8 +39,8 @@ PM_INLINE struct pm_work_places pm_work_places(void) {
   return places;
 }
 
-// The breadcrumbs of each unit of work, in 515 pages that WorkRings.swift lays out. Those that are never written cost
-// nothing.
+// The size of the memory for the breadcrumbs of each unit of work, which has 515 pages. WorkRings.swift defines its
+// layout. Pages that are never written cost nothing.
 #define PM_RING_MEMORY_SIZE 2109440
 extern char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((visibility("hidden")));
 
@@ -46,8 +48,8 @@ PM_INLINE void *_Nonnull pm_ring_memory(void) { return pm_ring_memory_storage; }
 
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
-// Pushes a value for the task, or for the thread if it runs none; returns 0 if the program has no Swift concurrency.
-// The first value is used to find out where the runtime stores values.
+// Pushes a value for the current task, or for the thread if it runs no task; returns 0 if the program has no Swift
+// concurrency. The first push is used to find out where the runtime stores values.
 _Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 
 // Removes the value that was pushed last.
@@ -56,16 +58,16 @@ void pm_pop_work(void);
 // Returns the current value of the caller's task or thread.
 void *_Nullable pm_work_value(void);
 
-// Returns the runtime's number of the task that the thread runs; 0 for none.
+// Returns the number that the Swift runtime gave the task that the thread runs; 0 if it runs no task.
 uint64_t pm_task_id(void);
 
-// Returns a number that no other unit of work of the process has, starting at 1.
+// Returns a new number, beginning with 1, that no other unit of work of the process has.
 uint64_t pm_new_work(void);
 
 // Returns the kernel's ID of the thread, which is cached once the handler is installed.
 int pm_thread_id(void);
 
-// Discards the cached ID, in a forked child.
+// Discards the cached thread ID; called in a forked child.
 void pm_forget_thread_id(void);
 
 #endif

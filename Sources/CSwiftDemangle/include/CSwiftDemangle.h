@@ -5,14 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Demangles a Swift name, in libswiftCore; returns memory for `free`, or NULL for any other name.
+/// Demangles a Swift name; a function of libswiftCore.
+///
+/// Returns memory that the caller must free with `free`, or NULL for any other name.
 ///
 /// Source: swift/include/swift/Demangling/Demangle.h and stdlib's Demangle.cpp.
 char *_Nullable swift_demangle(const char *_Nonnull mangledName, size_t mangledNameLength,
                                char *_Nullable outputBuffer, size_t *_Nullable outputBufferSize,
                                uint32_t flags);
 
-/// Weak, so that this package adds no libstdc++ to a program; libswiftCore brings it along.
+/// The C++ runtime's demangler.
+///
+/// It is weak, so that this package adds no dependency on libstdc++ to a program; libswiftCore already has that
+/// dependency.
 ///
 /// Source: Itanium C++ ABI, 3.4 demangler API.
 char *_Nullable __cxa_demangle(const char *_Nonnull mangledName, char *_Nullable outputBuffer,

@@ -1,6 +1,6 @@
-// Defines pthread_create, which gives every thread an alternate signal stack after startHandler has turned that on,
-// and sigaltstack, which records each thread's alternate stack. The system's headers declare them, so nothing is
-// declared here.
+// This target defines pthread_create and sigaltstack. After startHandler has turned this on, pthread_create gives
+// every new thread an alternate signal stack. sigaltstack records each thread's alternate stack. The system's headers
+// declare these functions, so nothing is declared here.
 #ifndef CTHREADSTACKS_H
 #define CTHREADSTACKS_H
 #endif

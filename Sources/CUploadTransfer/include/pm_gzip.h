@@ -1,4 +1,4 @@
-// Compresses in gzip's format with the system's zlib, which is loaded at the first use.
+// Compresses data to gzip's format with the system's zlib, which is loaded at its first use.
 #ifndef PM_GZIP_H
 #define PM_GZIP_H
 
@@ -7,11 +7,12 @@
 
 typedef struct pm_gzip pm_gzip;
 
-// Begins a stream; NULL without zlib or without memory.
+// Begins a stream; returns NULL if there is no zlib or no memory.
 pm_gzip *_Nullable pm_gzip_make(void);
 
-// Compresses bytes, and returns how many bytes of the input were read and of the output written. `is_last` ends the
-// stream after all input. Returns 0 if there may be more output, 1 at the stream's end, -1 if it failed.
+// Compresses bytes, and stores how many bytes of the input were read and how many bytes of output were written. With
+// `is_last`, the stream ends after all of the input. Returns 0 if there may be more output, 1 at the stream's end, -1
+// if it failed.
 int pm_gzip_step(
     pm_gzip *_Nonnull stream, const uint8_t *_Nullable input, size_t input_size, size_t *_Nonnull taken,
     uint8_t *_Nonnull output, size_t output_size, size_t *_Nonnull made, int is_last);

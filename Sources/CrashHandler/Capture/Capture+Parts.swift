@@ -4,10 +4,10 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// False for the thread of the exception if it hangs: another thread captures then.
+  /// True if the thread that the dump is about also takes the dump; false for a hang.
   var capturesItself: Bool { @_noLocks get { !session.request.isHang } }
 
-  /// Replaces secrets; nil if the dump keeps everything.
+  /// Replaces secrets in memory and registers; nil if the dump keeps everything.
   var sanitizer: WordSanitizer? {
     @_noLocks get { installed.isSanitized ? WordSanitizer(session.mappings) : nil }
   }
@@ -16,7 +16,7 @@ extension Capture {
     @_noLocks get { MemoryWriter(self, memory: memory, sanitizer: sanitizer) }
   }
 
-  /// Reads through the page cache, for small regions that are close together.
+  /// A writer that reads through the page cache, for small regions that are close together.
   var cachedRegions: MemoryWriter {
     @_noLocks get { MemoryWriter(self, memory: cachedMemory, sanitizer: sanitizer) }
   }

@@ -16,7 +16,7 @@ extension Capture {
     let limit = installed.timeLimit
     let wantsSummary = SignalMask.has(
       installed.summary.signals, session.exception.signal.number)
-    // A quarter of a second is reserved for the summary, but at most a quarter of the limit.
+    // A quarter of a second is reserved for the summary, but not more than a quarter of the time limit.
     let summaryTime = !wantsSummary ? 0 : limit < 1000 ? limit / 4 : 250
     session.time.division = CaptureTime(limit: limit &- summaryTime)
     aimTimer()
@@ -26,7 +26,7 @@ extension Capture {
     let fileSize = FileSizeLimit(isRaised: mayMake(CallBit.files))
     writeDump()
     fileSize.restore()
-    // The dumps of hangs that this crash supersedes.
+    // Removes the dumps of hangs, because this crash's dump replaces them.
     if session.result.isComplete && mayMake(CallBit.files) { run(.removeHangDumps) }
     writeSummary(milliseconds: summaryTime)
     closeResidentPages()
@@ -44,7 +44,7 @@ extension Capture {
     shared.timesReturned = 0
   }
 
-  /// Closes the placeholder descriptors, to free slots for /proc, if they still belong to the handler.
+  /// Closes the placeholder descriptors that still belong to the handler, so that files of /proc can be opened.
   private func closeSpareDescriptors() {
     guard mayMake(CallBit.files) else { return }
     let spares = shared.spares
@@ -68,13 +68,14 @@ extension Capture {
   }
 }
 
-/// Runs the summary in two sections: after a fault while the lines are created, the earlier lines are still written.
+/// Runs the summary in two sections: if a fault ends the creation of the lines, the lines before it are still
+/// written.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_summary_lines) @_noLocks
 private func pm_write_summary_lines(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // The descriptor was closed or is another file now, so no lines are needed.
+  // If the descriptor was closed or now refers to another file, no lines are needed.
   guard capture.isSame(capture.installed.summary.standardError) else { return }
   capture.run(.writeSummary)
   capture.run(.writeStandardError)

@@ -1,13 +1,13 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the dump, of a crash or without one, section by section.
+/// Writes a dump section by section, whether or not the process crashed.
 ///
-/// RUNS-DURING-CRASH, on the thread that takes it.
+/// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
-  /// Writes the dump, and continues after a fault or a hanging call between two sections.
+  /// Writes the dump, and starts again after each fault or hanging call between two sections.
   ///
-  /// Each time, at least one more section is done.
+  /// Sections that have already begun are not repeated.
   @_noLocks
   func writeDump() {
     var attempts = 0
@@ -19,14 +19,14 @@ extension Capture {
       }
       attempts &+= 1
     }
-    // Without a file, the result already says why there is none.
+    // If there is no file, the result already has the reason.
     if session.result.hasFile { session.result.failure = writer.failure }
-    // The sections that follow write elsewhere.
+    // The sections after the end mark do not write to the dump's file.
     session.progress.file = .none
   }
 }
 
-/// Writes the dump, or continues with it.
+/// Writes the dump, or continues a dump that was interrupted.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_dump) @_noLocks
@@ -47,15 +47,16 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
 }
 
 extension Capture {
-  /// Prepares the writer and its file, with the tokens that precede all sections.
+  /// Prepares the writer and its file, and writes the tokens that precede all sections.
   fileprivate func isReadyToWrite() -> Bool {
     switch session.progress.file {
     case .lost: return false
     case .none:
-      // A file that could not be checked is not written to, and a call that hung would hang again.
+      // If the time is over, the file cannot be checked, so nothing is written to it; a call that hung would hang
+      // again.
       guard !session.time.isCut else { return false }
       let isReady = prepareDumpFile()
-      // This must follow, because /proc was opened again if its descriptor was closed.
+      // This call must follow `prepareDumpFile`, which opens /proc again if its descriptor was closed.
       openResidentPages()
       guard isReady else { return false }
       session.progress.file = .open
@@ -85,7 +86,7 @@ extension Capture {
     session.progress.file = .begun
   }
 
-  /// Writes the report ID and process ID that replace those encoded at launch, for a later crash or a forked child.
+  /// In a later crash or a forked child, writes the report ID and process ID that replace those encoded at launch.
   private func writeIdentity() {
     writer.startMap(.process)
     unsafe writer.property(.reportID, session.names.reportID, count: 16)
@@ -106,9 +107,9 @@ extension Capture {
     writer.end()
   }
 
-  /// Calculates for how many threads there is memory.
+  /// Calculates how many threads there is memory for.
   ///
-  /// If there is little memory, first writes the data from which frames get their names.
+  /// If there is little memory, the data that is needed to name frames is written first.
   fileprivate func makeRoom() {
     let room = MemoryRoom(installed.cgroup, calls, session.scratch)
     session.counts.threadLimit = room.threads
@@ -117,14 +118,13 @@ extension Capture {
     run(.writeModules)
   }
 
-  /// Begins the last part, which has its own time limit: it makes a few system calls, and notes whether the time was
-  /// over.
+  /// Begins the last part of the dump, which has its own time limit.
   fileprivate func beginFinish() {
     switch session.time.phase {
     case .sections:
       session.time.phase = .finish
       armTimer(milliseconds: session.time.division.finish)
-    // The last part began with the tick that ended the sections' time.
+    // The watchdog's tick that ended the time for the sections has already begun the time for the last part.
     case .cut: session.time.phase = .finish
     case .finish, .over: break
     }
@@ -137,7 +137,8 @@ extension Capture {
     if session.request.isRenamed && mayMake(CallBit.files) {
       session.result.isRenamed = finishDump()
     }
-    // This is the last step, because ext4 mounted with `discard` and without a journal waits for the disk here.
+    // This is the last step, because ext4 waits for the disk here if it is mounted with `discard` and without a
+    // journal.
     releaseDumpBlocks()
   }
 }

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Takes a dump without a crash: the sections of a crash, on the dump's own stack, file and memory.
+/// Takes a dump of a process that has not crashed: the same sections, with a separate stack, file and memory.
 ///
-/// The process continues, so the dump changes nothing in it: it raises no limit and prints nothing.
+/// The process continues, so taking the dump changes nothing in the process: no limit is raised, nothing is printed.
 ///
-/// RUNS-DURING-CRASH; called by `LiveDump` and `takeRequestedDump`, on the thread that dumps. Source:
+/// RUNS-DURING-CRASH; called by `LiveDump` and `takeRequestedDump`, on the thread that takes the dump. Source:
 /// Crashpad `client/ios_handler/in_process_handler.cc`, DumpExceptionFromSimulatedMachException.
 @c(pm_capture_dump) @_noLocks
 func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
@@ -18,11 +18,13 @@ extension Capture {
       // The thread is inside a signal handler, whose frame is on the alternate stack.
       setFaultStack()
     } else {
-      // The dump has a separate stack, so a fault is handled on the thread's alternate stack, or on this one.
+      // The dump runs on a separate stack. So a fault is handled on the thread's alternate stack, or on the dump's
+      // stack.
       session.hasFaultStack = true
     }
     session.time.division = CaptureTime(limit: installed.timeLimit)
-    // Threads must not be stopped for longer than in a crash. If no threads are stopped, there is no timer.
+    // The timer limits the time for which threads are stopped, as in a crash. If no threads are stopped, there is no
+    // timer.
     armTimer(milliseconds: session.time.division.sections)
     writeDump()
     closeResidentPages()

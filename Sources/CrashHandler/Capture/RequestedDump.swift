@@ -3,10 +3,10 @@ internal import IntermediateDump
 internal import PendingDumps
 
 extension DeliveredSignal {
-  /// The request that came with the signal; nil for a signal without one.
+  /// The request that came with the signal; nil for a signal without a request.
   ///
-  /// The kernel allows only the same user and root to send it. The sender in the siginfo is not checked, because the
-  /// sender itself sets it.
+  /// The kernel allows only the same user and root to send such a signal. The sender's ID in `siginfo_t` is not
+  /// checked, because the sender itself sets that ID.
   var captureRequest: CaptureRequest? {
     @_noLocks get {
       guard let information, information.code == SI_QUEUE else { return nil }
@@ -15,21 +15,21 @@ extension DeliveredSignal {
   }
 }
 
-/// Takes a dump that `postmortem capture` requests by the stop signal, in a process that continues.
+/// Takes a dump that `postmortem capture` has requested with the stop signal; the process continues.
 ///
-/// The thread that gets the signal takes the dump in the signal's handler as the capturing thread. It uses the
-/// handler's stack and tables, but its own file and names. A request is dropped if another thread is capturing or the
-/// thread is already dumping; its sender has a deadline.
+/// The thread that gets the signal takes the dump in the signal's handler, as the capturing thread. The dump uses the
+/// crash handler's stack and tables, but a separate file and separate names. A request is dropped if another thread
+/// is capturing, or this thread is already taking a dump; the sender stops waiting at a deadline.
 ///
 /// RUNS-DURING-CRASH. See `LiveDump`, which does the same in ordinary code, and decision 19.
 extension Capture {
-  /// Takes the dump, and restores the thread's state; called on the handler's capture.
+  /// Takes the requested dump, then restores the thread's state; called on the handler's capture, not on the dump's.
   @_noLocks
   func takeRequestedDump(_ request: CaptureRequest, on signal: DeliveredSignal) {
     let threadID = pm_gettid()
-    // This thread is the capturing one but not in the table of dumping threads. So the handler would treat a crash
-    // signal that another process sends as a fault within its own crash, and drop it. While the signals are blocked,
-    // they wait in the kernel instead.
+    // This thread is the capturing one but not in the table of dumping threads. So if another process sent a crash
+    // signal, the handler would treat that signal as a fault during the capture, and drop it. While the crash signals
+    // are blocked, they wait in the kernel instead.
     blockFaultsAndWatchdog()
     guard installed.takesRequests, let argument = unsafe shared.requestedDump,
       shared.ending.value == 0, dump(takenBy: threadID) == nil,
@@ -85,7 +85,7 @@ extension Capture {
     session.time.timer = -1
   }
 
-  /// Closes the files that the dump has opened, and removes those of an incomplete dump.
+  /// Closes the files that the dump has opened, and removes the files of an incomplete dump.
   private func closeRequestedDump(beside handlers: Capture) {
     let files = session.files
     if !session.result.isComplete { discardDump() }
@@ -96,7 +96,7 @@ extension Capture {
     handlers.closeOther(files.proc, than: handlers.session.files.proc)
   }
 
-  /// Closes a directory that the dump has opened because the handler's own was closed.
+  /// Closes a directory that the dump has opened because the handler's own descriptor was closed.
   private func closeOther(_ file: HeldFile, than own: HeldFile) {
     guard file.descriptor != own.descriptor, isSame(file) else { return }
     _ = pm_close(file.descriptor)

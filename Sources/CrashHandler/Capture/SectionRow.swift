@@ -9,8 +9,10 @@ package struct SectionRow {
   ///
   /// Sections after the end mark have a number only so that they are not run twice.
   package let section: DumpSection
-  /// Its function: `@c`, because a recovery point calls it by address, and audit and proofs find it
-  /// by its symbol, `pm_` and the case's name in snake case.
+  /// The section's function.
+  ///
+  /// It is `@c`, because a recovery point calls it by its address. Audit and proofs find it by its symbol, which is
+  /// `pm_` and the case's name in snake case.
   let body: @convention(c) (UnsafeMutableRawPointer) -> Void
 
   @_noLocks
@@ -19,6 +21,6 @@ package struct SectionRow {
     unsafe self.body = body
   }
 
-  /// The number as a bit of `Progress` and of a dump's `sectionsAbandoned`.
+  /// The section's number as a bit, as in `Progress` and in a dump's `sectionsAbandoned`.
   var bit: UInt64 { @_noLocks get { section.bit } }
 }

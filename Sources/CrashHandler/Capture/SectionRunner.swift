@@ -5,16 +5,17 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Runs one section, and writes its bytes to the file, unless the next section does that.
+  /// Runs one section, and writes the section's bytes to the file, unless that happens together with the next
+  /// section.
   ///
-  /// The section is left out if the time is over. A fault in it ends the section, not the dump: maps that it left
-  /// open are closed, the fault is noted, and the next section follows. So a section must not own anything that needs
-  /// to be released.
+  /// The section is left out if the time is over. A fault in the section ends the section, not the dump: maps that
+  /// the section left open are closed, the fault is noted, and the next section follows. So a section must not own
+  /// anything that needs to be released.
   @_noLocks
   func run(_ section: Section) {
     let row = section.entry
     let bit = row.bit
-    // After a fault between two sections, the sections are run again.
+    // After a fault between two sections, all sections are passed again; those that have begun are skipped here.
     guard session.progress.begun & bit == 0, !session.progress.hasLostFile else { return }
     session.progress.begun |= bit
     session.progress.current = bit
@@ -35,7 +36,7 @@ extension Capture {
     if section.isFlushed, !writer.isFlushed { flush() }
   }
 
-  /// Writes the buffer to the file, unless the descriptor now belongs to another file.
+  /// Writes the buffer to the file, unless the descriptor now refers to another file.
   @_noLocks
   func flush() {
     if holdsDumpFile() { writer.flush() }

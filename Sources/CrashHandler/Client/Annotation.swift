@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A named value of the program; every report of this process shows its value at that time.
+/// A named value of the program; each report of this process shows the value at the time of the crash or dump.
 ///
 /// ```swift
 /// let route = Annotation<String>("route", capacity: 64)
@@ -14,23 +14,25 @@ internal import IntermediateDump
 /// The value belongs to the process: if many requests run at the same time, the report has the value that was set
 /// last. Use `withContext` for values of a request.
 ///
-/// Create it once and keep it, for example in a `static let`: its name and room are never freed. A process can have
-/// at most 400 annotations and about 800 KB in all. Setting takes well under a microsecond, and never locks or
-/// allocates. Any number of threads can set it at the same time, also before `startHandler`. If the process crashes
-/// while it is set, reports show the complete old or new value, and say if a newer value was being set. A forked
-/// child has its own copy. `String`, `Int`, `UInt`, `Double` and `Bool` can be set.
+/// Create an annotation once and keep it, for example in a `static let`: the memory for its name and value is never
+/// freed. A process can have at most 400 annotations, which take at most about 800 KB in all. Setting takes well
+/// under a microsecond, and never locks or allocates. Any number of threads can set an annotation at the same time,
+/// even before `startHandler`. If the process crashes while an annotation is set, reports show the complete old or
+/// new value, and mention that a newer value was being set. A forked child has its own copy. `String`, `Int`, `UInt`,
+/// `Double` and `Bool` can be set.
 ///
 /// Two annotations with the same name, type and capacity are the same annotation.
 ///
 /// Source: Crashpad `client/annotation.h`.
 @safe
 public struct Annotation<Value: Sendable>: Sendable {
-  /// The offset in the list; 0 if there was no room.
+  /// The annotation's offset in the list; 0 if there was no room.
   private let offset: UInt32
-  /// The offset of a number's cell, so that setting it does not read the node; 0 for a text.
+  /// The offset of the cell of a number annotation, so that setting it does not read the node; 0 for a text
+  /// annotation.
   private let numberOffset: UInt32
 
-  /// False if there was no room for it: setting it then has no effect, and reports count it as left out.
+  /// False if there was no room for the annotation: then setting it has no effect, and reports count it as left out.
   public var isKept: Bool { offset != 0 }
 
   private init(name: StaticString, type: AnnotationType, capacity: Int) {
@@ -55,19 +57,19 @@ public struct Annotation<Value: Sendable>: Sendable {
     ClientMemory.ofProcess.annotations.number(numberOffset)
   }
 
-  /// The cell of a text; nil for a number, and if there was no room.
+  /// The cell of a text annotation; nil for a number, or if there was no room.
   private var text: ValueCell? {
     numberOffset == 0 ? ClientMemory.ofProcess.annotations.node(offset)?.text : nil
   }
 }
 
 extension Annotation where Value == String {
-  /// Makes a text annotation.
+  /// Creates a text annotation.
   ///
   /// - Parameters:
   ///   - name: at most 255 bytes.
-  ///   - capacity: the number of UTF-8 bytes that are kept of a value, up to 20,480. A longer value is cut before the
-  ///     first character that does not fit. The annotation takes four times as much memory.
+  ///   - capacity: the maximum number of UTF-8 bytes of a value that are kept, up to 20,480. A longer value is cut
+  ///     before the first character that does not fit. The annotation takes four times its capacity in memory.
   public init(_ name: StaticString, capacity: Int = 255) {
     self.init(name: name, type: .text, capacity: capacity)
   }

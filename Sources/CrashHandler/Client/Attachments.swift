@@ -3,13 +3,16 @@ internal import Glibc
 /// Attaches a copy of a file, such as a log, to every report of this process.
 ///
 /// The file is copied when the report is made, usually at the next start, with its contents at that time: at most the
-/// last 4 MiB of a file, and 16 MiB for a report. The report notes a file that is missing then; this is not an error.
-/// Only a regular file at exactly this path is copied: a symbolic link in its place is not followed.
+/// last 4 MiB of each file, and 16 MiB in all for a report. If the file is missing at that time, the report mentions
+/// this; it is not an error. Only a regular file at exactly this path is copied: a symbolic link in its place is not
+/// followed.
 ///
-/// It never locks. Any thread may call it, also before `startHandler`. A forked child has its own list.
+/// This function never locks. Any thread may call it, even before `startHandler`. A forked child has its own list.
 ///
-/// - Parameter path: up to 1,024 bytes; a relative path is resolved now, from the current directory.
-/// - Returns: false if the path is too long, or if there are already 16 others, which reports count.
+/// - Parameter path: the file's path, of at most 1,024 bytes; a relative path is resolved now, from the current
+///   directory.
+/// - Returns: false if the path is too long, or if there are already 16 other attachments; reports count attachments
+///   for which there was no room.
 @discardableResult
 public func addAttachment(path: String) -> Bool {
   guard let path = absolute(path) else { return false }

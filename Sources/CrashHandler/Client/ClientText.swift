@@ -2,7 +2,7 @@
 enum ClientText {
   /// Calls a closure with the UTF-8 bytes of a text, without allocating.
   ///
-  /// - Parameter limit: the maximum number of bytes; a character is never cut.
+  /// - Parameter limit: the maximum number of bytes; the text is cut only between characters.
   static func withBytes<Result>(
     of text: String, atMost limit: Int, _ body: (UnsafeRawPointer, Int) -> Result
   ) -> Result {
@@ -26,7 +26,7 @@ enum ClientText {
     }
   }
 
-  /// Counts the bytes, at most `limit`, that end with a complete character.
+  /// The number of bytes, at most `limit`, up to the end of the last complete character.
   private static func whole(_ bytes: UnsafeBufferPointer<UInt8>, _ limit: Int) -> Int {
     guard bytes.count > limit else { return bytes.count }
     var count = max(0, limit)

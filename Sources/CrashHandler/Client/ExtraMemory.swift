@@ -1,15 +1,17 @@
 /// Memory ranges that every report of this process contains, in addition to stacks and the memory that registers
 /// point to.
 ///
-/// There can be 64 ranges; together at most `CaptureLimits.extraMemory` bytes are captured. The bytes are in the
-/// minidump's memory list. In a crash they are read through the kernel: a range that is no longer mapped is left out.
-/// Neither call locks, and any thread may make it. Note that the memory may contain secrets.
+/// There can be 64 ranges; of all ranges together, at most `CaptureLimits.extraMemory` bytes are captured. The bytes
+/// are in the minidump's memory list. In a crash they are read through the kernel, so a range that is no longer
+/// mapped is left out. `add` and `remove` never lock, and any thread may call them. Note that the memory may contain
+/// secrets.
 ///
 /// Source: Crashpad `client/simple_address_range_bag.h`.
 public enum ExtraMemory {
   /// Adds a range; does nothing if it was already added.
   ///
-  /// - Returns: false if it is empty, or if there are already 64 others, which reports count.
+  /// - Returns: false if the range is empty, or if there are already 64 other ranges; reports count ranges for which
+  ///   there was no room.
   @discardableResult
   public static func add(_ range: UnsafeRawBufferPointer) -> Bool {
     unsafe withKey(of: range) { key in
@@ -20,7 +22,7 @@ public enum ExtraMemory {
 
   /// Removes a range that was added with the same start and size; a missing range is not an error.
   ///
-  /// Call it before the memory is freed.
+  /// Call this function before the memory is freed.
   public static func remove(_ range: UnsafeRawBufferPointer) {
     _ = unsafe withKey(of: range) { key in
       unsafe ClientMemory.ofProcess.memoryRanges.remove(

@@ -1,16 +1,16 @@
-/// Names and texts that every report of this process shows, for names that are not known
-/// beforehand.
+/// Names with texts that every report of this process shows; for names that are not known when the program is
+/// written.
 ///
-/// They belong to the process; use `withContext` for values of a request.
+/// These values belong to the process; use `withContext` for values of a request.
 ///
-/// There is room for 64 names. Setting and removing never lock. Any number of threads can do both at the same time,
-/// also before `startHandler`. They search the names, so an `Annotation` is faster. If the process crashes during a
-/// call, reports show the complete old or new value. A forked child has its own copy. These values replace
+/// There is room for 64 names. `set` and `remove` never lock. Any number of threads can call them at the same time,
+/// even before `startHandler`. They search the names, so setting an `Annotation` is faster. If the process crashes
+/// during a call, reports show the complete old or new value. A forked child has its own copy. These values replace
 /// annotations of `startHandler(annotations:)` with the same name.
 ///
 /// Source: Crashpad `client/simple_string_dictionary.h`.
 public enum SimpleAnnotations {
-  /// The number of bytes of the longest name and of the longest value.
+  /// The maximum length in bytes of a name, and of a value.
   public static let maximumLength = 255
 
   /// Sets the value of a name.
@@ -18,7 +18,8 @@ public enum SimpleAnnotations {
   /// - Parameters:
   ///   - name: 1 to 255 bytes.
   ///   - value: the text; a text of more than 255 bytes is cut.
-  /// - Returns: false if the name is too long, or if there are already 64 others, which reports count.
+  /// - Returns: false if the name is too long, or if there are already 64 other names; reports count names for which
+  ///   there was no room.
   @discardableResult
   public static func set(_ name: String, _ value: String) -> Bool {
     guard isName(name) else { return false }

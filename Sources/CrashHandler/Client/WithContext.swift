@@ -1,7 +1,8 @@
 internal import CSignalSafe
 
-/// Runs an operation with a named value, such as a request's ID, which a report shows for each thread that was in the
-/// operation.
+/// Runs an operation with a named value, such as a request's ID.
+///
+/// A report shows the value for each thread that was inside the operation.
 ///
 /// ```swift
 /// try await withContext("request-id", request.id) {
@@ -10,21 +11,21 @@ internal import CSignalSafe
 /// ```
 ///
 /// The value belongs to the work, not to the process. If many requests run at the same time, the report of a crash
-/// shows the one that crashed first, then those of the other threads. It is inherited like a task-local value: across
-/// each `await`, by `async let`, task groups and `Task { }`. `Task.detached`, a closure passed to Dispatch or a
-/// thread, and a callback of an event loop's future do not inherit it and need their own call. Contexts can be
-/// nested; of contexts with the same name, the innermost is used.
+/// first shows the value of the request that crashed, then those of the other threads. The value is inherited like a
+/// task-local value: across each `await`, and by `async let`, task groups and `Task { }`. `Task.detached`, a closure
+/// passed to Dispatch or a thread, and a callback of an event loop's future do not inherit it; call `withContext`
+/// inside them. Contexts can be nested; if several have the same name, the innermost is used.
 ///
-/// A call takes about 100 nanoseconds and no lock, and can be made before `startHandler`. The value is in the memory
-/// of the task. Swift copies it for a `Task { }`, where it outlives this call. For a thread that runs no task, Swift
-/// allocates the memory.
+/// A call takes about 100 nanoseconds, never locks, and can be made before `startHandler`. The value is in the memory
+/// of the task. Swift copies the value for a `Task { }`; that copy outlives this call. For a thread that runs no
+/// task, Swift allocates the memory.
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. Names and values of nested
-///     contexts share 232 bytes, and each context needs 2 more: a value that does not fit is cut and marked as cut.
-///     If fewer than 32 bytes are left for the value, the outermost contexts are left out and counted.
+///     contexts share 232 bytes, and each context takes 2 bytes more. A value that does not fit is cut and marked as
+///     cut. If fewer than 32 bytes are left for the value, the outermost contexts are left out and counted.
 ///   - value: text, in UTF-8.
-///   - operation: runs once, on the calling thread.
+///   - operation: the closure to run; it runs once, on the calling thread.
 /// - Returns: the operation's result.
 /// - Throws: the operation's error.
 ///
@@ -37,9 +38,9 @@ public func withContext<Result: ~Copyable, Failure: Error>(
   return try operation()
 }
 
-/// An active context, until its end.
+/// A context that is active until it is ended.
 package struct ContextScope {
-  /// False in a program without Swift concurrency.
+  /// True if the context is recorded; false in a program without Swift concurrency.
   private let isKept: Bool
   /// The unit of work that begins with this context; 0 inside another context.
   private let ownWork: UInt64
@@ -87,7 +88,7 @@ extension ContextValue {
   }
 }
 
-/// The type that is passed to the runtime: `ContextValue.byteCount` bytes that it may copy bitwise.
+/// The type that is passed to the Swift runtime: `ContextValue.byteCount` bytes, which the runtime may copy bitwise.
 private struct ContextStorage {
   private typealias Words = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
   private let words: (Words, Words, Words, Words)

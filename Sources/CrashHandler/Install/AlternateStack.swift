@@ -2,36 +2,37 @@ internal import CSignalSafe
 internal import Glibc
 internal import Synchronization
 
-/// A stack on which a thread handles signals, so that an overflow of its own stack can be handled
-/// at all.
+/// A stack on which a thread handles signals, so that an overflow of its normal stack can be handled.
 ///
-/// It has a guard page below, and a guard zone above. The kernel places the mapping directly below a recently created
-/// stack, and a large frame can skip that stack's own guard page. If the frame were in the alternate stack, the
-/// kernel would treat it as a running signal handler.
+/// It has a guard page below and a guard zone above. The kernel places the mapping directly below a recently created
+/// stack, and a large frame can skip that stack's guard page. If such a frame ended in the alternate stack, the
+/// kernel would conclude that a signal handler is running.
 ///
 /// Ordinary code. Source: sigaltstack(2), getauxval(3) AT_MINSIGSTKSZ.
 @safe
 struct AlternateStack {
-  /// The lowest byte of the whole mapping; a multiple of the page size.
+  /// The address of the lowest byte of the whole mapping; a multiple of the page size.
   let mapping: UInt
 
   private static let pageSize = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
-  /// True if the process had a memory limit when the first stack was created.
+  /// True if the process had a limit on its address space when the first alternate stack was created.
   private static let isLimited = addressSpace < .max
   private static let guardAbove = isLimited ? pageSize : 256 << 10
-  /// The number of bytes that signals can use.
+  /// The number of bytes that signal handlers can use.
   ///
-  /// Four of the kernel's signal frames (11 KiB with AMX), since a handler of the program, a stop signal and a crash
-  /// may be on the stack at the same time. The need was measured: Docs/Decisions/11-alternate-stacks.md.
+  /// There is room for four of the kernel's signal frames (11 KiB with AMX), since a handler of the program, a stop
+  /// signal and a crash may be on the stack at the same time. Docs/Decisions/11-alternate-stacks.md has the
+  /// measurements.
   static let size: Int = {
     let frame = Int(pm_minimum_signal_stack_size())
     return (max(isLimited ? 40 << 10 : 64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize
   }()
-  /// The share of a limited address space that all stacks may take: enough for each thread with a stack of 1 MiB, and
-  /// little enough for the program.
+  /// All alternate stacks together may take one part in `share` of a limited address space.
+  ///
+  /// That is enough if each thread has a stack of 1 MiB, and leaves enough for the program.
   private static let share: UInt64 = 20
   private static let count = Atomic<Int>(0)
-  /// A stack of at least this size that the program made stays in place.
+  /// If the program has set an alternate stack of at least this size, that stack stays in place.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
   /// The number of bytes of the whole mapping.
@@ -40,7 +41,7 @@ struct AlternateStack {
   init(mapping: UInt) { self.mapping = mapping }
   init(base: UInt) { mapping = base - UInt(Self.pageSize) }
 
-  /// The lowest byte that signals can use.
+  /// The address of the lowest byte that signal handlers can use.
   var base: UInt { mapping + UInt(Self.pageSize) }
 
   /// The smaller of RLIMIT_AS and RLIMIT_DATA; these stacks count toward both.
@@ -54,7 +55,7 @@ struct AlternateStack {
       ? UInt64(limit.rlim_cur) : .max
   }
 
-  /// Maps the memory without generic code, which would allocate memory in a new thread.
+  /// Maps the memory; contains no generic code, which would allocate memory in a new thread.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
     guard let place else { return unsafe pm_map_unlocked(mappingSize) }
     return unsafe UnsafeMutableRawPointer(bitPattern: place)
@@ -62,7 +63,7 @@ struct AlternateStack {
 
   /// Maps a stack; nil, with errno set, if the kernel refuses or address space is limited.
   ///
-  /// - Parameter place: a mapping of `mappingSize` bytes that cannot be accessed.
+  /// - Parameter place: the address of an existing mapping to use, of `mappingSize` bytes without access.
   static func make(in place: UInt? = nil) -> AlternateStack? {
     let count = Self.count.add(1, ordering: .relaxed).newValue
     guard !isLimited || UInt64(count * mappingSize) <= addressSpace / share,
@@ -76,7 +77,7 @@ struct AlternateStack {
     let usable = unsafe memory + pageSize
     guard unsafe mprotect(usable, size, PROT_READ | PROT_WRITE) == 0 else {
       let reason = errno
-      // A given place still belongs to its owner.
+      // A mapping that was passed as `place` still belongs to its owner.
       if place == nil { stack.unmap() } else { Self.count.subtract(1, ordering: .relaxed) }
       errno = reason
       return nil
@@ -91,7 +92,7 @@ struct AlternateStack {
 
   // MARK: - The calling thread
 
-  /// The size of the calling thread's alternate stack, whoever created it; 0 if it has none.
+  /// The size of the calling thread's alternate stack, whoever created it; 0 if the thread has none.
   static var currentSize: Int {
     var current = unsafe stack_t()
     guard unsafe sigaltstack(nil, &current) == 0,
@@ -100,15 +101,16 @@ struct AlternateStack {
     return unsafe current.ss_size
   }
 
-  /// Makes it the calling thread's alternate stack; false, with errno set, if the kernel refuses.
+  /// Makes this stack the calling thread's alternate stack; false, with errno set, if the kernel refuses.
   ///
   /// - Parameters:
-  ///   - isFirst: true if the thread has none.
-  ///   - thread: the calling thread's ID; nil to ask for it.
+  ///   - isFirst: true if the thread has no alternate stack yet.
+  ///   - thread: the calling thread's ID; nil to ask the kernel for it.
   func use(isFirst: Bool, thread: Int32? = nil) -> Bool {
     let size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
     guard let place = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return false }
-    // libc's function is not used, because the definition in the program would record it as the program's own stack.
+    // The function `sigaltstack` is not called: this package replaces it in the program, and would record this stack
+    // as a stack of the program.
     let result = unsafe pm_set_signal_stack(place, size)
     guard result == 0 else {
       errno = Int32(-result)
@@ -120,9 +122,10 @@ struct AlternateStack {
     return true
   }
 
-  /// Removes it from the calling thread and unmaps it.
+  /// Removes this stack from the calling thread and unmaps it.
   ///
-  /// If the thread uses another stack instead, that one is kept. Nothing happens while a handler runs on this one.
+  /// If the thread uses another alternate stack, the thread keeps that stack. Nothing happens while a handler runs on
+  /// this stack.
   func release() {
     var current = unsafe stack_t()
     guard unsafe sigaltstack(nil, &current) == 0 else { return }

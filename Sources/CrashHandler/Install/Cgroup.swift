@@ -2,17 +2,17 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The process's memory and pids cgroups, with their files open.
+/// The process's cgroups for the controllers memory and pids, with open files.
 ///
 /// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst.
 struct Cgroup {
   let files: CgroupFiles
-  /// The memory cgroup, with the same descriptors.
+  /// The files of the memory cgroup, with the same descriptors.
   let memory: MemoryCgroupFiles
 
   /// The cgroup of the calling process.
   ///
-  /// `memory.stat` shows how much of the used memory is cache. It is only needed if there is a limit.
+  /// `memory.stat` shows how much of the used memory is cache. That file is only needed if there is a limit.
   ///
   /// - Parameters:
   ///   - text: the contents of `/proc/self/cgroup`; nil to read the file.
@@ -50,7 +50,7 @@ struct Cgroup {
     }
   }
 
-  /// An open file (-1 if there is none) and its directory.
+  /// The descriptor of an open file (-1 if there is none) and the file's directory.
   private struct Usage {
     var descriptor: Int32 = -1
     var directory: String?
@@ -66,10 +66,10 @@ struct Cgroup {
     }
   }
 
-  /// Opens the file with the memory use of a cgroup, in version 1 if that has the controller.
+  /// Opens the file with a cgroup's usage, in the version 1 hierarchy if that has the controller.
   ///
-  /// In a container the path may be the host's while the mount shows only the container's own cgroup at its root, so
-  /// the root is tried last. The host's root cgroup has no such file.
+  /// In a container, the path may be the host's path, while the mount shows only the container's own cgroup, at the
+  /// mount's root. So the root is tried last. The host's root cgroup has no such file.
   private static func open(
     _ paths: CgroupText.Paths, _ path: String?, _ root: String, _ controller: String,
     _ name: String, _ oldName: String

@@ -1,17 +1,19 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The pages of the program that are used for the first time in a crash.
+/// The pages of the program that are first used in a crash.
 ///
-/// Their file may be unavailable by then: because of a network failure, a removed overlay or a lazy unmount.
+/// The program's file may be unavailable at that time because of a network failure, a removed overlay or a lazy
+/// unmount.
 ///
 /// Ordinary code.
 enum CrashCode {
-  /// The number of bytes around functions and strings with known addresses; other code of the same modules is near
-  /// them.
+  /// The number of bytes that are loaded around functions and strings with known addresses.
+  ///
+  /// Other code of the same modules is near these addresses.
   private static let slack: UInt = 256 << 10
 
-  /// Makes the kernel load the pages, which it may drop again when it needs memory.
+  /// Makes the kernel load the pages; it may drop them again when it needs memory.
   static func bringIn() {
     var (code, text) = (AddressSpan(), AddressSpan())
     for section in Section.allCases {
@@ -29,10 +31,10 @@ enum CrashCode {
     pm_set_handler_code(UInt64(code.low - slack), UInt64(code.high + slack))
     let control: pm_signal_handler = unsafe pm_enter_crash
     let entry = UInt(bitPattern: unsafe unsafeBitCast(control, to: UnsafeRawPointer.self))
-    // The C and assembly code of the same program is usually close to it.
+    // The program's C and assembly code is usually close to its Swift code.
     if code.isClose(entry, 2 * slack) { code.add(entry) } else { pm_bring_in_control(slack) }
-    // The writer, keys and numbers of a dump are in a separate module, which may be anywhere in the program in a
-    // debug build.
+    // The code that writes the dump format is in a separate module, which can be anywhere in the program in a debug
+    // build.
     let format = UInt(bitPattern: unsafe unsafeBitCast(ModuleCode.place, to: UnsafeRawPointer.self))
     if code.isClose(format, 2 * slack) {
       code.add(format)

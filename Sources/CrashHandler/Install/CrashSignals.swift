@@ -2,31 +2,33 @@ internal import CSignalSafe
 internal import Glibc
 internal import PendingDumps
 
-/// The signals that mean a crash, the actions they had, and the signal that stops threads.
+/// The signals that mean a crash, their previous actions, and the signal that stops threads.
 struct CrashSignals {
   /// The signals that mean a crash; bit n - 1 stands for signal n.
   let mask: UInt64
-  /// The highest unused real-time signal; 0 if all are taken.
+  /// The signal that stops threads: the highest unused real-time signal; 0 if all are in use.
   let stopSignal: Int32
-  /// The next free real-time signal below it, for the watchdog; 0 if there is none.
+  /// The watchdog's signal: the next unused real-time signal below `stopSignal`; 0 if there is none.
   let watchdogSignal: Int32
   /// The signals that the calling thread blocks; nil if `/proc` does not show them.
   var blocked: UInt64? { present?.blocked }
-  /// The actions that the signals of `mask` had, by their numbers.
+  /// The previous actions of the signals in `mask`, indexed by signal number.
   ///
-  /// No array: the metadata of one is made at its first use, in the launch.
+  /// Not an array, because the runtime would create the array's metadata at its first use, during the launch.
   private let previous: InlineArray<32, pm_signal_action>
   private let present: SignalDispositions?
   private static var numbers: ClosedRange<Int32> { 1...31 }
 
-  /// Signals raised by an instruction.
+  /// The signals that an instruction can raise.
   ///
-  /// The handlers never block these: the kernel would end the process at a fault whose signal is blocked, before a
-  /// recovery point could be used.
+  /// The handlers never block these signals. If a fault's signal is blocked, the kernel ends the process, before a
+  /// recovery point can be used.
   static var faults: UInt64 { HandledSignals.faults.rawValue }
 
-  /// The signals that handlers and threads that take a dump leave unblocked: faults for the recovery points, the stop
-  /// signals because another thread may capture, and the watchdog's signal.
+  /// The signals that stay unblocked in handlers, and in threads that take a dump.
+  ///
+  /// These are faults, for the recovery points; the stop signal, because another thread may capture; and the
+  /// watchdog's signal.
   var open: UInt64 {
     Self.faults | SignalMask.bit(SIGPROF) | SignalMask.bit(SIGSETXID)
       | SignalMask.bit(stopSignal) | SignalMask.bit(watchdogSignal)
@@ -35,12 +37,12 @@ struct CrashSignals {
   /// Chooses the signals; changes nothing yet.
   ///
   /// - Parameters:
-  ///   - present: the dispositions of this process; nil if `/proc` does not show them.
+  ///   - present: the signal dispositions of this process; nil if `/proc` does not show them.
   ///   - hasTerminal: false for a process without a controlling terminal.
   init(_ chosen: HandledSignals, present: SignalDispositions?, hasTerminal: Bool) {
     self.present = present
     var candidates = chosen.intersection(.all).rawValue
-    // At a terminal, users send SIGQUIT with a key. A process without a controlling terminal has no such key.
+    // At a terminal, users send SIGQUIT with a key. That cannot happen in a process without a controlling terminal.
     if hasTerminal, isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
     var previous = InlineArray<32, pm_signal_action>(repeating: pm_signal_action())
     var mask: UInt64 = 0
@@ -69,12 +71,12 @@ struct CrashSignals {
     return action
   }
 
-  /// True for a signal that was neither handled nor ignored before, and that is not captured.
+  /// True for a signal whose previous action was the default action, and which is not captured.
   func isDefault(_ signal: Int32) -> Bool {
     !SignalMask.has(mask, signal) && Self.action(of: signal, present)?.handler == 0
   }
 
-  /// Searches from the highest number, because programs start with the lowest, and libc reserves 32 to 34.
+  /// Searches from the highest number, because programs usually take the lowest numbers, and libc reserves 32 to 34.
   private static func freeRealTimeSignal(
     below limit: Int32, _ present: SignalDispositions?
   ) -> Int32 {
@@ -84,7 +86,7 @@ struct CrashSignals {
     return 0
   }
 
-  /// Swift's backtracer, if it is a previous handler: its signals and its code.
+  /// The signals and the code of Swift's backtracer, if it is a previous handler.
   var backtracer: Shared.Backtracer {
     var backtraced: UInt64 = 0
     var found = (code: UInt64(0), size: UInt64(0))
@@ -98,14 +100,14 @@ struct CrashSignals {
     return Shared.Backtracer(signals: backtraced, code: found.code, codeSize: found.size)
   }
 
-  /// Writes the previous actions to a table indexed by signal number.
+  /// Copies the previous actions to a table indexed by signal number.
   func copyActions(to table: UnsafeMutablePointer<pm_signal_action>) {
     for signal in Self.numbers where SignalMask.has(mask, signal) {
       unsafe table[Int(signal)] = previous[Int(signal)]
     }
   }
 
-  /// Installs the stop handler, and returns its action: all signals except faults are blocked while a thread is
+  /// Installs the stop handler, and returns its action, which blocks all signals except faults while a thread is
   /// stopped.
   func stopAction() -> pm_signal_action {
     guard stopSignal != 0 else { return pm_signal_action() }
@@ -115,7 +117,7 @@ struct CrashSignals {
     return SignalAction.current(stopSignal) ?? pm_signal_action()
   }
 
-  /// Installs the handlers; `stopAction`, which was read back, shows that the kernel accepts them.
+  /// Installs the handlers; `stopAction` was read back from the kernel, which shows that the kernel accepts handlers.
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
@@ -140,11 +142,11 @@ struct CrashSignals {
   /// Installs the handler of one signal; returns the error number if the kernel refuses.
   static func install(_ signal: Int32, insteadOf previous: pm_signal_action) -> Int32 {
     let handler: pm_signal_handler = unsafe pm_enter_crash
-    // If the process continues, the program's own setting decides whether interrupted calls are restarted. A signal
-    // that the kernel would have discarded must not interrupt a call.
+    // If the process continues, the previous action of the program decides whether interrupted system calls are
+    // restarted. A signal that the kernel would have discarded must not interrupt a system call.
     let restarts =
       previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
-    // See `InstalledSignals.crashAction(of:)`.
+    // SIGSYS needs another action: see `InstalledSignals.crashAction(of:)`.
     if signal == SIGSYS {
       return unsafe pm_install_handler(signal, handler, SA_SIGINFO | restarts, .max)
     }
@@ -154,7 +156,7 @@ struct CrashSignals {
 
   /// Returns the crash handler's action as the kernel stores it, for all signals except SIGSYS.
   ///
-  /// - Parameter stopAction: the action of the stop handler, which has the same data of libc.
+  /// - Parameter stopAction: the action of the stop handler, in which libc has set the same fields.
   func installedAction(_ stopAction: pm_signal_action) -> pm_signal_action {
     var action = stopAction
     if stopSignal == 0 {
@@ -175,7 +177,7 @@ struct CrashSignals {
     for signal in Self.numbers where SignalMask.has(mask, signal) {
       SignalAction.set(signal, previous[Int(signal)])
     }
-    // Both signals had their default action, otherwise they would not have been chosen.
+    // Both signals had their default action; otherwise they would not have been chosen.
     for signal in [stopSignal, watchdogSignal] where signal != 0 {
       SignalAction.set(signal, pm_signal_action())
     }

@@ -5,18 +5,18 @@ internal import Synchronization
 
 /// Gives alternate stacks to the threads that exist when the handler starts.
 ///
-/// A thread can only set its own alternate stack, so each thread gets a signal whose handler does this: the stop
-/// signal, or SIGPROF, which workers of libdispatch and Swift concurrency do not block. A thread that blocks both
-/// does not change. System calls that are never restarted, such as `nanosleep` and `poll`, end with EINTR.
+/// A thread can set only its own alternate stack. So each thread gets a signal whose handler sets it: the stop signal
+/// or SIGPROF. Workers of libdispatch and Swift concurrency do not block SIGPROF. A thread that blocks both signals
+/// stays unchanged. System calls that are never restarted, such as `nanosleep` and `poll`, end with EINTR.
 ///
 /// Ordinary code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
 @safe
 struct EarlierThreads {
-  /// The maximum time in milliseconds of the search for threads, and then of the wait for answers.
+  /// The maximum time in milliseconds for the search for threads, and for the wait for their answers after it.
   ///
-  /// A thread that has not answered by then gets no stack.
+  /// A thread that has not answered when that time is over gets no stack.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
-  /// The number of times that threads in which libc blocks all signals are checked again, 0.2 ms apart.
+  /// How many times threads in which libc blocks all signals are checked again, at intervals of 0.2 ms.
   private static let patience = 1000
 
   private let capture: Capture
@@ -26,9 +26,9 @@ struct EarlierThreads {
   private var stacks: [AlternateStack] = []
   private var profile = Shared.TakenAction()
 
-  /// Returns when each thread has answered, blocks the signals, or has not answered in time.
+  /// Returns when each thread has answered, blocks both signals, or has not answered in time.
   static func giveStacks(_ capture: Capture) {
-    // Without a stop signal there is no handler to send either signal to.
+    // Without a stop signal, no handler is installed that would handle either signal.
     guard capture.installed.signals.stop != 0 else { return }
     var threads = EarlierThreads(capture)
     threads.find()
@@ -58,7 +58,7 @@ struct EarlierThreads {
   /// Lists threads until it finds no new one.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
-    // Threads that are being created by a call that started earlier are in no list until that call is done.
+    // A thread that is being created by a call that started earlier is not listed until that call is done.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
     while rounds < Self.patience, !isOver {
@@ -71,14 +71,13 @@ struct EarlierThreads {
 
   /// Examines each new thread, and offers it a stack.
   ///
-  /// Threads that block signal 32, which a program cannot, are only counted: pthread_create and similar functions
+  /// Threads that block signal 32 are only counted. Only libc can block it: pthread_create and similar functions
   /// block even libc's own signals for a moment.
   private mutating func lookAtAll() -> (new: Int, closed: Int) {
     var (new, closed) = (0, 0)
     guard let directory = unsafe opendir("/proc/self/task") else { return (0, 0) }
     defer { unsafe closedir(directory) }
-    // Threads that are created faster than they are listed get higher and higher IDs, so the directory would never
-    // end.
+    // If threads are created faster than they are listed, with higher and higher IDs, the listing would never end.
     while !isOver, let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -109,14 +108,14 @@ struct EarlierThreads {
     _ = pm_tgkill(capture.shared.process.id, thread, signal)
   }
 
-  /// A thread without room for a signal frame keeps its current alternate stack.
+  /// True if the thread has room for a signal frame; otherwise the thread keeps its current alternate stack.
   private func hasRoom(_ thread: Int32) -> Bool {
     unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return false }
       let room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
       let scratch = unsafe Scratch(place, size: buffer.count)
       let call = SystemCallPlace(capture.proc.text(ofTask: thread, "syscall", in: scratch))
-      // Threads that have answered have released their entry.
+      // Threads that have answered have released their entry stacks.
       let waiting = offers.count.value - offers.answers.value
       return ThreadRoom.isSure(of: thread)
         || room.suffices(
@@ -124,14 +123,14 @@ struct EarlierThreads {
     }
   }
 
-  /// Read with the code for crashes, because strings would take too long.
+  /// The signals that a thread blocks; read with the code for crashes, because strings would take too long.
   private func blockedSignals(of thread: Int32) -> UInt64? {
     unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return nil }
       let file = capture.proc
       let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
       var scanner = unsafe TextScanner(place, count: count)
-      // io_uring's workers run no code of the program, and block everything for good.
+      // io_uring's workers run no code of the program, and block all signals permanently.
       guard scanner.find("Name:"), !scanner.matches("iou-"), scanner.find("SigBlk:") else {
         return nil
       }
@@ -153,7 +152,7 @@ struct EarlierThreads {
     while !isOver {
       let answers = offers.answers.value
       if answers >= offers.count.value { return }
-      // Threads that have ended do not answer.
+      // Threads that have ended do not answer, so they are not awaited.
       if !(0..<Int(offers.count.value)).contains(where: isAwaited) { return }
       offers.answers.wait(while: answers, milliseconds: 10)
     }
@@ -168,7 +167,7 @@ struct EarlierThreads {
     pm_tgkill(pm_getpid(), thread, 0) != -Int(ESRCH)
   }
 
-  /// Withdraws offers without an answer, and records which stacks were taken.
+  /// Withdraws offers that were not answered, and records which stacks were taken.
   private mutating func settle() {
     var taken: [Given] = []
     var free = stacks
@@ -199,27 +198,28 @@ struct EarlierThreads {
   private struct Account {
     var processID: Int32 = 0
     var given: [Given] = []
-    /// The next entry to examine.
+    /// The index of the entry to examine next.
     var next = 0
   }
 
   private static let account = Mutex(Account())
-  /// False if the process had one thread at launch.
+  /// True if threads that existed at launch got stacks; false if the process had only one thread then.
   ///
-  /// In that case, new threads skip the record, whose first use would allocate metadata.
+  /// If it is false, new threads do not read `account`, whose first use would allocate metadata.
   private static let hasGiven = Atomic<Bool>(false)
 
   /// A stack whose thread has ended; nil if the examined thread still exists.
   ///
-  /// Each call examines one entry, so a thread that needs a stack makes one system call. After as many new threads as
-  /// existed at launch, all ended ones are found. If another thread has the same ID by now, the stack is not found,
-  /// which does no other harm.
+  /// Each call examines one entry, so a thread that needs a stack makes one system call. After as many calls as there
+  /// were threads at launch, every thread that had ended is found. If another thread has the same ID by now, the
+  /// stack is not found, which does no other harm.
   static func reuse() -> AlternateStack? {
     guard hasGiven.load(ordering: .acquiring) else { return nil }
-    // It never waits, because in a forked child the lock may belong to a thread that does not exist.
+    // This never waits for the lock, because in a forked child the lock may belong to a thread that does not exist.
     let found = account.withLockIfAvailable { account -> AlternateStack? in
       guard !account.given.isEmpty else { return nil }
-      // The record is about threads of the parent process. The thread that forked has another ID in this process.
+      // In a forked child, the account is about threads of the parent process. The thread that forked has another ID
+      // here.
       guard account.processID == pm_getpid() else {
         account.given = []
         return nil

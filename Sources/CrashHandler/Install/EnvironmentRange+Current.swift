@@ -4,12 +4,13 @@ internal import IntermediateDump
 internal import PendingDumps
 
 extension EnvironmentRange {
-  /// Finds the range of the environment.
+  /// Finds the address range of the arguments and the environment of this process.
   ///
   /// The kernel puts the executable's name and a null pointer at the end of the mapping. If they are missing, as
-  /// under an emulator, the table of mappings is read, which takes ten times as long as the rest of this function.
+  /// under an emulator, the table of mappings is read. Reading it takes ten times as long as the rest of this
+  /// function.
   ///
-  /// - Parameter start: proc_pid_stat(5), field 28; 0 if the kernel does not show it.
+  /// - Parameter start: field 28 of `/proc/pid/stat` (proc_pid_stat(5)); 0 if the kernel does not show that field.
   ///
   /// Source: Linux fs/exec.c, fs/binfmt_elf.c; getauxval(3), AT_EXECFN.
   static func current(

@@ -2,16 +2,16 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// Makes sure that the process's own ways to end are noted: exit, `_exit`, and the signals that ask
-/// it to end.
+/// Makes sure that each orderly end of the process is noted: exit, `_exit`, and the signals that ask the process to
+/// end.
 ///
 /// Ordinary code, run once in a process.
 enum ExitNotes {
-  /// Starts after the handler's state is set.
+  /// Starts to note ends; called after the handler's state is set.
   static func follow(_ signals: CrashSignals) {
     let handler: pm_signal_handler = unsafe pm_handle_termination
     for signal in SignalTable.numbers(.endRequest) where signals.isDefault(signal) {
-      // All signals except faults wait until the default action has followed.
+      // In this handler all signals except faults are blocked, so they wait until the default action has been taken.
       _ = unsafe pm_install_handler(
         signal, pm_termination_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
         ~CrashSignals.faults)
@@ -19,13 +19,13 @@ enum ExitNotes {
     pm_set_process_end(pm_note_process_end)
   }
 
-  /// Makes exit(3) note the end and remove the handler's files.
+  /// Makes exit(3) note the end of the run and remove the handler's files.
   ///
   /// The files are removed even if reports on how runs end are turned off.
   static func cleanUpAtExit() {
     _ = atexit {
       guard let capture = Capture.ofHandler else { return }
-      // A child that created no files still has the names of its parent's files.
+      // A forked child that created no files still has the names of its parent's files.
       guard capture.shared.isOwnProcess,
         !capture.shared.process.isForkedChild || !capture.session.files.isMissing
       else { return }
@@ -41,8 +41,7 @@ enum ExitNotes {
   ///
   /// If a later exit handler crashes, the crash creates its own files.
   private static func removeFiles(_ capture: Capture) {
-    // A signal that arrives while this thread is marked as the capturing one would be treated as a signal during a
-    // capture.
+    // While this thread is marked as the capturing thread, a signal would be treated as a signal during a capture.
     let previous = SignalMask.exchange(~SignalMask.bit(SIGSYS))
     defer { SignalMask.set(previous) }
     let thread = UInt32(bitPattern: pm_gettid())

@@ -11,7 +11,7 @@ enum HandlerInstaller {
 
   /// Installs the handler.
   ///
-  /// - Parameter isAlone: true if the process had no other thread before.
+  /// - Parameter isAlone: true if the process had no other thread before this call.
   /// - Throws: `CrashHandlerError.notInstalled`; all signal actions are then unchanged.
   static func install(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, proc: Int32,
@@ -35,7 +35,7 @@ enum HandlerInstaller {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errno: refusal)
     }
-    // Reserved first, so that the zone below the memory is its guard.
+    // This stack is reserved first, so that the zone without access below the memory is the stack's guard.
     let faultStack = unsafe Installed.FaultStack(
       base: try memory.stack(faultStackSize), size: faultStackSize)
     let entryMemory = unsafe try memory.pages(entryStacks)
@@ -53,7 +53,7 @@ enum HandlerInstaller {
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
-      // The memory is freed with this error, and a late signal must not find it.
+      // Because of this error the memory is freed, and a late signal must not find it.
       pm_set_state(nil)
       pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error
@@ -62,7 +62,7 @@ enum HandlerInstaller {
       installed.pointee.signals.stopAction)
     if files.followsRun { ExitNotes.follow(signals) }
     ExitNotes.cleanUpAtExit()
-    // If the C library has no memory for one more entry, crashes of children leave no report.
+    // If the C library has no memory to register this function, crashes of forked children leave no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)
@@ -70,7 +70,7 @@ enum HandlerInstaller {
       OpenSignals.keep(signals.mask, in: capture.shared.process.id, blocked: signals.blocked)
     }
     if options.alternateStacksOnAllThreads {
-      // New threads are handled first, so that no thread is missed between the two steps.
+      // New threads are handled before existing ones, so that no thread is missed between the two steps.
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
@@ -113,7 +113,7 @@ enum HandlerInstaller {
           system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
         faultStack: faultStack,
         // There is no summary if descriptor 2 was closed, or if the program has more privileges than the user who
-        // started it: that user must not read addresses and file names of the program there.
+        // started it: that user must not see the program's addresses and file names.
         summary: CrashSummary(
           signals: options.writesSummary && hasStandardError && pm_is_secure() == 0
             ? signals.mask : 0,
@@ -148,7 +148,8 @@ enum HandlerInstaller {
       pageSize: UInt64(max(sysconf(Int32(_SC_PAGESIZE)), 4096)))
   }
 
-  /// The absolute path that the program was started with, used if /proc does not show it; nil if it was not absolute.
+  /// The path that the program was started with, used if /proc does not show the executable; nil if it is not
+  /// absolute.
   private static var startedPath: String? {
     guard let name = unsafe UnsafePointer<CChar>(bitPattern: UInt(pm_executable_name())),
       let path = unsafe realpath(name, nil)
@@ -172,7 +173,8 @@ enum HandlerInstaller {
         proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
-    // It only has its own names, and shares the other memory, which one thread at a time uses.
+    // This session has only separate names. It shares all other memory with `capture`, which one thread at a time
+    // uses.
     let requested = try memory.session(
       sharing: capture,
       names: memory.names(of: files.lockedName, areNew: true))
@@ -241,7 +243,7 @@ enum HandlerInstaller {
     return unsafe shared
   }
 
-  /// A reserved slot of the descriptor table; -1 if the table is full.
+  /// A duplicate of the descriptor, which reserves a slot of the descriptor table; -1 if the table is full.
   private static func copy(of file: HeldFile) -> HeldFile {
     let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
     return descriptor >= 0 ? HeldFile(descriptor, identity: file.identity) : HeldFile()

@@ -2,18 +2,18 @@ internal import CSignalSafe
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The pieces of memory that every capture needs, of a crash or of a dump without one.
+/// The pieces of memory that every capture needs, whether or not the process has crashed.
 extension HandlerMemory {
-  /// The number of bytes for a capture.
+  /// The number of bytes that one capture needs.
   ///
-  /// This is only address space, because the ends of the tables are rarely used.
+  /// Most of this is only address space, because the ends of the tables are rarely used.
   static let captureSize = 14 << 20 + 8 * SignalFrame.size
-  /// Signal frames use this stack too: the frame of SIGSYS is placed on the current stack.
+  /// The stack also has room for signal frames, because the kernel places the frame of SIGSYS on the current stack.
   static let captureStackSize = SignalFrame.stackSize(128 << 10, frames: 4)
   static let scratchSize = 64 << 10
-  /// The number of bytes from one word that threads wait on to the next.
+  /// The distance in bytes between two futex words that threads wait on.
   ///
-  /// Otherwise stopped threads and the capturing thread would compete for one cache line.
+  /// If they were closer, stopped threads and the capturing thread would compete for one cache line.
   static let wordStride = 64
 
   /// Reserves a table of threads.
@@ -32,7 +32,7 @@ extension HandlerMemory {
     let (textCapacity, capacity) = (8 << 20, 65536)
     let text = unsafe try pages(textCapacity)
     let entries = unsafe try pages(capacity * MappingTable.stride)
-    // Enough for a thousand mappings.
+    // This is enough for a thousand mappings.
     unsafe hold(text, 96 << 10)
     unsafe hold(entries, 24 << 10)
     return unsafe MappingTable(
@@ -48,7 +48,7 @@ extension HandlerMemory {
         .bindMemory(to: pm_recovery_point.self, capacity: 3))
   }
 
-  /// Makes a writer with a buffer of 256 KiB.
+  /// Creates a writer with a buffer of 256 KiB.
   ///
   /// - Parameter asksFile: see `IntermediateDumpWriter`.
   mutating func writer(
@@ -73,7 +73,7 @@ extension HandlerMemory {
     return unsafe place
   }
 
-  /// Reserves a copy of a text's bytes; nothing for nil.
+  /// Reserves a copy of a text's bytes; reserves nothing for nil.
   mutating func ownBytes(_ text: String?) throws(CrashHandlerError) -> Bytes {
     let utf8 = Array((text ?? "").utf8)
     return unsafe Bytes(try bytes(utf8), count: utf8.count)
@@ -81,7 +81,7 @@ extension HandlerMemory {
 
   /// Reserves the names of a dump, its FIFO and its run record.
   ///
-  /// - Parameter areNew: true if another report ID replaces this one.
+  /// - Parameter areNew: true if the dump gets another report ID than the one that was encoded at launch.
   mutating func names(
     of locked: PendingDumpName, areNew: Bool = false
   ) throws(CrashHandlerError) -> DumpNames {
@@ -96,12 +96,12 @@ extension HandlerMemory {
       areNew: areNew)
   }
 
-  /// Reserves a copy of encoded tokens; nothing for tokens that could not be encoded.
+  /// Reserves a copy of encoded tokens; reserves nothing for tokens that could not be encoded.
   mutating func tokens(_ tokens: [UInt8]?) throws(CrashHandlerError) -> Bytes {
     unsafe Bytes(try bytes(tokens ?? []), count: tokens?.count ?? 0)
   }
 
-  /// Reserves a session with its own memory, for a dump without a crash.
+  /// Reserves a session with separate memory, for a dump of a process that has not crashed.
   mutating func session(
     beside handlers: Capture, names: DumpNames, files: SessionFiles, threads: ThreadTable
   ) throws(CrashHandlerError) -> Capture {
@@ -111,8 +111,9 @@ extension HandlerMemory {
       asksFile: handlers.session.writer.asksFile)
   }
 
-  /// Reserves a session that uses the handler's own stack, tables and buffer, for a thread that owns these
-  /// (`Shared.capturingThread`).
+  /// Reserves a session that uses the handler's own stack, tables and buffer.
+  ///
+  /// Only the capturing thread may use it (`Shared.capturingThread`).
   mutating func session(
     sharing handlers: Capture, names: DumpNames
   ) throws(CrashHandlerError) -> Capture {
@@ -132,7 +133,7 @@ extension HandlerMemory {
     return unsafe Capture(session)
   }
 
-  /// Reserves a session with its own memory.
+  /// Reserves a session with separate memory.
   ///
   /// - Parameter asksFile: see `IntermediateDumpWriter`.
   mutating func session(

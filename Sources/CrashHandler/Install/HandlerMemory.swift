@@ -3,35 +3,36 @@ internal import Glibc
 
 /// One block of anonymous memory for everything that the handler needs in a crash.
 ///
-/// It is touched only in a crash, so it takes address space but no memory. In a process with a memory limit, 300 KiB
-/// are touched at launch, because the kernel may have no memory left in a crash. It is excluded from core files,
-/// because it contains no data of the program. It is never freed once the handler is installed. It is between two
-/// zones without access: the kernel may place it directly below a thread's stack, and an overflow with frames larger
-/// than that stack's guard would overwrite it before it faults.
+/// The block is touched only in a crash, so it takes address space but no memory. In a process with a memory limit,
+/// 300 KiB are touched at launch, because the kernel may have no memory left in a crash. The block is excluded from
+/// core files, because it contains no data of the program. It is never freed once the handler is installed. It lies
+/// between two zones without access, because the kernel may place it directly below a thread's stack: if that stack
+/// overflows with frames larger than its guard, the frames would otherwise overwrite the block.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
   let pageSize: Int
-  /// `AlternateStack.mappingSize` bytes above the rest, for the thread that starts the handler, so that one mapping
-  /// is made instead of two.
+  /// The alternate stack for the thread that starts the handler: `AlternateStack.mappingSize` bytes above the rest.
+  ///
+  /// It is part of the block, so that one mapping is made instead of two.
   let threadStack: UInt?
   private var ownsThreadStack: Bool
   private var used = 0
   private let holdsPages: Bool
-  /// The rest of the page from which small pieces are reserved.
+  /// The unused rest of the page from which small pieces are reserved.
   ///
-  /// With a separate page for each, the launch would touch more pages.
+  /// If each piece had a separate page, the launch would touch more pages.
   private var small: UnsafeMutableRawPointer?
   private var smallLeft = 0
-  /// Pieces begin at multiples of this on every system, because pages of 64 KiB would waste memory.
+  /// Pieces begin at multiples of this number on every system; multiples of a page of 64 KiB would waste memory.
   private static let alignment = 4096
   private static let guardSize = 1 << 20
 
   /// Maps `capacity` bytes.
   ///
   /// - Parameters:
-  ///   - holdsPages: whether pieces get pages before they are touched, see `hold`.
+  ///   - holdsPages: whether the kernel allocates pages for pieces before they are touched (see `hold`).
   ///   - hasThreadStack: true to reserve a `threadStack`.
   ///   - pageSize: the page size of the system, or a multiple; 4, 16 or 64 KiB on arm64.
   init(
@@ -69,7 +70,7 @@ struct HandlerMemory: ~Copyable {
 
   /// Makes the kernel allocate the pages of a range that every crash needs.
   ///
-  /// Source: madvise(2), MADV_POPULATE_WRITE; nothing before Linux 5.14.
+  /// Source: madvise(2), MADV_POPULATE_WRITE; has no effect before Linux 5.14.
   func hold(_ place: UnsafeMutableRawPointer, _ count: Int) {
     guard holdsPages else { return }
     let populateWrite: Int32 = 23
@@ -129,9 +130,9 @@ struct HandlerMemory: ~Copyable {
     unsafe try bytes(Array(text.utf8) + [0]).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Reserves a stack with a page without access below it.
+  /// Reserves a stack, with an inaccessible page below it as a guard.
   mutating func stack(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
-    // The zone below the whole block has no access either.
+    // At the start of the block no page is needed, because the zone below the block cannot be accessed.
     if used == 0 { return unsafe try wholePages(count) }
     let guardPage = unsafe try wholePages(pageSize)
     guard unsafe mprotect(guardPage, pageSize, PROT_NONE) == 0 else {
@@ -141,16 +142,16 @@ struct HandlerMemory: ~Copyable {
     return unsafe try pages(count)
   }
 
-  /// Reserves a page that the kernel fills with zeros in each copy of the process.
+  /// Reserves a page that the kernel fills with zeros in each forked child.
   ///
-  /// - Returns: the page, and false if the kernel cannot wipe it (before 4.14).
+  /// - Returns: the page, and whether the kernel can wipe it; false before Linux 4.14.
   mutating func pageWipedInCopies() throws(CrashHandlerError) -> (UnsafeMutableRawPointer, Bool) {
     let page = unsafe try wholePages(pageSize)
     let wipeOnFork: Int32 = 18  // MADV_WIPEONFORK
     return unsafe (page, madvise(page, pageSize, wipeOnFork) == 0)
   }
 
-  /// Gives the stack to its thread, which unmaps it.
+  /// Gives the alternate stack to its thread, which later unmaps the stack.
   mutating func giveThreadStack() { ownsThreadStack = false }
 
   /// Leaves the memory mapped for the rest of the process's life.

@@ -3,9 +3,9 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The facts that are known at launch.
+/// The facts for a dump that are known at launch.
 ///
-/// They are encoded at launch, so a crash only copies the bytes.
+/// These facts are encoded at launch, so a crash only copies the bytes.
 struct LaunchFacts {
   let identifier: String
   let product: String?
@@ -13,7 +13,7 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
-  /// If it is false, or with any level of privacy, the facts that a crash would leave out are left out here too.
+  /// If this is false, or `privacy` is not `full`, the facts that a crash would leave out are left out here too.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?
@@ -22,7 +22,7 @@ struct LaunchFacts {
   let statistics: ProcessStatistics?
   let cgroup = Cgroup.current()
 
-  /// The tokens of the first process map.
+  /// The tokens of the first `process` map of a dump.
   func encodedProcess(_ reportID: ReportID) -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.startMap(.process)
@@ -46,9 +46,9 @@ struct LaunchFacts {
     }
   }
 
-  /// The tokens of the system map and the annotations.
+  /// The tokens of the `system` map and of the annotations.
   ///
-  /// - Parameter bootID: empty if it is not known.
+  /// - Parameter bootID: the ID of the current boot; empty if it is not known.
   func encodedSystem(bootID: String) -> [UInt8]? {
     let kernel = Self.kernel()
     let release = Self.releaseText()
@@ -81,7 +81,8 @@ struct LaunchFacts {
     }
   }
 
-  /// The version of the compiler that builds this file; for a newer compiler, the last known version.
+  /// The version of the compiler that builds this file; for a newer compiler, the newest version that this file
+  /// knows.
   private static var swiftVersion: String {
     #if compiler(>=6.6)
       "6.6"
@@ -98,7 +99,7 @@ struct LaunchFacts {
     #endif
   }
 
-  /// The auxiliary vector, as in `/proc/self/auxv` but in the order of its types; libc has it in memory.
+  /// The auxiliary vector as in `/proc/self/auxv`, but in the order of its types; libc has the vector in memory.
   ///
   /// Source: getauxval(3); Linux include/uapi/linux/auxvec.h, whose types are below 64.
   static var auxiliaryVector: [UInt8] {
@@ -113,8 +114,9 @@ struct LaunchFacts {
     return vector + [UInt8](repeating: 0, count: 16)
   }
 
-  /// The first 4 KiB of the arguments, each ended by NUL, as in `/proc/self/cmdline`, read from memory at the address
-  /// that the kernel shows.
+  /// The first 4 KiB of the arguments, each ended by NUL, as in `/proc/self/cmdline`.
+  ///
+  /// They are read from memory at the address that the kernel shows.
   private var commandLine: [UInt8]? {
     guard let own = statistics?.own, own.argumentsStart != 0,
       own.argumentsStart < own.argumentsEnd,
@@ -127,9 +129,12 @@ struct LaunchFacts {
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(count)))
   }
 
-  /// Nanoseconds after which the service manager treats this process as hung; nil if it has no watchdog for it.
+  /// The time in nanoseconds after which the service manager treats this process as hung.
   ///
-  /// It is also nil in a program with more permissions than its caller, because the caller controls the environment.
+  /// Nil if the service manager has no watchdog for this process.
+  ///
+  /// The result is also nil in a program with more permissions than its caller, because the caller controls the
+  /// environment.
   ///
   /// Source: sd_watchdog_enabled(3).
   static func watchdogInterval() -> UInt64? {
@@ -147,7 +152,7 @@ struct LaunchFacts {
     return overflow ? nil : nanoseconds
   }
 
-  /// The facts for the surroundings section that are known at launch.
+  /// The facts that the surroundings section needs and that are known at launch.
   var surroundings: Installed.KnownSurroundings {
     let path = cgroup.memory.path ?? "/"
     return Installed.KnownSurroundings(
@@ -157,9 +162,9 @@ struct LaunchFacts {
 
   private var isHidden: Bool { !capturesSurroundings || privacy > .full }
 
-  /// The variable TZ; nil if it is not set.
+  /// The environment variable TZ; nil if it is not set, or must not be trusted.
   ///
-  /// In a program with more permissions than its caller, the caller has set it.
+  /// It is not trusted in a program with more permissions than its caller, because the caller has set it.
   ///
   /// Source: tzset(3).
   private static var timeZone: String? {
@@ -175,7 +180,7 @@ struct LaunchFacts {
   ) {
     var names = utsname()
     unsafe uname(&names)
-    // The fields are arrays, which are imported as tuples.
+    // The C fields are arrays, which Swift imports as tuples.
     func text<Field>(_ field: Field) -> String {
       unsafe withUnsafeBytes(of: field) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -187,7 +192,7 @@ struct LaunchFacts {
     )
   }
 
-  /// PRETTY_NAME.
+  /// The value of PRETTY_NAME in the text of an os-release file.
   ///
   /// Source: os-release(5).
   private static func distribution(in text: String) -> String? {

@@ -7,14 +7,14 @@ enum OpenSignals {
   /// The signals that an instruction raises, and SIGABRT.
   static let all = HandledSignals.faults.union(.abort).rawValue
 
-  /// Unblocks the signals of `crashes` in the calling thread, and in each thread that starts or sets its mask from
-  /// now on.
+  /// Unblocks the signals in `crashes` in the calling thread, and from now on in each thread that starts or sets its
+  /// mask.
   ///
   /// - Parameter blocked: the signals that the calling thread blocks; nil if they are not known.
   static func keep(_ crashes: UInt64, in process: Int32, blocked: UInt64?) {
     pm_keep_open(crashes & all, process)
     if blocked.map({ $0 & crashes & all != 0 }) ?? true { pm_adopt_mask() }
-    // Threads that get an alternate stack do this when they start.
+    // If new threads get an alternate stack, they also adopt the mask when they start.
     if pm_thread_start() == nil { pm_set_thread_start { pm_adopt_mask() } }
   }
 }

@@ -5,54 +5,57 @@ internal import PendingDumps
 
 /// The files of a running process in the pending directory: the locked dump, its run record and its FIFO.
 ///
-/// Ordinary code. If this value ends without `keep()`, it removes the files again.
+/// Ordinary code. If this value is destroyed without a call of `keep()`, the files are removed again.
 struct PendingDumpFiles: ~Copyable {
   let reportID: ReportID
   let lockedName: PendingDumpName
-  /// The database's path, absolute and without links.
+  /// The database's path, absolute and without symbolic links.
   let databasePath: String
-  /// The database's path if it is a directory in the given mount point; otherwise nil.
+  /// The database's path if it is a directory inside the mount point that the caller passed; otherwise nil.
   let placeInMountPoint: String?
-  /// The contents of this process's run record.
+  /// The contents of the run record of this process.
   let owningRun: RunRecord
-  /// False if the end of the run is not noted.
+  /// True if the end of the run is noted in the run record.
   private(set) var followsRun = false
-  /// The mapping that shows other processes that this one is alive; none if other processes could not detect it.
+  /// The mapping by which other processes see that this process is alive; none if they could not detect the mapping.
   private(set) var recordMapping = RecordMapping()
 
-  /// Open as long as the process runs, to reserve a slot of the descriptor table for a crash.
+  /// The database's directory, open as long as the process runs, to reserve a slot of the descriptor table for a
+  /// crash.
   private var database: Directory
-  /// The pending directory, for names relative to it.
+  /// The pending directory, relative to which the files are named.
   private var directory: Directory
-  /// The FIFO's read end, which is open as long as the owner runs; nil if the file system has no FIFOs.
+  /// The FIFO's read end, which is open as long as this process runs; nil if the file system has no FIFOs.
   private var fifo: OpenFile?
-  /// The run record, open for writing notes into it.
+  /// The run record, open so that notes can be written into it.
   private var record: OpenFile?
-  /// The locked dump, also open for reading, because it may have to be copied.
+  /// The locked dump, also open for reading, because the dump may have to be copied.
   private var dump: OpenFile?
   private var hasRecordName = false
   private var isKept = false
 
-  /// Creates the directories, then FIFO, run record and locked file in this order, so that a locked file never exists
-  /// without evidence of whether its owner is alive.
+  /// Creates the directories, then FIFO, run record and locked dump, in this order.
+  ///
+  /// So wherever a locked dump exists, other processes can tell whether its owner is alive.
   ///
   /// - Parameters:
-  ///   - path: the database directory.
+  ///   - path: the path of the database directory.
   ///   - identifier: a valid identifier.
-  ///   - record: the record of this process; its course is nil if reports on how runs end are turned off.
-  ///   - host: of this process.
+  ///   - record: the run record of this process; its `course` is nil if reports on how runs end are turned off.
+  ///   - host: the host on which this process runs.
   /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
   static func make(
     database path: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {
-    // Under `ulimit -f 0`, the write fails with an error instead of ending the program.
+    // With this value, under `ulimit -f 0` a write fails with an error instead of ending the program.
     let writing = FileSizeLimit.isSet ? OwnWriting(raisesLimit: false) : nil
     defer { writing?.finish(hasFailed: true) }
     let reportID = randomReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
     do throws(CrashReportDatabaseError) {
-      // Opened by the same rules as in a converter; missing directories are created.
+      // The database is opened by the same rules as in a process that converts dumps; missing directories are
+      // created.
       let given = try DatabaseDirectory.absolute(path)
       let database = try DatabaseDirectory.openPlace(given, creating: true)
       let directory = try database.subdirectory(PendingDumpName.directory, create: true)
@@ -64,7 +67,7 @@ struct PendingDumpFiles: ~Copyable {
       try files.makeRunRecord()
       files.dump = try files.create(name)
       // Blocks of the file are preallocated now, so that the dump can be written when the disk is full. On a file
-      // system that cannot preallocate blocks (EOPNOTSUPP), only this protection is missing.
+      // system that cannot preallocate blocks (EOPNOTSUPP), a dump needs free space at the time of the crash.
       _ = pm_preallocate(files.heldDump.descriptor, DumpFile.preallocated)
       return files
     } catch {
@@ -88,7 +91,7 @@ struct PendingDumpFiles: ~Copyable {
     owningRun = record
   }
 
-  /// Keeps the files, and keeps them open until the process ends.
+  /// Keeps the files: they are not removed, and stay open until the process ends.
   mutating func keep() {
     isKept = true
     database.keep()
@@ -115,9 +118,9 @@ struct PendingDumpFiles: ~Copyable {
   var heldFIFO: HeldFile { Self.held(fifo) }
   var heldRecord: HeldFile { Self.held(record) }
   var heldDump: HeldFile { Self.held(dump) }
-  /// The files' owner, if this process is root and the database another user's.
+  /// The owner that the files get, if this process is root and the database belongs to another user.
   var owner: DirectoryOwner? { directory.owner }
-  /// The mode of the files, which a group may share.
+  /// The mode of the files, which may be shared with a group.
   var fileMode: UInt32 { directory.fileMode }
 
   private static func held(_ directory: borrowing Directory) -> HeldFile {
@@ -136,7 +139,7 @@ struct PendingDumpFiles: ~Copyable {
 
   // MARK: - Steps
 
-  /// Uses one system call; the standard library's generator makes one for each 8 bytes.
+  /// A random report ID, from one system call; the standard library's generator makes one call for each 8 bytes.
   private static func randomReportID() -> ReportID {
     var words = (UInt64(0), UInt64(0))
     let count = unsafe withUnsafeMutableBytes(of: &words) { buffer in
@@ -145,7 +148,7 @@ struct PendingDumpFiles: ~Copyable {
     return count == 16 ? ReportID(random: words) : ReportID()
   }
 
-  /// Creates a file that must not exist.
+  /// Creates a file; throws if a file with that name exists.
   private func create(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> OpenFile {
     let name = name.description
     guard let file = try directory.create(name) else {
@@ -162,8 +165,8 @@ struct PendingDumpFiles: ~Copyable {
     followsRun = run.course != nil && Self.write(run, to: file)
     if !followsRun {
       if run.course != nil {
-        // If the record is too large for the limit on file sizes, only the owner's identity is written, a few hundred
-        // bytes.
+        // If the record is larger than the limit on file sizes, only the identity of its owner is written: a few
+        // hundred bytes.
         ftruncate(file.descriptor, 0)
         lseek(file.descriptor, 0, SEEK_SET)
       }
@@ -175,10 +178,10 @@ struct PendingDumpFiles: ~Copyable {
     record = consume file
   }
 
-  /// Creates the file and maps it; removes the mapping again if a converter could not see it.
+  /// Creates the run record and maps it; removes the mapping again if a converter could not detect the mapping.
   ///
-  /// On a file system with its own block device a converter can see it. On others, such as overlayfs, this is tested
-  /// as a converter tests later, without any descriptor open for writing.
+  /// On a file system with its own block device, a converter can detect the mapping. On others, such as overlayfs,
+  /// the function tries what a converter does later, with no descriptor open for writing.
   private mutating func mapRunRecord(
     as name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> OpenFile {
@@ -195,7 +198,7 @@ struct PendingDumpFiles: ~Copyable {
 
   private static func close(_ file: consuming OpenFile) {}
 
-  /// False if the file is incomplete.
+  /// Writes the record; false if the file is then incomplete.
   private static func write(_ record: RunRecord, to file: borrowing OpenFile) -> Bool {
     let contents = record.encoded() ?? []
     let written = unsafe contents.withUnsafeBytes { bytes in
@@ -204,7 +207,7 @@ struct PendingDumpFiles: ~Copyable {
     return written == contents.count
   }
 
-  /// The result of realpath(3); the path itself if that fails.
+  /// The result of realpath(3) for a path; the path itself if realpath(3) fails.
   private static func resolved(_ path: String) -> String {
     guard let resolved = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(resolved) }

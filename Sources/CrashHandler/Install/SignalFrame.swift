@@ -2,13 +2,14 @@ internal import CSignalSafe
 
 /// The frame that the kernel writes on the stack for each call of a signal handler.
 ///
-/// It has 3 to 11 KiB on x86_64. On arm64 it has 4.6 KiB, and with the registers of SVE and SME 70 KiB and more.
+/// The frame has 3 to 11 KiB on x86_64. On arm64 it has 4.6 KiB, or 70 KiB and more with the registers of SVE and
+/// SME.
 ///
 /// Ordinary code. Source: getauxval(3), AT_MINSIGSTKSZ.
 enum SignalFrame {
   /// The size of the frame on this machine.
   ///
-  /// Kernels before 5.14 do not report it on x86_64; their largest frame, with AVX-512, has 3.5 KiB.
+  /// On x86_64, kernels before 5.14 do not report the size; their largest frame, with AVX-512, has 3.5 KiB.
   static let size: Int = {
     #if arch(arm64)
       max(Int(pm_minimum_signal_stack_size()), 5120)
@@ -17,11 +18,11 @@ enum SignalFrame {
     #endif
   }()
 
-  /// The size of one of the handler's stacks; half of it is for code.
+  /// The size of one of the handler's stacks; half of the stack is for functions, half for signal frames.
   ///
   /// - Parameters:
-  ///   - size: the size if frames are small.
-  ///   - count: the number of frames that may be on the stack at the same time.
+  ///   - size: the size of the stack if signal frames are small.
+  ///   - count: the number of signal frames that may be on the stack at the same time.
   static func stackSize(_ size: Int, frames count: Int) -> Int {
     max(size, (size / 2 + count * Self.size + 4095) & ~4095)
   }

@@ -2,13 +2,14 @@ internal import CSignalSafe
 internal import Glibc
 internal import Synchronization
 
-/// Gives the calling thread an alternate stack, and frees it when the thread ends.
+/// Gives the calling thread an alternate stack, and frees that stack when the thread ends.
 ///
 /// Ordinary code.
 enum ThreadStack {
-  /// The calling thread's stack; the low bits count the rounds of thread-local destructors.
+  /// The key for the calling thread's alternate stack; the low bits of the value count the rounds of thread-local
+  /// destructors.
   ///
-  /// Nil if the process has no key left. Source: pthread_key_create(3).
+  /// Nil if the process has no free key. Source: pthread_key_create(3).
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     let result = unsafe pthread_key_create(&key) { value in
@@ -17,20 +18,20 @@ enum ThreadStack {
     return result == 0 ? key : nil
   }()
 
-  /// Threads that started without an alternate stack, because memory or thread-local keys were used up.
+  /// The number of threads that got no alternate stack, because memory or thread-local keys were used up.
   static let refused = Atomic<Int>(0)
 
-  /// The number of times that libc runs the destructors again if one of them sets a key.
+  /// How many times libc runs the destructors if one of them sets a key again.
   private static let destructorRounds: UInt = 4
 
   /// Returns 0 if the calling thread now has a large enough alternate stack, otherwise the errno.
   ///
-  /// errno does not change: a new thread starts with 0.
+  /// The function does not change errno, because a new thread starts with the value 0.
   ///
   /// - Parameters:
   ///   - current: the size of the thread's current alternate stack in bytes.
-  ///   - thread: the thread's ID; nil to read it when it is needed.
-  ///   - make: creates a stack; returns nil, with errno set, if it cannot.
+  ///   - thread: the thread's ID; nil to ask the kernel for the ID when it is needed.
+  ///   - make: creates a stack; returns nil, with errno set, on failure.
   static func install(
     currentSize current: Int = AlternateStack.currentSize, thread: Int32? = nil,
     make: () -> AlternateStack? = { EarlierThreads.reuse() ?? AlternateStack.make() }
@@ -38,12 +39,13 @@ enum ThreadStack {
     let before = errno
     defer { errno = before }
     if current >= AlternateStack.sufficientSize {
-      // The stack is not recorded if it was set without libc's function, or before the trait's definition was loaded.
+      // The current stack is not recorded yet if it was set without `sigaltstack`, or before this package's
+      // `sigaltstack` was loaded.
       pm_tell_own_stack()
       return 0
     }
     guard let key else { return EAGAIN }
-    // The thread has a stack of this package, but replaced it by another one that is too small.
+    // The thread had a stack of this package, but has replaced it with another stack that is too small.
     if let own = unsafe pthread_getspecific(key) {
       return stack(UInt(bitPattern: own)).use(isFirst: current == 0) ? 0 : errno
     }
@@ -59,7 +61,8 @@ enum ThreadStack {
     return result
   }
 
-  /// Keeps the stack until the last round, so that a crash in another key's destructor has one.
+  /// Keeps the stack until the last round of destructors, so that a crash in another key's destructor still has a
+  /// stack.
   private static func endOfThread(_ value: UInt) {
     if let key, value % destructorRounds + 1 < destructorRounds,
       unsafe pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: value + 1)) == 0
@@ -75,7 +78,7 @@ enum ThreadStack {
 
   /// Makes every new thread install a stack first, if the program links the target CThreadStacks.
   static func followNewThreads() {
-    // The key is created now, so that two threads do not create it at the same time.
+    // The key is created now, before two threads could create it at the same time.
     _ = key
     pm_set_thread_start {
       pm_adopt_mask()

@@ -1,33 +1,33 @@
-/// Limits of a dump; the dump counts what each limit left out.
+/// Limits of a dump; the dump contains how much each limit has left out.
 public struct CaptureLimits: Sendable, Equatable {
   /// The maximum number of bytes of the crashing thread's stack.
   ///
-  /// A longer stack is cut to three quarters of this from the top, where it crashed, and one quarter from the bottom,
-  /// where it began.
+  /// Of a longer stack, the innermost frames get three quarters of this limit, and the outermost frames, where the
+  /// thread began, get one quarter.
   public var crashingThreadStack = 1 << 20
-  /// The maximum number of bytes of each other thread's stack, from its stack pointer.
+  /// The maximum number of bytes of each other thread's stack, counted from the thread's stack pointer.
   public var otherThreadStack = 32 << 10
-  /// The maximum number of bytes of all other threads' stacks together, in equal shares.
+  /// The maximum number of bytes of the stacks of all other threads together, divided into equal shares.
   ///
-  /// A share has at least 1 KiB, three quarters of it from the thread's stack pointer.
+  /// A share has at least 1 KiB. Three quarters of a share begin at the thread's stack pointer.
   public var otherThreadStacks = 6 << 20
-  /// The maximum number of captured threads: at most 4,096.
+  /// The maximum number of threads that are captured; values above 4,096 have no effect.
   public var threads = 4096
-  /// The time from the fault to the end of this handler's part, in whole milliseconds, at least one.
+  /// The maximum time from the fault until this handler is done, in whole milliseconds, at least one.
   ///
-  /// Anything not written by then is left out. Previous handlers and the kernel's core file
-  /// come after it.
+  /// Anything that is not written in that time is left out. Previous handlers and the kernel's core file come later,
+  /// and are not limited.
   public var time = Duration.seconds(3)
   /// The maximum number of bytes of all ranges of `ExtraMemory.add` together.
   public var extraMemory = 1 << 20
-  /// The maximum number of bytes of the whole dump; memory beyond it is left out.
+  /// The maximum number of bytes of the whole dump; memory for which there is no room is left out.
   public var dump = 64 << 20
-  /// The maximum number of reports of crashes that the process survived or may have survived.
+  /// The maximum number of reports about crashes that the process survived or may have survived.
   ///
   /// Further crashes go directly to the previous handler, without a dump, so that a program that survives many
   /// crashes does not fill the disk. A crash that ends the process always gets a report.
   public var survivedCrashes = 16
 
-  /// Makes limits with the defaults.
+  /// Creates limits with the default values.
   public init() {}
 }

@@ -1,14 +1,14 @@
 /// The reason why the handler could not be started, or why a dump could not be taken.
 public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kind of error; an open set.
+  /// The kind of error; later versions may add kinds.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
-    /// The database's directory, or one in it, cannot be created or written.
+    /// The database's directory, or a directory inside it, cannot be created or written.
     public static let unusableDatabase = Code(description: "the crash database cannot be used")
     /// The handler was already started with another database.
     public static let alreadyStarted = Code(description: "the crash handler was started already")
-    /// An identifier with characters other than `[A-Za-z0-9._-]`, or longer than 128.
+    /// The identifier has characters other than `[A-Za-z0-9._-]`, or more than 128 characters.
     public static let invalidIdentifier = Code(description: "the identifier cannot be used")
     /// The kernel refused memory or a signal action, or the program is built with ThreadSanitizer.
     public static let notInstalled = Code(description: "the crash handler could not be installed")
@@ -19,21 +19,21 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
     /// The program was built for a system other than Linux with glibc.
     public static let unsupportedPlatform = Code(
       description: "crash handling is not supported here")
-    /// A dump without a crash could not be taken or written.
+    /// A dump that the program requested could not be taken or written.
     public static let dumpFailed = Code(description: "no dump was taken")
   }
 
   public let code: Code
-  /// The operation that failed, its path, and a remedy if there is one.
+  /// The operation that failed, the path that it used, and a remedy if there is one.
   public let context: String
   /// The system's error number; 0 if no system call failed.
   public let errno: Int32
 
-  /// The error of a call that needs a handler, in a process without one.
+  /// The error of a call that needs a handler, in a process without a handler.
   package static let handlerNotStarted = CrashHandlerError(
     .notStarted, "call startHandler(database:) first")
 
-  /// The error if the system refuses the thread that watches for hangs.
+  /// The error if the system cannot create the thread that watches for hangs.
   package static func noThread(errno: Int32) -> CrashHandlerError {
     CrashHandlerError(.notInstalled, "the system refuses a thread", errno: errno)
   }

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Signals that are crashes for the handler.
+/// A set of signals that the handler treats as crashes.
 ///
 /// ```swift
 /// var options = HandlerOptions()
@@ -8,11 +8,11 @@ internal import IntermediateDump
 /// options.signals.remove(.quit)
 /// ```
 ///
-/// Numbers are Linux's on x86_64 and arm64, wherever the program is built.
+/// Signal numbers are those of Linux on x86_64 and arm64, on whichever system the program is built.
 ///
 /// Source: signal(7), "Standard signals".
 public struct HandledSignals: OptionSet, Sendable {
-  /// Bit n - 1 stands for signal n; bits without a member have no effect.
+  /// Bit n - 1 stands for signal n; bits of signals that are not listed here have no effect.
   public let rawValue: UInt64
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -33,20 +33,20 @@ public struct HandledSignals: OptionSet, Sendable {
   public static let badSystemCall = HandledSignals(31)
   /// SIGTRAP: traps of Swift on arm64, breakpoints without a debugger.
   public static let trap = HandledSignals(5)
-  /// SIGXCPU: the limit of CPU time was reached.
+  /// SIGXCPU: the limit on CPU time was reached.
   public static let processorTimeLimit = HandledSignals(24)
-  /// SIGXFSZ: a write beyond the limit of file sizes.
+  /// SIGXFSZ: a write beyond the limit on file sizes.
   public static let fileSizeLimit = HandledSignals(25)
-  /// SIGQUIT, except if standard input is a terminal, where a key sends it.
+  /// SIGQUIT, unless standard input is a terminal, where users send this signal with a key.
   public static let quit = HandledSignals(3)
   /// SIGPIPE: a write to a closed pipe or socket.
   ///
-  /// Most servers ignore it, and an ignored signal stays ignored.
+  /// Most servers ignore this signal, and an ignored signal stays ignored.
   public static let brokenPipe = HandledSignals(13)
-  /// SIGSTKFLT: no kernel sends it, but a program may use it for its own purpose.
+  /// SIGSTKFLT: no kernel sends this signal, but a program may use it for its own purposes.
   public static let stackFault = HandledSignals(16)
 
-  /// The signals that an instruction raises.
+  /// The signals that an instruction can raise.
   public static let faults: HandledSignals = .init(rawValue: SignalTable.mask(.fault))
   /// All signals except `brokenPipe` and `stackFault`.
   public static let standard: HandledSignals = .init(rawValue: SignalTable.mask(.captured))

@@ -4,7 +4,7 @@ public import IntermediateDump
 public struct HandlerOptions: Sendable, Equatable {
   /// Limits of a dump.
   public var limits = CaptureLimits()
-  /// Signals that are crashes.
+  /// The signals that count as crashes.
   ///
   /// A signal that is ignored when `startHandler` is called stays ignored.
   public var signals = HandledSignals.standard
@@ -15,84 +15,90 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether dumps contain facts that may identify the machine or the user: host name, container, working directory,
   /// paths of open descriptors, user and group numbers, time zone.
   ///
-  /// If it is off, dumps still contain the kinds of descriptors. The path of the executable and the memory of the
-  /// process may identify machine or user too. Any `privacy` except `full` leaves out the same facts, except the
-  /// container.
+  /// If this option is off, dumps still contain the kinds of open descriptors. The path of the executable and the
+  /// memory of the process may identify the machine or the user too. Any `privacy` other than `full` leaves out the
+  /// same facts, except the container.
   public var capturesSurroundings = true
-  /// The secrets that dumps and their reports may contain.
+  /// Which secrets dumps and their reports may contain.
   ///
-  /// Other levels than `full` make a crash take longer: `Docs/Internals/Benchmarks.md`. With `noMemory` a dump
-  /// contains the addresses on its stacks until it is converted, because frames are found by them.
+  /// Levels other than `full` make a crash take longer: see `Docs/Internals/Benchmarks.md`. With `noMemory`, a dump
+  /// contains the addresses on its stacks until it is converted, because the conversion needs them to find frames.
   public var privacy = ReportPrivacy.full
   /// System calls that a crash must not make, because a seccomp filter kills the process on them.
   ///
-  /// `Docs/Internals/SystemCalls.md` lists those that a crash makes.
+  /// `Docs/Internals/SystemCalls.md` lists the system calls that a crash makes.
   public var forgoing: SystemCalls = []
 
-  /// Whether a crash leaves a summary on standard error: signal, message, report ID and the
-  /// crashing thread's frames, for logs.
+  /// Whether a crash writes a summary to standard error, for logs.
   ///
-  /// It is one line if Swift's own backtracer prints. Nothing is printed if standard error was closed when the
-  /// handler started, or is another file by then.
+  /// The summary has the signal, the message, the report ID and the crashing thread's frames.
+  ///
+  /// It has only one line if Swift's own backtracer prints the crash. Nothing is printed if standard error was closed
+  /// when the handler started, or refers to another file at the time of the crash.
   public var writesSummary = true
 
-  /// Whether every thread gets an alternate stack, without which an overflow of its own stack ends
-  /// the process with no dump.
+  /// Whether every thread gets an alternate signal stack.
   ///
-  /// Existing threads are interrupted once for this, so that calls such as `nanosleep` and `poll` may end with EINTR
-  /// in them. If it is off, only the thread that calls `startHandler` and threads that call `installAlternateStack`
-  /// get one.
+  /// If a thread without an alternate stack overflows its normal stack, the process ends without a dump.
+  ///
+  /// Each existing thread is interrupted once for this, so a call such as `nanosleep` or `poll` in that thread may
+  /// end with EINTR. If this option is off, only the thread that calls `startHandler` and threads that call
+  /// `installAlternateStack` get an alternate stack.
   public var alternateStacksOnAllThreads = true
 
   /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked in threads that block them.
   ///
-  /// Otherwise the kernel ends the process at such a crash without a dump.
+  /// If this option is off, the kernel ends the process without a dump when a thread that blocks the signal crashes.
   ///
-  /// `pthread_sigmask` and `sigprocmask` return the mask that was set, and programs started by `posix_spawn` or
-  /// `exec` begin with it. If a process sends one of these signals to a thread that blocks it, the signal still
-  /// reaches `sigwait` or a signalfd, or stays pending, and the thread blocks it from then on. This needs the trait
-  /// Interposition. `Docs/Reference/Handler.md` lists its limits.
+  /// `pthread_sigmask` and `sigprocmask` still return the mask that the program set, and programs started by
+  /// `posix_spawn` or `exec` begin with that mask. If a process sends one of these signals to a thread that blocks
+  /// it, the signal still reaches `sigwait` or a signalfd, or stays pending, and the thread blocks it from then on.
+  /// This needs the trait Interposition. `Docs/Reference/Handler.md` lists its limits.
   public var keepsCrashSignalsOpen = true
 
-  /// Paths of files that are copied next to every report of this process, as by `addAttachment`.
+  /// Paths of files that are attached to every report of this process, as if passed to `addAttachment`.
   public var attachments: [String] = []
 
-  /// Whether the next start reports how this run ended, if it ends without a dump and does not end itself: out of
-  /// memory, killed, and so on.
+  /// Whether the next start reports how this run ended, if it was ended from outside without a dump.
+  ///
+  /// Examples are runs that were killed, or that ended because memory ran out.
   ///
   /// Such a report is uploaded only on request. SIGTERM, SIGINT, SIGHUP and SIGPIPE get a handler if their action is
-  /// the default; the default action still follows. Has no effect if `forgoing` contains `.files`.
+  /// the default; after the handler, the default action is still taken. This option has no effect if `forgoing`
+  /// contains `.files`.
   public var reportsUncleanEnds = true
 
   /// Whether `postmortem capture`, run by the same user or root, may make this process take a dump and continue.
   ///
-  /// It costs nothing until then, because the handler uses the signal anyway. It is always off in a program with more
-  /// privileges than its caller (set-user-ID).
+  /// This costs nothing until a dump is requested, because the handler uses the signal anyway. It is always off in a
+  /// program with more privileges than its caller (set-user-ID).
   public var takesDumpRequests = true
 
-  /// Whether the report of an error that leaves `main`, or that `try!` meets, says where it was thrown.
+  /// Whether the report of an error that leaves `main`, or that makes `try!` trap, shows where the error was thrown.
   ///
   /// The handler sets the Swift runtime's hook for throws, which records the last 4 throws of each of 256 threads and
-  /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first one needs 90 KiB of
-  /// memory; rethrown errors cost nothing. Callers are found by frame pointers and only on the threads' own stacks,
-  /// so callers of functions without a frame pointer are missing.
+  /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first `throw` needs 90 KiB
+  /// of memory; rethrown errors cost nothing. Callers are found through frame pointers, and only on the threads' own
+  /// stacks. So callers of functions without a frame pointer are missing.
   public var recordsThrowSites = false
 
   /// The time between heartbeats, at least 100 milliseconds; nil for no heartbeats.
   ///
-  /// A heartbeat records time, memory and the last breadcrumbs. So the report of a killed run shows when it was
-  /// killed, accurate to one interval, and what the program did last. It costs a thread, and each heartbeat reads
-  /// about 15 small files of /proc and makes one write of 2 KiB. A `HangMonitor` writes a heartbeat every two seconds
-  /// without this option. The option has no effect without `reportsUncleanEnds`, and in forked children.
+  /// A heartbeat records time, memory and the last breadcrumbs. So the report of a killed run shows when the run was
+  /// killed, accurate to one interval, and what the program did last. This option costs one thread, and each
+  /// heartbeat reads about 15 small files of /proc and makes one write of 2 KiB. A `HangMonitor` writes a heartbeat
+  /// every two seconds without this option. The option has no effect without `reportsUncleanEnds`, and no effect in
+  /// forked children.
   public var heartbeatInterval: Duration?
 
-  /// The group, by name or number, whose members may also use the database, such as a sidecar container that converts
-  /// dumps under another user.
+  /// The group, by name or number, whose members may also use the database.
   ///
-  /// The database's directories get that group and mode 02770, its files 0660. Without this option, a database that a
-  /// group may write to is refused.
+  /// An example of such a member is a sidecar container that converts dumps as another user.
+  ///
+  /// The database's directories get that group and the mode 02770; its files get the mode 0660. Without this option,
+  /// a database that a group may write to is refused.
   public var sharedGroup: String?
 
-  /// Makes options with the defaults.
+  /// Creates options with the default values.
   public init() {}
 }

@@ -1,8 +1,8 @@
-/// System calls that a crash makes and can do without.
+/// System calls that the handler makes in a crash but can do without.
 ///
-/// Forgo the calls on which a seccomp filter kills the process, so that the process still ends by the signal of its
-/// crash. If a filter makes calls fail with an error, nothing needs to be set. `Docs/Internals/SystemCalls.md` lists
-/// the calls of each group.
+/// If a seccomp filter kills the process on some of these calls, forgo those calls, so that the process still ends by
+/// the signal of its crash. If a filter only makes calls fail with an error, nothing needs to be set.
+/// `Docs/Internals/SystemCalls.md` lists the calls of each group.
 ///
 /// Source: seccomp(2).
 public struct SystemCalls: OptionSet, Sendable {
@@ -12,21 +12,26 @@ public struct SystemCalls: OptionSet, Sendable {
   /// Creates a set from any bits; unknown bits have no effect.
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// `openat` and all other calls that open, check, create, rename or change files: the dump is written into the file
-  /// that `startHandler` created, without checks, and keeps `.locked` in its name.
+  /// `openat` and all other calls that open, check, create, rename or change files.
   ///
-  /// Includes the calls of `proc`.
+  /// Without these calls, the dump is written into the file that `startHandler` created, without checks, and keeps
+  /// `.locked` in its name.
+  ///
+  /// This group includes the calls of `proc`.
   public static let files = SystemCalls(rawValue: CallBit.files | CallBit.proc)
-  /// `read`, `getdents64`, `readlinkat`, `pread64`, `clock_gettime`, `getppid`, `getrusage`: reports lack the
-  /// kernel's data about the process: mappings, other threads, times, and modules that the dynamic linker does not
-  /// list.
-  public static let proc = SystemCalls(rawValue: CallBit.proc)
-  /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`: other threads are not stopped, a fault of the handler
-  /// itself ends the process, and the handler's time is not limited.
-  public static let threads = SystemCalls(rawValue: CallBit.threads)
-  /// `process_vm_readv`: memory is read directly instead, and the handler recovers from a fault.
+  /// `read`, `getdents64`, `readlinkat`, `pread64`, `clock_gettime`, `getppid`, `getrusage`.
   ///
-  /// Together with `threads`, reports have registers but no memory.
+  /// Without these calls, reports lack the kernel's data about the process: mappings, other threads, times, and
+  /// modules that the dynamic linker does not list.
+  public static let proc = SystemCalls(rawValue: CallBit.proc)
+  /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`.
+  ///
+  /// Without these calls, other threads are not stopped, a fault of the handler itself ends the process, and the
+  /// handler's time is not limited.
+  public static let threads = SystemCalls(rawValue: CallBit.threads)
+  /// `process_vm_readv`: without it, memory is read directly, and the handler recovers if that faults.
+  ///
+  /// If `threads` is forgone too, reports have registers but no memory.
   public static let memory = SystemCalls(rawValue: CallBit.memory)
 
   /// All groups.
@@ -37,7 +42,7 @@ extension SystemCalls {
   var areFilesMade: Bool { rawValue & CallBit.files == 0 }
 }
 
-// Names of 1.0.0, which had a group for almost each call.
+// Names from version 1.0.0, which had a separate group for almost every call.
 extension SystemCalls {
   /// `process_vm_readv`.
   @available(*, deprecated, renamed: "memory")
@@ -84,7 +89,7 @@ extension SystemCalls {
   /// `unshare`.
   @available(*, deprecated, renamed: "files")
   public static let descriptorTable = SystemCalls(rawValue: CallBit.files)
-  /// No calls: a crash no longer makes `sched_getscheduler` and `getpriority`.
+  /// An empty set, because a crash no longer makes the calls `sched_getscheduler` and `getpriority`.
   @available(*, deprecated)
   public static let scheduling: SystemCalls = []
 }

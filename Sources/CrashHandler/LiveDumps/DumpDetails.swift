@@ -1,11 +1,11 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// The program's description of a dump that it requests, as tokens.
+/// The program's description of a dump that the program requests, encoded as tokens.
 struct DumpDetails {
-  /// Tokens inside the map of the request.
+  /// The tokens inside the `dumpRequest` map.
   let request: [UInt8]?
-  /// The annotations of this dump, which come before those of the process.
+  /// The annotations of this dump only, which come before those of the process.
   let annotations: [UInt8]?
 
   init(_ reason: String?, _ error: (any Error)?, _ annotations: [String: String]) {

@@ -5,10 +5,10 @@ internal import PendingDumps
 
 /// The dump of a hang in progress.
 ///
-/// No converter takes it while this process runs.
+/// No converter reads this dump while the process runs.
 ///
-/// It is reported if the process ends during the hang, and removed by `drop` or by a captured crash. Ordinary code,
-/// used by one thread.
+/// The dump becomes a report if the process ends during the hang. It is removed by `drop` or by a captured crash.
+/// Ordinary code, used by one thread.
 @safe
 package struct HangDump: Sendable {
   /// The part of the program that hung, and facts about the hang.
@@ -16,9 +16,9 @@ package struct HangDump: Sendable {
     package var name: String
     package var target: HangTarget
     package var threadEvidence: HangThreadEvidence
-    /// The hung thread; nil if it is not known.
+    /// The ID of the hung thread; nil if it is not known.
     package var threadID: Int32?
-    /// The threshold of the hang in nanoseconds.
+    /// The time in nanoseconds after which the watched part counts as hung.
     package var threshold: UInt64
     package var time: UInt64
     /// CPU time of the hung thread in nanoseconds; nil if the thread is not known.
@@ -42,19 +42,20 @@ package struct HangDump: Sendable {
   /// The ID of the report that the dump will become.
   package let reportID: ReportID
   private let index: Int
-  /// Shows other processes that this one is alive, until the dump is dropped or kept.
+  /// The mapping by which other processes see that this process is alive, until the dump is dropped or kept.
   private let recordMapping: RecordMapping
-  /// A forked child has a copy of this object, and must not change its parent's files.
+  /// The process that took the dump; a forked child has a copy of this object, and must not change its parent's
+  /// files.
   private let processID: Int32
   private let timeOffset: Int64
   private let processorTimeOffset: Int64
 
   /// Takes the dump.
   ///
-  /// The hung thread is signaled if it is running; if it is not known, all running threads are signaled. A waiting
-  /// thread is never signaled.
+  /// The hung thread gets a signal if it is running. If the hung thread is not known, all running threads get a
+  /// signal. A waiting thread never gets a signal.
   ///
-  /// - Throws: `CrashHandlerError`, also if there are already dumps of eight hangs in progress.
+  /// - Throws: `CrashHandlerError`, for example if there are already dumps of eight hangs in progress.
   package init(taking description: Description) throws(CrashHandlerError) {
     var request = DumpRequest()
     request.kind = .hang
@@ -79,7 +80,7 @@ package struct HangDump: Sendable {
       throw error
     }
     dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
-    // The descriptor belongs to the entry from now on.
+    // From now on the descriptor belongs to the entry in the list of hang dumps.
     dump.capture.session.files.dump.descriptor = -1
     dump.capture.session.files.fifo.descriptor = -1
     recordMapping = dump.capture.session.runRecord.mapping
@@ -90,7 +91,7 @@ package struct HangDump: Sendable {
     processorTimeOffset = dump.capture.session.request.processorTimeOffset
   }
 
-  /// Writes how long it has hung by now, in nanoseconds; nothing if the file no longer exists.
+  /// Writes how long the watched part has hung by now, in nanoseconds; writes nothing if the file no longer exists.
   package func update(time: UInt64, processorTime: UInt64?) {
     guard let dumps else { return }
     dumps.overwrite(index, time, at: timeOffset)
@@ -104,7 +105,7 @@ package struct HangDump: Sendable {
     close(dumps)
   }
 
-  /// Makes the end of the process remove the dump, unless the process is killed, because its watch was stopped.
+  /// Makes the end of the process remove the dump, unless the process is killed; called when the watch is stopped.
   package func expectExit() { dumps?.expectExit(index) }
 
   /// Keeps the dump, so that it becomes a report although the hung part has answered.

@@ -4,17 +4,17 @@ package import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// The last heartbeat; locked while one is written.
+/// The last heartbeat; the mutex is held while a heartbeat is written.
 private struct LastHeartbeat {
-  /// The minimum time between two reads of the locked files in nanoseconds, because reading the locks of each
-  /// descriptor may take a millisecond.
+  /// The minimum time in nanoseconds between two reads of the locked files; reading the locks of all descriptors may
+  /// take a millisecond.
   private static let lockInterval: Int64 = 5_000_000_000
 
-  /// The dump of a lasting hang, according to the hang monitors.
+  /// The report ID of the dump of a hang in progress, as reported by the hang monitors.
   var hang: ReportID?
   /// The time of the heartbeat in nanoseconds after boot.
   var time: Int64 = 0
-  /// The locked files when they were last read, and the time of that.
+  /// The files that were locked at the last read, and the time of that read.
   private var lockedFiles: [String] = []
   private var lockTime: Int64?
 
@@ -32,11 +32,11 @@ private let last = Mutex(LastHeartbeat())
 /// The interval between heartbeats in milliseconds; 0 for none.
 private let heartbeatInterval = Atomic<Int>(0)
 
-/// Writes the current state of this process over its last heartbeat in the run record.
+/// Writes the current state of this process into the run record, in place of the previous heartbeat.
 ///
-/// A thread that watches the program anyway calls it. It reads about ten small files of the system and makes one
-/// write. Does nothing if reports on how runs end are turned off. A record that cannot be written keeps its last
-/// heartbeat.
+/// A thread that watches the program anyway calls this function. It reads about ten small files of the system and
+/// makes one write. It does nothing if reports on how runs end are turned off. If the record cannot be written, it
+/// keeps the previous heartbeat.
 ///
 /// - Parameter hangReport: the report ID of a hang in progress.
 package func writeHeartbeat(hangReport: ReportID?) {
@@ -46,8 +46,10 @@ package func writeHeartbeat(hangReport: ReportID?) {
   }
 }
 
-/// Starts a thread that writes a heartbeat now and after each interval without one, for
-/// `HandlerOptions.heartbeatInterval`: a hang monitor may write them too.
+/// Starts the thread for `HandlerOptions.heartbeatInterval`.
+///
+/// The thread writes a heartbeat now, and then after each interval in which no other thread, such as a hang monitor,
+/// has written one.
 func startHeartbeats(every interval: Duration) throws(CrashHandlerError) {
   heartbeatInterval.store(
     Int(min(max(interval.wholeMilliseconds, 100), 86_400_000)), ordering: .relaxed)

@@ -5,7 +5,7 @@ internal import Glibc
 package enum HelperThread {
   /// Starts a thread on a stack of 256 KiB.
   ///
-  /// - Parameter main: calls `prepare` first.
+  /// - Parameter main: the thread's function; it must call `prepare` first.
   package static func start(
     _ main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
   ) throws(CrashHandlerError) {
@@ -22,7 +22,7 @@ package enum HelperThread {
     guard failure == 0 else { throw CrashHandlerError.noThread(errno: failure) }
   }
 
-  /// Names the calling thread for debuggers and reports, and blocks all signals except the handler's.
+  /// Names the calling thread for debuggers and reports, and blocks all signals except those that the handler uses.
   package static func prepare(_ name: StaticString) {
     if let capture = Capture.ofHandler {
       SignalMask.set(~capture.installed.signals.open)

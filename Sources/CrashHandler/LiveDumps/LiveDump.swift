@@ -3,29 +3,29 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// One dump without a crash, with its own session, memory and file.
+/// One dump of a process that has not crashed, with a separate session, separate memory and a separate file.
 ///
 /// Ordinary code, except for `take`, which calls crash code and makes no other calls while threads are stopped. When
-/// this value ends, it unmaps the memory and closes the files that it opened.
+/// this value is destroyed, the memory is unmapped and the files that the dump opened are closed.
 @safe
 struct LiveDump: ~Copyable {
-  /// The time in nanoseconds that a dump which stops threads waits for other such dumps.
+  /// The maximum time in nanoseconds for which a dump that stops threads waits for other such dumps.
   private static let patience: UInt64 = 60_000_000_000
 
   private let memory: HandlerMemory
   let capture: Capture
   private let context: UnsafeMutableRawPointer
   private let threadID: Int32
-  /// Descriptors of the handler, which this dump must not close.
+  /// Descriptors that belong to the handler, so this dump must not close them.
   private let borrowed: (directory: Int32, proc: Int32)
 
   /// Prepares a dump.
   ///
   /// - Parameters:
-  ///   - request: the reason, and which threads are stopped.
+  ///   - request: the reason for the dump, and which threads are stopped.
   ///   - details: the program's description of the dump.
   ///   - subject: the thread that comes first in the report; nil for the calling thread.
-  ///   - name: the name of the hung part.
+  ///   - name: the name of the hung part of the program.
   ///   - suffix: the suffix of the finished file's name.
   init(
     _ request: DumpRequest, name: String = "", details: DumpDetails? = nil, subject: Int32? = nil,
@@ -70,9 +70,9 @@ struct LiveDump: ~Copyable {
     memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> Capture {
     let names = handlers.session.names
-    // The dump chooses the report ID in the names.
+    // The report ID in the names is chosen for this dump.
     let finished = unsafe String(cString: names.finished) + suffix
-    // Stopped threads look themselves up in the shared table.
+    // The shared table is used if threads are stopped, because stopped threads look themselves up in it.
     let threads =
       unsafe try request.stopsThreads
       ? handlers.shared.threads
@@ -99,7 +99,7 @@ struct LiveDump: ~Copyable {
     capture.session.runRecord.mapping.remove()
     let files = capture.session.files
     if files.fifo.isThere() { close(files.fifo.descriptor) }
-    // The dump has opened these again if the handler's descriptors no longer belong to the handler.
+    // If the handler's descriptors no longer belong to the handler, the dump has opened these files again.
     let (directory, proc) = (files.directory.descriptor, files.proc.descriptor)
     if directory >= 0 && directory != borrowed.directory { close(directory) }
     if proc >= 0 && proc != borrowed.proc { close(proc) }
@@ -116,12 +116,12 @@ struct LiveDump: ~Copyable {
 
   /// Takes the dump.
   ///
-  /// Signals of the calling thread wait during the dump, except faults and signals of the handler. Otherwise a signal
-  /// handler of the program could leave by siglongjmp while other threads are stopped, and the kernel's SIGXFSZ could
-  /// end a process that did not crash.
+  /// During the dump, the calling thread blocks all signals except faults and those that the handler uses. Otherwise
+  /// a signal handler of the program could leave by siglongjmp while other threads are stopped, and SIGXFSZ could end
+  /// a process that did not crash.
   ///
-  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete, which is then removed, or if the kernel
-  ///   could kill the process because of the memory that a dump takes.
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete; the file is then removed. Also if there is
+  ///   so little memory that the kernel could kill the process because of the dump.
   func take() throws(CrashHandlerError) -> ReportID {
     let room = MemoryRoom(capture.installed.cgroup, capture.calls, capture.session.scratch)
     guard room.isEnough else {
@@ -130,8 +130,8 @@ struct LiveDump: ~Copyable {
     let open = capture.installed.signals.open
     let writing = OwnWriting(raisesLimit: false, blocking: ~open, opening: open)
     defer { writing.finish(hasFailed: capture.session.result.failure == EFBIG) }
-    // Captured before the thread is entered in the table, because a crash during the dump uses this context for the
-    // thread.
+    // The context is captured before the thread is entered in the table, because a crash of another thread during the
+    // dump uses the context for this thread.
     unsafe pm_capture_context(context)
     unsafe pm_context_set_signal_mask(context, writing.previousMask)
     enter()
@@ -147,7 +147,7 @@ struct LiveDump: ~Copyable {
     return reportID
   }
 
-  /// Waits for an entry in the table of dumping threads.
+  /// Waits for a free entry in the table of threads that take dumps.
   private func enter() {
     let threads = capture.shared.dumpingThreads
     while true {
@@ -157,13 +157,13 @@ struct LiveDump: ~Copyable {
     }
   }
 
-  /// Waits until neither a crash nor another dump stops threads, and becomes the capturing thread.
+  /// Waits until neither a crash nor another dump stops threads, then makes the calling thread the capturing thread.
   private func becomeCapturing() throws(CrashHandlerError) {
     let thread = UInt32(bitPattern: threadID)
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
       let turn = capture.shared.turn.value
-      // A crash that waits comes first.
+      // A thread that waits with a crash comes first.
       if capture.shared.waiting.isEmpty,
         capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
       {
@@ -184,9 +184,9 @@ struct LiveDump: ~Copyable {
 
   private func reportID() throws(CrashHandlerError) -> ReportID {
     let (result, request) = (capture.session.result, capture.session.request)
-    // If the file could not be renamed, the end mark still shows that the dump is complete, and it becomes a report
-    // after this process has ended. The dump of a hang must have been renamed, because it is changed later by its
-    // name.
+    // If the file could not be renamed, the end mark still shows that the dump is complete, and the dump becomes a
+    // report after this process has ended. The dump of a hang must have been renamed, because it is changed later
+    // under its new name.
     let isWhole = result.isComplete && (result.isRenamed || !request.isHang)
     guard isWhole else {
       if result.hasFile { capture.discardDump() }

@@ -1,22 +1,21 @@
 internal import CSignalSafe
 
-/// Distinguishes abort(), which ends the process after the handler of its signal returns, from raise(SIGABRT), which
-/// does not.
+/// Distinguishes abort() from raise(SIGABRT): only abort() ends the process after the signal's handler has returned.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: glibc stdlib/abort.c, nptl/pthread_kill.c.
 extension Capture {
-  /// True only if abort() certainly raised the signal; false if the address of abort() is unknown.
+  /// True only if it is certain that abort() raised the signal; false if the address of abort() is unknown.
   @_noLocks
   func isAborting(_ signal: DeliveredSignal) -> Bool {
     guard isAbortSignal(signal), let context = signal.context else { return false }
     let start = installed.runtime.abortStart
     let size = installed.runtime.abortSize
     var address = context.stackPointer
-    // Searches 64 words of the stack for a return address into abort(). It comes after the 16 words of the signal
+    // Searches 64 words of the stack for a return address into abort(), which is above the 16 words of the signal
     // mask that pthread_kill() saves.
     let end = address &+ 64 &* 8
     while address < end {
-      // Checked for each page, because the stack may end before the 64 words do.
+      // Each page is checked, because the stack may end within the 64 words.
       if address == context.stackPointer || address & 4095 < 8, !pm_is_readable(address) {
         return false
       }
@@ -26,7 +25,7 @@ extension Capture {
     return false
   }
 
-  /// False only if abort() certainly did not raise the signal.
+  /// False only if it is certain that abort() did not raise the signal.
   @_noLocks
   func mayBeAborting(_ signal: DeliveredSignal) -> Bool {
     installed.runtime.abortSize == 0 ? isAbortSignal(signal) : isAborting(signal)

@@ -1,14 +1,16 @@
 internal import CSignalSafe
 
-/// Handles a signal that was sent to a thread which asked to block it, but for which
-/// `HandlerOptions.keepsCrashSignalsOpen` keeps the signal unblocked for crashes.
+/// Handles a signal that was sent to a thread that had asked to block it.
 ///
-/// The signal is blocked from here on, as the thread asked, and sent again. The kernel then delivers it to a thread
+/// `HandlerOptions.keepsCrashSignalsOpen` keeps such signals unblocked, so that a crash of the thread is captured.
+///
+/// Now the signal is really blocked, as the thread asked, and sent again. The kernel then delivers it to a thread
 /// that does not block it, or keeps it for `sigwait`, a signalfd or `sigpending`, as without this handler.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: rt_sigqueueinfo(2).
 extension Capture {
-  /// Blocks the signal and sends it again; false if the signal is a crash or the thread did not ask to block it.
+  /// Blocks the signal and sends it again; returns false if the signal is a crash or the thread did not ask to block
+  /// it.
   @_noLocks
   func returnToKernel(_ signal: DeliveredSignal) -> Bool {
     let number = signal.number
@@ -16,8 +18,8 @@ extension Capture {
       isAskedToBeBlocked(number, context), !mayBeAborting(signal)
     else { return false }
     context.block(number)
-    // The signal is also blocked now, because the handler's own mask leaves faults unblocked, and the signal would
-    // arrive again immediately.
+    // The signal is also blocked in the handler, because the handler's mask leaves faults unblocked, so the signal
+    // would arrive again immediately.
     SignalMask.block(SignalMask.bit(number))
     let process = shared.process.id
     if information.code == SI_TKILL {
@@ -31,8 +33,8 @@ extension Capture {
   /// True for a crash for which the kernel, without this package's masks, would have run no handler and taken the
   /// default action.
   ///
-  /// These are a fault whose signal the thread asked to block, and abort() in a libc whose abort() does not unblock
-  /// SIGABRT.
+  /// There are two cases: a fault whose signal the thread asked to block, and abort() in a libc whose abort() does
+  /// not unblock SIGABRT.
   @_noLocks
   func forcesDefaultAction(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, isAskedToBeBlocked(signal.number, context) else {
@@ -44,7 +46,8 @@ extension Capture {
 
   /// True if the thread asked to block the signal and this package keeps it unblocked.
   ///
-  /// False if the mask in the context blocks the signal too: then `ppoll` or `sigsuspend` unblocked it for one call.
+  /// False if the mask in the context also blocks the signal, because then `ppoll` or `sigsuspend` had unblocked the
+  /// signal for one call.
   private func isAskedToBeBlocked(_ number: Int32, _ context: SignalContext) -> Bool {
     var mask = pm_thread_mask()
     guard SignalMask.has(pm_kept_open(), number), !SignalMask.has(context.signalMask, number),

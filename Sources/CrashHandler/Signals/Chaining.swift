@@ -1,11 +1,13 @@
 internal import CSignalSafe
 
-/// Continues after a crash that the process may survive: calls the handler that was installed before this one, or
-/// returns to the handler that called this one.
+/// Continues after a crash that the process may survive.
 ///
-/// This package's handlers stay installed while the previous handler runs, because it may recover by returning or by
-/// siglongjmp, and the process may crash again. The previous handler is called as the kernel would have called it: on
-/// the stack that the signal was delivered on, with the original siginfo and context.
+/// This means calling the handler that was installed before this package's handler, or returning to a handler that
+/// called this package's handler.
+///
+/// This package's handlers stay installed while the previous handler runs, because the previous handler may recover
+/// by returning or by siglongjmp, and the process may crash again. The previous handler is called as the kernel would
+/// have called it: on the stack that the signal was delivered on, with the original siginfo and context.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2); Linux kernel/signal.c, get_signal and signal_delivered.
 extension Capture {
@@ -14,14 +16,14 @@ extension Capture {
   @_noLocks
   func chain(_ call: HandlerCall) {
     let (signal, exception) = (call.signal, session.exception)
-    // 0 for a crash without a dump, because its outcome cannot be recorded.
+    // The count is 0 for a crash without a dump, because the outcome of such a crash cannot be recorded.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
-    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction; `restoreAndReraise`
-    // counts on this.
+    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction;
+    // `restoreAndReraise` relies on this count.
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }
-    // A signal that is sent from here on stays pending in the kernel.
+    // From here on, a signal that another process sends stays pending in the kernel.
     blockFaultsAndWatchdog()
     shared.waiting.signal.sendAgain(exception.threadID, of: shared.process.id)
     shared.endTurn()
@@ -29,8 +31,8 @@ extension Capture {
       runPreviousHandler(signal, crash: count, fault: exception.faultNumber)
     }
     if !call.isFromKernel {
-      // The handler that called this one may leave by siglongjmp. The kernel would restore its alternate stack and
-      // mask only when it returns, so they are restored here.
+      // The handler that called this one may leave by siglongjmp. The kernel would restore the thread's alternate
+      // stack and mask only if that handler returned, so they are restored here.
       signal.context?.restoreSignalStack()
       SignalMask.set(call.mask)
     }
@@ -40,29 +42,31 @@ extension Capture {
     }
   }
 
-  /// Takes the default action for a crash that another handler passed to this one: restores the default action, so
-  /// that the crash occurs again when that handler returns.
+  /// Takes the default action for a crash that another handler passed to this handler.
   ///
-  /// abort() ends the process itself.
+  /// The default action is restored, so that the crash ends the process when it occurs again after that handler has
+  /// returned.
+  ///
+  /// After abort() the signal is not raised again, because abort() ends the process itself.
   private func delegate(_ signal: DeliveredSignal) {
     guard !isAborting(signal) else { return restoreAction(of: signal.number) }
     restoreAndReraise(signal)
   }
 
-  /// Calls the previous handler; if it returns, notes that in the dump.
+  /// Calls the previous handler; if it returns, notes the return in the dump.
   ///
   /// - Parameters:
-  ///   - crash: the number of this crash, by which it is recognized after the handler returns.
-  ///   - fault: the number of its fault.
+  ///   - crash: the number of this crash, by which the crash is recognized after the handler returns.
+  ///   - fault: the number of the crash's fault.
   private func runPreviousHandler(_ signal: DeliveredSignal, crash: UInt32, fault: UInt32) {
     let ours = signal.isAsynchronous ? signalsWithOurHandler() : 0
     callPreviousHandler(signal)
     shared.knownFaults.noteReturn(fault)
     if shared.survived.count == crash { shared.survived.handlerHasReturned = true }
-    // After a fault the instruction runs again, which shows whether the handler removed the cause.
+    // After a fault the instruction runs again, and only then it is known whether the handler removed the cause.
     guard signal.isAsynchronous, let information = signal.information else { return }
     takeBackSignals(ours, after: signal.number)
-    // abort() ends the process once its signal's handler returns.
+    // abort() ends the process when the handler of its signal returns.
     if signal.number == SIGABRT, information.sender == shared.process.id { return }
     markWentOnIfFree(crash)
   }
@@ -76,8 +80,8 @@ extension Capture {
       SignalAction.set(number, pm_signal_action())
     }
     if let context = signal.context {
-      // The capture installed another alternate stack, and the kernel restores the thread's own only when a handler
-      // returns.
+      // The capture installed another alternate stack, and the kernel restores the thread's own alternate stack only
+      // when a handler returns.
       context.restoreSignalStack()
       var mask = context.signalMask | action.mask
       if action.flags & UInt64(truncatingIfNeeded: SA_NODEFER) == 0 {
@@ -89,11 +93,12 @@ extension Capture {
       action.handler, number, signal.information?.address, signal.context?.address)
   }
 
-  /// Installs this package's handler again where the previous handler has set the default action, as Swift's
-  /// backtracer does for all its signals: otherwise the process would continue without a crash handler.
+  /// Installs this package's handler again for signals for which the previous handler has set the default action.
   ///
-  /// Does nothing while the signal is pending on this thread: then the previous handler has set the default action
-  /// and raised the signal again to end the process.
+  /// Swift's backtracer does that for all its signals. Otherwise the process would continue without a crash handler.
+  ///
+  /// Does nothing while the signal is pending on this thread, because then the previous handler has set the default
+  /// action and raised the signal again to end the process.
   ///
   /// - Parameter ours: the signals whose action was this package's handler before the call.
   @_noLocks
@@ -130,10 +135,9 @@ extension Capture {
     return result
   }
 
-  /// Notes in a crash's dump that the process continued, if that crash is still the last one and no thread captures.
+  /// Notes in a crash's dump that the process continued, if there was no later crash and no thread is capturing.
   private func markWentOnIfFree(_ crash: UInt32) {
-    // A signal that arrives while this thread is marked as the capturing one would be handled as a signal during a
-    // capture.
+    // While this thread is marked as the capturing thread, a signal would be handled as a signal during a capture.
     let mask = SignalMask.block(~SignalMask.bit(SIGSYS))
     defer { if let mask { SignalMask.set(mask) } }
     let thread = UInt32(bitPattern: pm_gettid())

@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Notes the crash, and decides its outcome.
+  /// Notes the crash in the session, and decides the outcome.
   @_noLocks
   func decideOutcome(of call: HandlerCall) {
     session.exception.signal = call.signal
@@ -15,7 +15,7 @@ extension Capture {
     let isForced = call.isFromKernel && forcesDefaultAction(call.signal)
     var isBacktraced = !isForced && hasBacktracer(for: call.signal)
     if isBacktraced, !hasStackForBacktracer(call.signal) {
-      // The default action follows, as without this handler.
+      // The default action is taken next, as without this handler.
       forgetBacktracer()
       isBacktraced = false
     }
@@ -34,9 +34,9 @@ extension Capture {
 
   /// Adds the fault to the known faults; returns true if the crash gets a dump of its own.
   ///
-  /// False if the previous handler of a survived crash ends the process by this signal, and if abort() ends the first
-  /// process of a PID namespace by a faulting instruction. If the process may survive the crash, also false for a
-  /// fault that recurs and after `CaptureLimits.survivedCrashes` dumps.
+  /// False if this signal is the end of an earlier crash: the earlier crash's previous handler raised it, or it is
+  /// the faulting instruction by which abort() ends the first process of a PID namespace. If the process may survive
+  /// the crash, the result is also false for a fault that recurs, and after `CaptureLimits.survivedCrashes` dumps.
   @_noLocks
   func needsDump() -> Bool {
     if endsEarlierCrash() {
@@ -57,8 +57,10 @@ extension Capture {
     return Int(shared.survived.count) < installed.limits.survivedCrashes
   }
 
-  /// True if the previous handler of the survived crash ends the process by this signal, as by abort(): this signal
-  /// is not a new crash.
+  /// True if the previous handler, called for an earlier crash, ends the process by this signal, for example with
+  /// abort().
+  ///
+  /// Then this signal is not a new crash.
   private func endsEarlierCrash() -> Bool {
     let exception = session.exception
     guard shared.survived.isOpen, !shared.survived.handlerHasReturned,
@@ -66,7 +68,8 @@ extension Capture {
       exception.signal.information?.sender == shared.process.id,
       let context = exception.signal.context
     else { return false }
-    // A thread that left that handler by siglongjmp, or runs another handler, has its stack pointer elsewhere.
+    // If the thread has left the previous handler by siglongjmp, or runs another handler, its stack pointer is
+    // elsewhere.
     return isInPreviousHandler(context.stackPointer)
   }
 }

@@ -1,7 +1,8 @@
 internal import CSignalSafe
 
-/// Restores the previous action of a signal and makes the signal occur again: to end the process after a dump, and
-/// for a signal that gets no dump.
+/// Restores the previous action of a signal and makes the signal occur again.
+///
+/// This ends the process after a dump; it is also done for a signal that gets no dump.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {
@@ -10,32 +11,33 @@ extension Capture {
 
   /// Ends the process by the crash of the calling thread, which remains the capturing thread.
   ///
-  /// Waiting threads are not woken: if one continued with its own crash, the process could end by the signal of
-  /// either.
+  /// Waiting threads are not woken: if one of them continued with its own crash, the process could end by the signal
+  /// of that crash instead.
   @_noLocks
   func endProcess(by call: HandlerCall) {
     shared.ending.store(Shared.Ending.now)
-    // Before `prepareLateEnd`, which changes the mask in the context.
+    // This must come before `prepareLateEnd`, which changes the mask in the context.
     let isForced = forcesDefaultAction(call.signal)
     if call.isFromKernel { prepareLateEnd(call.signal.context) }
     restoreAndReraise(call.signal, isForced: isForced)
   }
 
-  /// Restores the previous action of the signal and makes the signal occur again with its own siginfo, when this
-  /// handler returns, or when the handler that called this one returns.
+  /// Restores the previous action of the signal and makes the signal occur again with the original siginfo.
   ///
-  /// The other signals keep this package's handler, so that a thread that crashes by one of them before the process
-  /// has ended waits, and does not end the process by its own signal.
+  /// The signal occurs when this handler returns, or when the handler that called this handler returns.
+  ///
+  /// The other signals keep this package's handler. So if another thread crashes by one of them before the process
+  /// has ended, that thread waits, and does not end the process by its own signal.
   @_noLocks
   func restoreAndReraise(_ signal: DeliveredSignal) {
     restoreAndReraise(signal, isForced: forcesDefaultAction(signal))
   }
 
-  /// - Parameter isForced: true if the default action follows, whatever the previous action is.
+  /// - Parameter isForced: true if the default action is taken, whatever the previous action is.
   private func restoreAndReraise(_ signal: DeliveredSignal, isForced: Bool) {
     let number = signal.number
-    // Checked while this package's handlers are installed: where process_vm_readv is denied, `isFaultAddressReadable`
-    // loads from the address, and that can fault.
+    // This is checked while this package's handlers are still installed: where process_vm_readv is denied,
+    // `isFaultAddressReadable` loads from the address, which can fault.
     let faultsAgain = signal.recurrence.isCertain && !isFaultAddressReadable(signal)
     if isForced {
       SignalAction.set(number, pm_signal_action())
@@ -50,13 +52,14 @@ extension Capture {
       if shared.timesReturned > 2 { signal.context?.block(number) }
       return
     }
-    // Queued more than eight times, the signal has not ended the process.
+    // The signal was queued more than eight times and has not ended the process.
     if shared.timesReturned > 8 { _ = pm_exit_group(128 &+ number) }
     if mustEndFirstProcess(by: signal) {
       if rewindToSignal(signal) { return }
       _ = pm_exit_group(128 &+ number)
     }
-    // Blocked first, so that the kernel delivers it at the return from this handler, with the registers of the crash.
+    // The signal is blocked first, so that the kernel delivers it when this handler returns, with the registers of
+    // the crash.
     SignalMask.block(SignalMask.bit(number))
     let answer = pm_getpid()
     let process = answer < 0 ? shared.process.id : answer
@@ -66,7 +69,8 @@ extension Capture {
     {
       return
     }
-    // The kernel or a seccomp filter does not allow rt_tgsigqueueinfo. tgkill loses the siginfo, but not the signal.
+    // If the kernel or a seccomp filter does not allow rt_tgsigqueueinfo, tgkill still sends the signal, without the
+    // original siginfo.
     if pm_tgkill(process, thread, number) == 0 { return }
     if pm_kill(process, number) == 0 { return }
     _ = pm_exit_group(128 &+ number)
@@ -82,12 +86,13 @@ extension Capture {
     }
   }
 
-  /// True if the memory whose absence caused the fault can be read now, because another thread or the first-chance
-  /// handler has mapped it.
+  /// True if the fault was an access to unmapped memory that can be read now.
   ///
-  /// Running the instruction again would then succeed, and the process would continue.
+  /// Another thread or the first-chance handler may have mapped it meanwhile.
+  ///
+  /// If so, the instruction would succeed when it runs again, and the process would continue.
   private func isFaultAddressReadable(_ signal: DeliveredSignal) -> Bool {
-    // Checked only when the captured crash ends the process.
+    // This is checked only when the captured crash ends the process.
     guard
       signal.number == SIGSEGV && signal.code == SEGV_MAPERR
         || signal.number == SIGBUS && signal.code == BUS_ADRERR,

@@ -1,10 +1,11 @@
 internal import CSignalSafe
 
-/// The handler of the crash signals: one thread captures and the others wait, then the process ends or continues as
-/// it would without this handler.
+/// The handler of the crash signals.
 ///
-/// - Parameter entryStackPointer: the stack pointer at the first instruction of the handler, which `pm_enter_crash`
-///   noted.
+/// One thread captures, and other threads that crash wait. Then the process ends or continues as it would without
+/// this handler.
+///
+/// - Parameter entryStackPointer: the stack pointer at the handler's first instruction, passed by `pm_enter_crash`.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2), signal-safety(7).
 @c(pm_handle_crash) @_noLocks
@@ -16,8 +17,8 @@ func pm_handle_crash(
   let call = unsafe HandlerCall(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
   // This fails in three cases: in a child of vfork, which runs in its parent's memory and would overwrite the
-  // parent's dump; after a fault in this step; and after a wait of ten seconds for another thread that does this
-  // step. In the last two cases the state is only partly changed.
+  // parent's dump; after a fault inside `becomeOwnProcess`; and after a wait of ten seconds for another thread inside
+  // it. In the last two cases the state is only partly changed.
   guard capture.becomeOwnProcess() else {
     capture.restoreAndReraise(call.signal)
     return
@@ -36,7 +37,7 @@ func pm_handle_crash(
   capture.decideOutcome(of: call)
   if capture.needsDump() {
     capture.takeDump()
-    // Where Swift's backtracer runs, `runBacktracer` does this later.
+    // If Swift's backtracer runs, `runBacktracer` does this later.
     if capture.session.exception.rearmsAtOnce { capture.rearm() }
   }
   if capture.session.exception.isBacktraced { capture.runBacktracer(call.signal) }

@@ -1,13 +1,14 @@
 internal import CSignalSafe
 
-/// Calls the program's callback (`setFirstChanceHandler`), which may take the signal before it counts as a crash.
+/// Calls the program's callback (`setFirstChanceHandler`), which may handle a signal before the signal counts as a
+/// crash.
 ///
 /// RUNS-DURING-CRASH, on any thread.
 extension Capture {
-  /// Calls the callback; returns true if it took the signal.
+  /// Calls the callback; returns true if the callback has handled the signal.
   ///
-  /// The callback is not called for a fault on an alternate stack, which is a fault of a signal handler. The callback
-  /// may be that handler, and would be called for its own faults until the stack ends.
+  /// The callback is not called for a fault on an alternate stack, which is a fault of a signal handler. That handler
+  /// may be the callback itself, which would then be called for its own faults until the stack is full.
   @_noLocks
   func offerFirstChance(to signal: DeliveredSignal) -> Bool {
     if let context = signal.context, !context.isOnSignalStack, pm_has_first_chance_handler() {
@@ -16,7 +17,7 @@ extension Capture {
       let isTaken = unsafe pm_call_first_chance_handler(
         signal.number, signal.information?.address, context.address)
       if isTaken { return true }
-      // The callback did not take the signal: blocks all signals except faults again, for the capture.
+      // The callback has not handled the signal. All signals except faults are blocked again for the capture.
       SignalMask.replace(~installed.signals.faults)
     }
     SignalMask.open(installed.signals.faults)

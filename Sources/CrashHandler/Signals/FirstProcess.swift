@@ -1,14 +1,18 @@
 internal import CSignalSafe
 
-/// Rules for the first process of a PID namespace, as in most containers: the kernel discards a signal whose action
-/// is the default, unless the kernel itself forces the signal.
+/// Rules for the first process of a PID namespace, which the program is in most containers.
 ///
-/// So some signals that end any other process do not end this one, and abort() and this handler end it in other ways.
+/// The kernel discards a signal to this process if the signal's action is the default, unless the kernel itself
+/// forces the signal.
+///
+/// So some signals that end any other process do not end the first process, and abort() and this handler end it in
+/// other ways.
 ///
 /// RUNS-DURING-CRASH. Source: pid_namespaces(7); Linux kernel/signal.c, sig_task_ignored.
 extension Capture {
-  /// True if the kernel would have discarded the signal: in a first process, each signal that a process or the kernel
-  /// sent and no instruction raised.
+  /// True if the kernel would have discarded the signal.
+  ///
+  /// In the first process, that is each signal that a process or the kernel sent, not one that an instruction raised.
   @_noLocks
   func kernelDiscards(_ signal: DeliveredSignal) -> Bool {
     shared.process.id == 1 && signal.isAsynchronous
@@ -16,34 +20,37 @@ extension Capture {
 
   // MARK: - Its end
 
-  /// True for a SIGTRAP or SIGSYS that an instruction raised under the default action: the kernel ends the process by
-  /// it, but discards the same signal if the handler queues it.
+  /// True for a SIGTRAP or SIGSYS that an instruction raised and whose action is the default.
   ///
-  /// False for a signal that was sent, because the kernel would have discarded that one too.
+  /// The kernel ends the process by such a signal, but discards the same signal if the handler queues it.
+  ///
+  /// False for a signal that was sent, because the kernel would have discarded the sent signal too.
   @_noLocks
   func mustEndFirstProcess(by signal: DeliveredSignal) -> Bool {
     let number = signal.number
-    // The process ID is read from the kernel, because this also runs in a process whose state is not its own
-    // (`becomeOwnProcess`).
+    // The process ID is read from the kernel, because this code also runs in a process that uses another process's
+    // state (`becomeOwnProcess`).
     guard number == SIGTRAP || number == SIGSYS, signal.code > 0, pm_getpid() == 1 else {
       return false
     }
     return shared.previousActions[number].handler == SIG_DFL
   }
 
-  /// Moves the instruction pointer back to the instruction that raised the signal, so that it runs again; false if
-  /// that is not a breakpoint or a system call.
+  /// Moves the instruction pointer back to the instruction that raised the signal, so that the instruction runs
+  /// again.
   ///
-  /// At a system call that seccomp trapped, the kernel has put the registers back as they were
-  /// before it. Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
+  /// Returns false if it is neither a breakpoint nor a system call.
+  ///
+  /// At a system call that seccomp trapped, the kernel has restored the registers to their values before the call.
+  /// Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
   @_noLocks
   func rewindToSignal(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context else { return false }
     #if arch(arm64)
-      // svc #0; a breakpoint recurs without a change.
+      // The instruction `svc #0`. At a breakpoint, the instruction pointer need not be moved.
       let (size, expected): (Int, UInt32) = (4, 0xD400_0001)
     #else
-      // int3, or syscall.
+      // The instruction `int3` or `syscall`.
       let (size, expected): (Int, UInt32) = signal.number == SIGTRAP ? (1, 0xCC) : (2, 0x050F)
     #endif
     let address = context.instructionPointer &- UInt64(truncatingIfNeeded: size)
@@ -54,10 +61,10 @@ extension Capture {
 
   // MARK: - abort()
 
-  /// Notes the thread of a SIGABRT that abort() may have raised in a first process.
+  /// Notes the thread of a SIGABRT that abort() may have raised in the first process.
   ///
-  /// abort() continues after the kernel has discarded that signal or its handler has returned, and raises a second
-  /// one, which the kernel discards too.
+  /// When the kernel has discarded that signal, or the signal's handler has returned, abort() continues and raises
+  /// SIGABRT a second time. The kernel discards that second signal too.
   @_noLocks
   func noteAbort() {
     let exception = session.exception
@@ -67,7 +74,8 @@ extension Capture {
     shared.abortingThread = isAbort ? exception.threadID : 0
   }
 
-  /// True if abort(), whose signals the kernel discarded, now ends the process by an instruction that faults.
+  /// True if the signal is from the faulting instruction by which abort() ends the process, because the kernel
+  /// discarded abort()'s signals.
   ///
   /// Source: glibc stdlib/abort.c, ABORT_INSTRUCTION.
   @_noLocks

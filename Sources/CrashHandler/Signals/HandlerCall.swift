@@ -5,12 +5,15 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 struct HandlerCall {
   let signal: DeliveredSignal
-  /// True if the kernel called this handler; false if a handler that was installed after this one called it, and
-  /// continues when this one returns.
+  /// True if the kernel called this handler; false if another handler called it.
+  ///
+  /// Such a handler was installed after this handler, and continues when this handler returns.
   let isFromKernel: Bool
-  /// The thread's signal mask if another handler called this one; otherwise 0.
+  /// The thread's signal mask if another handler called this handler; otherwise 0.
   let mask: UInt64
-  /// The monotonic clock in nanoseconds; 0 if `HandlerOptions.forgoing` leaves it out or a seccomp filter forbids it.
+  /// The time of the call by the monotonic clock, in nanoseconds.
+  ///
+  /// It is 0 if `HandlerOptions.forgoing` excludes reading the clock, or a seccomp filter forbids it.
   let entryTime: UInt64
 
   @_noLocks

@@ -1,27 +1,31 @@
 internal import CSignalSafe
 
-/// Ends a process that continues although `endProcess` has run: the faulting instruction ran again without a fault,
-/// because another thread has changed a mapping in the meantime.
+/// Ends a process that continues although `endProcess` has run.
 ///
-/// All other threads are stopped then. Without this the process would hang, or continue with one thread where the
-/// kernel would have ended it. A test with 64 threads that map, unmap and read pages at once showed this.
+/// In such a process the faulting instruction ran again without a fault, because another thread changed a mapping
+/// meanwhile.
+///
+/// All other threads are stopped at that time. Without this code, the process would hang, or continue with one thread
+/// although the kernel would have ended it. A test with 64 threads that map, unmap and read pages at the same time
+/// showed this.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Starts the watchdog's timer once more, and unblocks its signal in the context, so that it also arrives after the
-  /// handler has returned.
+  /// Starts the watchdog's timer once more, and unblocks the timer's signal in the context.
   ///
-  /// Called only if the kernel called this handler, so that its return is the end. A handler that called this one may
-  /// run for any time.
+  /// So the signal also arrives after the handler has returned.
   ///
-  /// Writing a core file may take longer than the timer: the kernel delivers only SIGKILL to a process that dumps
-  /// core. Source: Linux kernel/signal.c, prepare_signal.
+  /// This is called only if the kernel called this handler, so that the process should end when this handler returns.
+  /// A handler that called this handler may run for any time.
+  ///
+  /// Writing a core file may take longer than the timer's time. That does no harm, because the kernel delivers only
+  /// SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
   @_noLocks
   func prepareLateEnd(_ context: SignalContext?) {
     if installed.signals.watchdog != 0 {
       context?.unblock(installed.signals.watchdog)
     }
-    // A second is long enough for a loaded machine to run one instruction.
+    // One second is long enough for one instruction, even on a loaded machine.
     armTimerOnce(milliseconds: 1000)
   }
 

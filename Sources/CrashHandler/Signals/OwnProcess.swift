@@ -1,25 +1,26 @@
 internal import CSignalSafe
 
-/// Distinguishes three kinds of process by a word in memory, `shared.copyMark`, which the kernel sets to 0 (`wiped`)
-/// in a forked child (MADV_WIPEONFORK).
+/// Distinguishes three kinds of process by a word in memory.
+///
+/// The word is `shared.copyMark`, which the kernel sets to 0 (`wiped`) in a forked child (MADV_WIPEONFORK).
 ///
 /// - Own process: the word is `own`, and the process ID is the one in `shared.process`.
-/// - Forked child, called a copy: the word is `wiped`. `pm_handle_fork`, an atfork handler, immediately calls
-///   `becomeOwnProcess`. Where it does not run, the first crash does: after `_Fork` or a raw clone, or if an earlier
-///   atfork handler crashed. The word also recognizes a first process of a PID namespace whose parent has the same
-///   process ID.
+/// - Forked child, called a copy: the word is `wiped`. `pm_handle_fork`, an atfork handler, calls `becomeOwnProcess`
+///   immediately. If the atfork handler does not run, the first crash calls it. This happens after `_Fork` or a raw
+///   clone, or if an earlier atfork handler crashed. The word also recognizes a first process of a PID namespace
+///   whose parent has the same process ID.
 /// - Child of vfork, or any other process that shares the memory: the word is `own`, but the process ID differs.
 ///
-/// While a thread makes a copy its own, the word is `inWork` with that thread's ID. Kernels before 4.14 do not wipe
-/// the word; there only the atfork handler recognizes a copy.
+/// While a thread of a copy changes the state to that of the copy, the word is `inWork` with that thread's ID.
+/// Kernels before 4.14 do not wipe the word; on these kernels, only the atfork handler recognizes a copy.
 ///
 /// RUNS-DURING-CRASH. Source: madvise(2), MADV_WIPEONFORK.
 extension Capture {
-  /// Changes the state from the parent's to the calling process's in a forked child; returns true if the state is now
-  /// the calling process's own.
+  /// In a forked child, changes the state from the parent's to the child's; returns true if the state is now that of
+  /// the calling process.
   ///
-  /// False in a process that runs in another process's memory. If several threads of a copy crash, one thread does
-  /// the work and the others wait for at most ten seconds.
+  /// Returns false in a process that runs in another process's memory. If several threads of a copy crash, one thread
+  /// changes the state, and the others wait for at most ten seconds.
   @_noLocks
   func becomeOwnProcess() -> Bool {
     let mark = shared.copyMark
@@ -34,7 +35,7 @@ extension Capture {
         return true
       }
       if found == Shared.CopyMark.own { return shared.isOwnProcess }
-      // The calling thread faulted in `leaveParent`: it gets no dump.
+      // The calling thread faulted in `leaveParent`, so its crash gets no dump.
       if found == worker { return false }
       mark.wait(while: found, milliseconds: 100)
       rounds &+= 1
@@ -42,14 +43,17 @@ extension Capture {
     return false
   }
 
-  /// Called by the atfork handler, which knows that the process is a copy even if the kernel does not wipe the word.
+  /// Called by the atfork handler; there it is known that the process is a copy even if the kernel does not wipe the
+  /// word.
   fileprivate func becomeForkedProcess() {
     if !shared.wipesMark { shared.copyMark.store(Shared.CopyMark.wiped) }
     _ = becomeOwnProcess()
   }
 
-  /// Closes the files that a copy shares with its parent: the dump file, because the two would share its offset, and
-  /// the FIFO, because its open end shows that the parent is alive.
+  /// Closes the files that a copy shares with its parent.
+  ///
+  /// The dump file is closed because parent and child would share the file offset, the FIFO because its open end
+  /// shows that the parent is alive.
   ///
   /// A crash in the copy creates its own files. This follows the rules of crash code even at a fork, because the
   /// child of a process with threads may only make async-signal-safe calls.
@@ -64,7 +68,7 @@ extension Capture {
       _ = pm_close(session.runRecord.file.descriptor)
     }
     session.runRecord.file.descriptor = -1
-    // The kernel does not copy the mapped page to a child (MADV_DONTFORK).
+    // The mapped page does not exist in a child, because of MADV_DONTFORK.
     session.runRecord.mapping = RecordMapping()
     session.runRecord.isFollowed = false
     session.runRecord.termination = 0
@@ -83,7 +87,7 @@ extension Capture {
     shared.survived.count = 0
     shared.knownFaults.removeAll()
     shared.abortingThread = 0
-    // The table of alternate stacks is indexed by thread ID, which differs in the child.
+    // The table of alternate stacks is indexed by thread ID, and the thread has another ID in the child.
     pm_tell_own_stack()
     // Timers are not inherited.
     if mayMake(CallBit.threads) {
@@ -92,7 +96,7 @@ extension Capture {
     shared.process.id = pm_getpid()
   }
 
-  /// Closes the descriptors of the parent's hang dumps; the files stay, because they are the parent's.
+  /// Closes the descriptors of the parent's hang dumps; the files stay, because they belong to the parent.
   private func leaveHangDumps() {
     let dumps = shared.hangDumps
     var index = 0
@@ -105,8 +109,8 @@ extension Capture {
 
 /// Runs in a child that fork(2) has made, before fork returns there.
 ///
-/// It does not wait for a crash, because a child that never crashes would otherwise keep its parent's FIFO open,
-/// which shows that the parent is alive.
+/// The work is not left to the first crash: a child that never crashes would keep its parent's FIFO open, and the
+/// open FIFO would show that the parent is alive.
 ///
 /// Source: pthread_atfork(3), fork(2).
 @c(pm_handle_fork) @_noLocks
@@ -115,11 +119,14 @@ func pm_handle_fork() {
   capture.becomeForkedProcess()
 }
 
-/// Creates the files that `startHandler` created for the parent in a forked child that continues the program, as
-/// after daemon(3): FIFO, run record and a locked file with preallocated blocks.
+/// Creates the handler's files for a forked child that continues the program, as after daemon(3).
 ///
-/// Other children create these files only when they crash: most children are short, and a server with many workers
-/// would create three files for each. This follows the rules of crash code, because the parent may have threads.
+/// These are the files that `startHandler` created for the parent: FIFO, run record and a locked file with
+/// preallocated blocks.
+///
+/// Other children create these files only when they crash: most children do not run long, and a server with many
+/// workers would create three files for each worker. This follows the rules of crash code, because the parent may
+/// have threads.
 ///
 /// Source: pthread_atfork(3), daemon(3).
 @c(pm_continue_run) @_noLocks

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Called first by `_exit`; see `pm_process_end.h`.
+/// Notes the end of the process; `_exit` calls this before anything else (see `pm_process_end.h`).
 @c(pm_note_process_end) @_noLocks
 func pm_note_process_end() {
   guard let capture = Capture.ofHandler else { return }

@@ -1,17 +1,17 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Makes the handler ready for another crash after a dump, because this one may be survived.
+/// Makes the handler ready for another crash after a dump, because the process may survive the dumped crash.
 ///
-/// This happens before a previous handler is called, because that may leave by siglongjmp and never return. For
-/// Swift's backtracer, which always returns, this happens afterward (`runBacktracer`).
+/// This happens before the previous handler is called, because that handler may leave by siglongjmp and never return.
+/// Swift's backtracer always returns, so there this happens afterward (`runBacktracer`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Releases the stopped threads, copies this crash to `shared.survived`, resets the session, and makes new
-  /// files for the next dump.
+  /// Releases the stopped threads, copies this crash to `shared.survived`, resets the session, and creates files for
+  /// the next dump.
   ///
-  /// The calling thread is still the capturing thread. `session.exception` stays for `chain`.
+  /// The calling thread is still the capturing thread. `session.exception` is kept for `chain`.
   @_noLocks
   func rearm() {
     releaseThreads()
@@ -29,8 +29,9 @@ extension Capture {
     limit.restore()
   }
 
-  /// Stores this crash as the last survived one, with the name of its dump and the address of its frame; does nothing
-  /// if the crash left no dump.
+  /// Stores this crash as the last survived crash, with the name of the dump and the address of the signal frame.
+  ///
+  /// Does nothing if the crash left no dump.
   private func rememberCrash() {
     guard session.exception.outcomeOffset > 0 else { return }
     shared.survived.count &+= 1
@@ -54,7 +55,7 @@ extension Capture {
       session.names.reportIDOffset &+ DumpNames.reportIDLength)
   }
 
-  /// Reserves three slots of the descriptor table again, with duplicates of the pending directory's descriptor.
+  /// Reserves three slots of the descriptor table again, by duplicating the pending directory's descriptor.
   private func takeSpareDescriptors() {
     let directory = session.files.directory.descriptor
     let first = calls.hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))

@@ -1,18 +1,20 @@
 internal import CSignalSafe
 
-/// Answers Swift's backtracer for a thread that is stopped or waits in this handler, so that the backtracer finds the
-/// thread where it was stopped.
+/// Answers Swift's backtracer in a thread that is stopped or waits in this handler.
+///
+/// So the backtracer records the place where the thread was stopped, not the handler.
 ///
 /// The backtracer sends each thread a signal that the thread does not block, and its handler records the context of
-/// that signal. Here that would be a context inside this handler. So the thread waits for the signal by sigtimedwait,
-/// for which the kernel shows the signal as not blocked. Then it calls the backtracer's handler itself, with the
-/// context in which the thread was stopped or crashed.
+/// that signal. For a stopped thread, that would be a context inside this handler. So the thread waits for the signal
+/// with sigtimedwait; during that call the kernel shows the signal as not blocked. Then it calls the backtracer's
+/// handler itself, with the context in which the thread was stopped or crashed.
 ///
 /// RUNS-DURING-CRASH. Source: Swift stdlib/public/runtime/CrashHandlerLinux.cpp,
 /// signal_for_suspend and pause_thread; Linux kernel/signal.c, do_sigtimedwait.
 extension Capture {
-  /// Makes all threads that are stopped or wait in the handler ready to answer the backtracer's signal, and waits at
-  /// most a quarter of a second for them; called on the capturing thread.
+  /// Makes all threads that are stopped or wait in the handler ready to answer the backtracer's signal.
+  ///
+  /// Waits for them at most a quarter of a second; called on the capturing thread.
   @_noLocks
   func callStandIns() {
     if shared.stops.parking.value != 0 {
@@ -26,33 +28,33 @@ extension Capture {
     let count = session.threads.count
     while index < count, rounds < 250 {
       let record = session.threads[index]
-      // Stopped, or waiting in this handler.
+      // True for a thread that is stopped or waits in this handler.
       let isOurs = record.status.isStill
       if isOurs { status.readBlockedSignals(record) }
       if !isOurs || !record.fields.knowsAllSignals || isReadyStandIn(record.fields.blockedSignals) {
         index &+= 1
         continue
       }
-      // Sleeps for a millisecond, because the turn does not change during that time.
+      // This sleeps for a millisecond, because the turn does not change meanwhile.
       let turn = shared.turn.value
       shared.turn.wait(while: turn, milliseconds: 1)
       rounds &+= 1
     }
   }
 
-  /// True for a thread that waits for SIGPROF by `standIn` and blocks the real-time stop signal.
+  /// True for a thread that waits for SIGPROF in `standIn` and blocks the real-time stop signal.
   private func isReadyStandIn(_ blocked: UInt64) -> Bool {
     let stopSignal = installed.signals.stop
     guard !SignalMask.has(blocked, SIGPROF) else { return false }
     return stopSignal == 0 || SignalMask.has(blocked, stopSignal)
   }
 
-  /// Answers the backtracer's signal while a word has a value.
+  /// Answers the backtracer's signal as long as `word` has the given value.
   ///
   /// - Parameter context: the registers that the backtracer should record for this thread.
   @_noLocks
   func standIn(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // All signals that a thread in this handler leaves unblocked, except faults.
+    // These are all signals that a thread in this handler leaves unblocked, except faults.
     let mask = SignalMask.block(
       SignalMask.bit(SIGPROF) | SignalMask.bit(installed.signals.stop)
         | SignalMask.bit(installed.signals.watchdog))
@@ -63,14 +65,14 @@ extension Capture {
       if result == Int(SIGPROF) {
         unsafe callBacktracersHandler(&information, context)
       } else if result != -Int(EAGAIN) && result != -Int(EINTR) {
-        // A seccomp filter forbids the call. The backtracer then continues without this thread.
+        // If a seccomp filter forbids the call, the backtracer continues without this thread.
         word.wait(while: value, milliseconds: 100)
       }
     }
     if let mask { SignalMask.set(mask) }
   }
 
-  /// Calls the handler of SIGPROF, if it is the backtracer's.
+  /// Calls the handler of SIGPROF, if it belongs to the backtracer.
   private func callBacktracersHandler(
     _ information: UnsafeMutableRawPointer, _ context: SignalContext?
   ) {

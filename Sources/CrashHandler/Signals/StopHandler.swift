@@ -2,18 +2,18 @@ internal import CSignalSafe
 
 /// The handler of the stop signals: publishes this thread's registers, then waits.
 ///
-/// It waits on a futex and never polls, because a thousand polling threads would take all CPU time from the capturing
-/// thread. While threads are being stopped, every SIGPROF stops a known thread, whoever sent it, because the kernel
-/// drops a SIGPROF that is sent while another one is pending. At any other time the signal offers the thread an
-/// alternate stack, or requests the dump of `postmortem capture`.
+/// The thread waits on a futex and never polls, because a thousand polling threads would take all CPU time from the
+/// capturing thread. While threads are being stopped, every SIGPROF stops a known thread, whoever sent it, because
+/// the kernel drops a SIGPROF that is sent while another one is pending. At any other time the signal offers the
+/// thread an alternate stack, or requests the dump of `postmortem capture`.
 ///
-/// RUNS-DURING-CRASH, on every thread except the capturing one.
+/// RUNS-DURING-CRASH, on every thread except the capturing thread.
 @c(pm_handle_stop) @_noLocks
 func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ address: UnsafeMutableRawPointer?
 ) {
   guard let capture = Capture.ofHandler else { return }
-  // Without the bit that makes stopped threads answer Swift's backtracer.
+  // The lowest bit, which makes stopped threads answer Swift's backtracer, is ignored.
   let generation = capture.shared.stops.parking.value & ~1
   let context = unsafe SignalContext(address)
   guard generation != 0 else {
@@ -27,17 +27,18 @@ func pm_handle_stop(
     return
   }
   let threadID = pm_gettid()
-  // A thread that is not in the table yet continues until it is: its name and state cannot be read once it is
-  // stopped.
+  // A thread that is not in the table yet continues to run until it is listed there, because its name and state must
+  // be read before it is stopped.
   guard let record = capture.shared.threads.find(threadID) else { return }
-  // If the signal came from this process, no system call is needed to know that this is not a vfork child.
+  // If this process sent the signal, it is known without a system call that this is not a child of vfork.
   guard
     capture.shared.hasSent(unsafe SignalInformation(information)) || capture.shared.isOwnProcess
   else { return }
   guard UInt32(bitPattern: threadID) != capture.shared.capturingThread.value else { return }
   record.fields.threadPointer = pm_thread_pointer()
   var place = context
-  // The thread takes a dump itself, on the handler's stack: its caller's registers are more useful.
+  // If the thread itself takes a dump, the registers of the dump's caller are more useful than those of the dump
+  // code.
   if let dump = capture.dump(takenBy: threadID),
     let caller = dump.session.exception.signal.context
   {

@@ -1,15 +1,15 @@
 internal import CSignalSafe
 
-/// Runs Swift's own backtracer, where it is the handler that was installed before this one.
+/// Runs Swift's own backtracer, if it is the handler that was installed before this handler.
 ///
-/// Unlike other handlers, it always returns, and sets the default action for all its signals before that. After a
-/// fault that recurs, and after abort(), the process then ends. The backtracer stops all threads by signals, and
-/// waits two seconds, up to sixteen times, for those that do not answer. If a second thread crashed or captured
-/// during that time, it would start a second backtrace of a process that then ends: the report would be truncated,
-/// and a `swift-backtrace` process would wait forever for input.
+/// Unlike other handlers, the backtracer always returns, and sets the default action for all its signals before it
+/// returns. So the process then ends after a fault that recurs, and after abort(). The backtracer stops all threads
+/// by signals, and waits two seconds, up to sixteen times, for those that do not answer. If a second thread crashed
+/// or captured during that time, a second backtrace of a process that then ends would start: its report would be
+/// truncated, and a `swift-backtrace` process would wait forever for input.
 ///
-/// So the backtracer runs while the crashed thread is still the capturing thread: all other threads stay stopped or
-/// wait, and answer the backtracer as if they ran (`standIn`).
+/// So the backtracer runs while the crashed thread is still the capturing thread. All other threads stay stopped or
+/// wait, and answer the backtracer as if they were running (`standIn`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: Swift
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
@@ -20,8 +20,10 @@ extension Capture {
     SignalMask.has(shared.backtracer.signals, signal.number)
   }
 
-  /// False for a stack overflow on a thread whose first alternate stack this package created: without this handler,
-  /// the kernel would have found no stack for any handler and ended the process.
+  /// False if the backtracer would not have run without this handler.
+  ///
+  /// This is so for a stack overflow on a thread whose first alternate stack this package created: the kernel would
+  /// have found no stack for any handler, and ended the process.
   @_noLocks
   func hasStackForBacktracer(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, signal.number == SIGSEGV || signal.number == SIGBUS
@@ -30,7 +32,7 @@ extension Capture {
       || !memory.isReadable(context.number) || hasRoomForFrame(below: context.stackPointer)
   }
 
-  /// True if the process ends once the backtracer has returned: after abort(), and after a fault that probably
+  /// True if the process ends after the backtracer has returned: after abort(), or after a fault that probably
   /// recurs.
   @_noLocks
   func endsAfterBacktrace(_ signal: DeliveredSignal) -> Bool {
@@ -38,9 +40,9 @@ extension Capture {
     return signal.context != nil && signal.recurrence.isLikely
   }
 
-  /// Runs the backtracer, after which the default actions follow.
+  /// Runs the backtracer, which sets the default actions.
   ///
-  /// If the process does not end, makes the handler ready for the next crash.
+  /// If the process then does not end, this function makes the handler ready for the next crash.
   @_noLocks
   func runBacktracer(_ signal: DeliveredSignal) {
     shared.ending.store(Shared.Ending.afterBacktrace)
@@ -58,17 +60,17 @@ extension Capture {
 
   /// Records that the previous handler has returned from the last recorded crash.
   ///
-  /// It is called while this thread is still the capturing thread.
+  /// This is called while the calling thread is still the capturing thread.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,
-      // abort() then ends the process.
+      // After the handler of its signal has returned, abort() ends the process.
       signal.number != SIGABRT || information.sender != shared.process.id
     else { return }
     markWentOn()
   }
 
-  /// Removes the backtracer from the previous handlers: it runs once in a process.
+  /// Removes the backtracer from the previous handlers, because it runs only once in a process.
   @_noLocks
   func forgetBacktracer() {
     var number: Int32 = 1
@@ -81,14 +83,14 @@ extension Capture {
     shared.backtracer.signals = 0
   }
 
-  /// True if all memory that a signal frame needs below the stack pointer can be accessed.
+  /// True if a signal frame fits below the stack pointer, in memory that can be accessed.
   ///
   /// Source: Linux arch/x86/kernel/signal.c, get_sigframe: below the red zone.
   private func hasRoomForFrame(below stackPointer: UInt64) -> Bool {
     let size = 128 &+ installed.signals.frameSize
     var distance: UInt64 = 8
     while distance < size &+ 4096 {
-      // The frame's two ends, and each page between them.
+      // Checks both ends of the frame, and each page between them.
       guard memory.isReadable(stackPointer &- (distance < size ? distance : size)) else {
         return false
       }

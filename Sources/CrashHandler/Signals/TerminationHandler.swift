@@ -1,14 +1,15 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The handler of SIGTERM, SIGINT, SIGHUP and SIGPIPE if their action was the default: records the time, then takes
-/// the default action.
+/// The handler of SIGTERM, SIGINT, SIGHUP and SIGPIPE if their action was the default.
 ///
-/// It sends the signal again to the same thread with its own siginfo, so that the process ends as without this
+/// It records the time, then takes the default action.
+///
+/// It sends the signal again to the same thread with the original siginfo, so that the process ends as without this
 /// handler. The first process of a PID namespace continues, because there the kernel discards a signal whose action
 /// is the default.
 ///
-/// RUNS-DURING-CRASH, on any thread, in a child too. Source: sigaction(2), pid_namespaces(7).
+/// RUNS-DURING-CRASH, on any thread, also in a child process. Source: sigaction(2), pid_namespaces(7).
 @c(pm_handle_termination) @_noLocks
 func pm_handle_termination(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
@@ -18,7 +19,8 @@ func pm_handle_termination(
     capture.noteTermination(signal, reaction: processID == 1 ? .discarded : .defaultAction)
   }
   if processID == 1 { return }
-  // If a filter forbids rt_sigaction, the signal would reach this handler again.
+  // If a seccomp filter forbids rt_sigaction, the signal is not sent again, because it would reach this handler
+  // again.
   if SignalAction.set(signal, pm_signal_action()) {
     let isQueued =
       unsafe SignalInformation(information)?.queue(signal, for: pm_gettid(), of: processID) ?? false

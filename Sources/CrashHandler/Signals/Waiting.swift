@@ -9,7 +9,7 @@ extension Capture {
   /// If the process survives the other thread's crash, this thread's crash is captured next; otherwise this thread
   /// waits until the process has ended.
   ///
-  /// - Returns: false if the other thread is not done, and had no tick for `Installed.patience`.
+  /// - Returns: false if the other thread is not done after `Installed.patience` without a tick of the watchdog.
   @_noLocks
   func waitToCapture(_ signal: DeliveredSignal) -> Bool {
     let threadID = pm_gettid()
@@ -29,7 +29,7 @@ extension Capture {
       }
       if !bound.isBegun {
         let isKnown = waiting.add(threadID, context: signal.context)
-        // A waiting thread counts as stopped: the capturing thread finds its registers in the table.
+        // A waiting thread counts as stopped, because the capturing thread finds its registers in the table.
         if isKnown, shared.stops.parking.value != 0 { shared.stops.noteStop() }
         bound.begin()
       }
@@ -46,10 +46,10 @@ extension Capture {
 
   /// Waits, in a thread that ends the process, while another thread's crash is captured.
   ///
-  /// Without this handler the crash would have ended the process first, so the crash ends it after the capture. If
-  /// the process survives the crash, this function returns. It returns immediately if no other thread of this process
-  /// captures. Threads that do not block the stop signals are stopped before they reach this code. `_exit` calls it,
-  /// even in a child of vfork.
+  /// Without this handler the crash would have ended the process before the calling thread, so the process ends by
+  /// the crash after the capture. If the process survives the crash, this function returns. It returns immediately if
+  /// no other thread of this process captures. A thread that does not block the stop signals is stopped before it
+  /// reaches this code. `_exit` calls this function, even in a child of vfork.
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

@@ -1,22 +1,23 @@
 internal import CSignalSafe
 
-/// The time that a crashed thread waits while another thread captures: `Installed.patience` without a tick of the
-/// capturing thread.
+/// The maximum time for which a crashed thread waits while another thread captures.
 ///
-/// As long as ticks come, the capture has its own bound, which by the clock can be longer: ten times
-/// `CaptureLimits.time` and more where the process gets little processor time (`WatchdogTime`).
+/// The bound is `Installed.patience` without a watchdog tick of the capturing thread.
 ///
-/// There is no bound while Swift's backtracer runs, because it has none without this handler either. Once the process
-/// ends, a waiting thread never continues, because it would end the process by another signal. If the process still
-/// exists after that time, because there is no timer or its signal does not arrive, the waiting thread ends the
-/// process by the signal of the dump.
+/// As long as ticks arrive, the capture has its own bound. That bound can be longer by the clock: ten times
+/// `CaptureLimits.time` and more if the process gets little processor time (`WatchdogTime`).
+///
+/// There is no bound while Swift's backtracer runs, because the backtracer has no bound without this handler either.
+/// Once the process is ending, a waiting thread never continues, because it would end the process by another signal.
+/// If the process still exists after the bound, because there is no timer or the timer's signal does not arrive, the
+/// waiting thread ends the process by the signal in the dump.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingBound {
-  /// The time of one wait in milliseconds.
+  /// The duration of one wait in milliseconds.
   ///
-  /// A wait may end early, and returns at once if a seccomp filter forbids it.
+  /// A wait may end early. If a seccomp filter forbids the wait, it ends at once.
   static var milliseconds: Int { @_noLocks get { 100 } }
 
   private let capture: Capture
@@ -45,7 +46,7 @@ struct WaitingBound {
     start = capture.clock
   }
 
-  /// Counts a wait; starts again from zero when `shared.ending` or `shared.ticksLeft` changes.
+  /// Counts one wait; starts again from zero if `shared.ending` or `shared.ticksLeft` has changed.
   @_noLocks
   mutating func add() {
     count &+= 1
@@ -56,7 +57,8 @@ struct WaitingBound {
 
   /// True once both the number of waits and the clock have reached the bound.
   ///
-  /// The clock alone continues while the process is stopped, and waits that a filter forbids take no time.
+  /// Neither is enough alone: the clock continues while the process is stopped, and waits that a filter forbids take
+  /// no time.
   var isLate: Bool {
     @inline(never) @_noLocks get {
       let patience = capture.installed.patience

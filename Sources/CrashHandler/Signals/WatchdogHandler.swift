@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// Ends a section that takes too long, such as one with a call that hangs or a list without an end.
+/// Ends a section that takes too long, for example because a call hangs or a list is endless.
 ///
 /// A timer sends a signal every 10 ms. Each of these signals that reaches the capturing thread is a tick (see
 /// `WatchdogTime`); a signal from any other sender does not count. Stopped threads block the signal. If a thread that
 /// could not be stopped gets the signal, it sends the signal to the capturing thread. Once the time is over, the
-/// section ends as if it had faulted, and those that follow are left out; the end mark has its own time and is still
-/// written. A system call that the kernel does not interrupt (state D) cannot be ended.
+/// current section ends as if it had faulted, and later sections are left out. The end mark has a separate time limit
+/// and is still written. A system call that the kernel does not interrupt (state D) cannot be ended.
 ///
 /// RUNS-DURING-CRASH. Source: timer_create(2).
 @c(pm_handle_watchdog) @_noLocks
@@ -20,8 +20,8 @@ func pm_handle_watchdog(
   else { return }
   let tick = unsafe DeliveredSignal(signal, information.address, context)
   guard information.timer >= 0 else {
-    // The signal is not the timer's. If another process sent it in a loop, the dump would not continue, so the signal
-    // is blocked until the next section.
+    // The timer did not send this signal. If another process sent such signals in a loop, the dump would not
+    // continue, so the signal is blocked until the next section.
     if thread == pm_gettid() {
       let subject = capture.dump(takenBy: thread) ?? capture
       subject.session.time.isMuted = true
@@ -30,7 +30,7 @@ func pm_handle_watchdog(
     return
   }
   if capture.isEnding {
-    // Ignores a tick of the dump's own time that arrives only now.
+    // While the process ends, ticks of other timers are ignored, and so is a late tick of the dump's own time limit.
     guard information.timer == capture.session.time.timer,
       capture.session.time.left.hasPassed(capture.clock)
     else { return }
@@ -40,7 +40,7 @@ func pm_handle_watchdog(
     _ = information.queue(signal, for: thread, of: capture.shared.process.id)
     return
   }
-  // A dump without a crash that stops threads has the same time limit.
+  // A dump of a process that has not crashed has the same time limit if it stops threads.
   let subject = capture.dump(takenBy: thread) ?? capture
   guard information.timer == subject.session.time.timer else { return }
   let isOver = subject.session.time.left.isOver(atTick: subject.clock)

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A handle to the state of one dump, which is passed to crash code instead of using globals.
+/// A handle to the state of one dump; crash code gets this handle instead of using global variables.
 ///
-/// `session` belongs to this dump, `installed` was fixed at launch, and `shared` is common to all
-/// threads and dumps of the process. Their memory is not freed while a thread can reach it. Swift
-/// globals would be initialized lazily in debug builds, and checked by the runtime at each access.
+/// `session` belongs to this dump, `installed` was fixed at launch, and `shared` is common to all threads and dumps
+/// of the process. The memory of all three is not freed while a thread can reach it. Swift's global variables would
+/// be initialized lazily in debug builds, and checked by the runtime at each access.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -17,7 +17,7 @@ struct Capture {
     unsafe self.address = address
   }
 
-  /// Creates the handle from the argument of a section.
+  /// Creates the handle from the argument that a section's function gets.
   @_noLocks
   init(_ argument: UnsafeMutableRawPointer) {
     unsafe address = argument.assumingMemoryBound(to: Session.self)
@@ -31,7 +31,7 @@ struct Capture {
     }
   }
 
-  /// The argument of a section.
+  /// The argument that a section's function gets.
   var argument: UnsafeMutableRawPointer {
     @_noLocks get { unsafe UnsafeMutableRawPointer(address) }
   }
@@ -50,7 +50,7 @@ struct Capture {
     @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.shared }
   }
 
-  /// The writer with which a section adds to the dump.
+  /// The writer with which a section adds data to the dump.
   var writer: IntermediateDumpWriter {
     @_noLocks unsafeAddress { unsafe UnsafePointer(address.pointee.writerPlace) }
     @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.writerPlace }

@@ -1,4 +1,4 @@
-/// The time limit of a dump, and how much of it is left.
+/// The time limit of a dump, and how much of the time is left.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureClock {
@@ -6,11 +6,11 @@ struct CaptureClock {
   enum Phase {
     /// Sections are written.
     case sections
-    /// The time of the sections is over: sections that have not begun are left out.
+    /// The time for the sections is over: sections that have not begun are left out.
     case cut
-    /// The last part of the dump is written, which has its own time limit.
+    /// The last part of the dump, which has its own time limit, is written.
     case finish
-    /// The time of the last part is over too.
+    /// The time for the last part is over too.
     case over
   }
 
@@ -19,7 +19,7 @@ struct CaptureClock {
   /// The remaining time, and whether the timer runs.
   var left = WatchdogTime()
   var isTicking = false
-  /// True while the signal is blocked because another process sent it: until the next section.
+  /// True while the watchdog's signal is blocked because another process sent it; false again at the next section.
   var isMuted = false
   /// The timer that sends the watchdog's signal; -1 if there is none.
   var timer: Int32 = -1

@@ -1,8 +1,8 @@
-/// The division of the time: three quarters for the sections, the rest for the end.
+/// The division of a dump's time limit: three quarters for the sections, the rest for the last part.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureTime {
-  /// The time of the sections in milliseconds.
+  /// The time for the sections in milliseconds.
   let sections: Int
   let finish: Int
 

@@ -4,18 +4,18 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 enum CrashOutcome {
-  /// The default action ends it.
+  /// The default action ends the process.
   case ends
-  /// The handler that was installed before this one runs next, and decides whether the process survives.
+  /// The handler that was installed before this handler runs next, and decides whether the process survives.
   case handled
-  /// The kernel would have discarded the signal: it was sent to the first process of a PID
-  /// namespace.
+  /// The kernel would have discarded the signal, because it was sent to the first process of a PID namespace.
   case discarded
-  /// A handler that was installed after this one called it, and there is no previous handler: the default action
-  /// follows if that handler returns to the crash.
+  /// Another handler, which was installed later, called this handler, and there is no previous handler.
+  ///
+  /// The default action is taken if the other handler returns to the crash.
   case delegated
 
-  /// The value of `survivalOutcome` in a dump.
+  /// The number that stands for this outcome in a dump's `survivalOutcome`.
   var number: UInt64 {
     @_noLocks get {
       switch self {

@@ -1,16 +1,16 @@
-/// The names of a dump, its run record and FIFO, NUL-terminated, each "<identifier>@<uuid>…".
+/// The file names of a dump, its run record and its FIFO, NUL-terminated, each with the form "<identifier>@<uuid>…".
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct DumpNames {
-  /// The number of bytes of a report ID's text, a UUID.
+  /// The number of bytes of a report ID as text, which is a UUID.
   static var reportIDLength: Int { @_noLocks get { 36 } }
 
   let locked: UnsafePointer<CChar>
   let finished: UnsafePointer<CChar>
   let runRecord: UnsafePointer<CChar>
   let fifo: UnsafePointer<CChar>
-  /// Offset of the report ID's text in these names, in bytes.
+  /// The offset in bytes of the report ID's text in each of these names.
   let reportIDOffset: Int
   /// The 16 bytes of the report ID.
   let reportID: UnsafeMutableRawPointer

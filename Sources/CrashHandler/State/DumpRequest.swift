@@ -1,20 +1,22 @@
 internal import IntermediateDump
 
-/// The reason of a dump without a crash.
+/// What a dump is taken for, and how.
+///
+/// A dump of a crash uses the defaults.
 ///
 /// RUNS-DURING-CRASH; filled in ordinary code.
 @safe
 struct DumpRequest {
-  /// The caller that requested the dump; nil for a crash.
+  /// The kind of caller that requested the dump; nil for a crash.
   var kind: RequestKind?
   /// The other threads that get a stop signal.
   var stops = StopChoice.all
-  /// False for a file at a path that the program chose.
+  /// True if the finished file is renamed; false for a file at a path that the program chose.
   var isRenamed = true
-  /// Encoded tokens: the map with the reason, and the annotations of this dump only.
+  /// Encoded tokens of the map with the reason, and of the annotations of this dump only.
   var details: Bytes?
   var annotations: Bytes?
-  /// The number by which the sender of a request recognizes its dump; 0 for a dump without a request.
+  /// The number by which the sender of a request recognizes the requested dump; 0 if no sender requested the dump.
   var number: UInt32 = 0
   /// The kind of target that hung, and its name in the dump's own memory.
   var target = HangTarget.mainThread
@@ -23,10 +25,11 @@ struct DumpRequest {
   /// The time in nanoseconds after which the watched part counts as hung, and the time for which it has been hung.
   var threshold: UInt64 = 0
   var time: UInt64 = 0
-  /// CPU time of the hung thread since then in nanoseconds; the largest number if it is not known.
+  /// The CPU time in nanoseconds that the hung thread has used since the hang began; the largest number if it is not
+  /// known.
   var processorTime = UInt64.max
   var threadEvidence = HangThreadEvidence.none
-  /// Offsets in the file of the hang's time and CPU time; 0 if the file does not have them.
+  /// The offsets in the dump's file of the hang's duration and CPU time; 0 if the file does not have them.
   var timeOffset: Int64 = 0
   var processorTimeOffset: Int64 = 0
 
@@ -57,7 +60,7 @@ struct DumpRequest {
     }
   }
 
-  /// Writes the map; nothing for a crash.
+  /// Writes the `dumpRequest` map; writes nothing for a crash.
   ///
   /// - Parameter withTexts: true to write the program's own texts.
   @_noLocks

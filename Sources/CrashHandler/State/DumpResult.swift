@@ -2,11 +2,11 @@
 ///
 /// RUNS-DURING-CRASH.
 struct DumpResult {
-  /// True once there was a file to write to.
+  /// True once the dump has a file to write to.
   var hasFile = false
-  /// True once every byte of the dump including the end mark was written.
+  /// True once every byte of the dump, including the end mark, has been written.
   var isComplete = false
-  /// True once the file has the name without `.locked`.
+  /// True once the file has the final name, without `.locked`.
   var isRenamed = false
   /// The errno of the first failure; 0 if nothing failed.
   var failure: Int32 = 0

@@ -1,10 +1,11 @@
-/// The place of the arguments, the environment and the auxiliary vector, at the top of the main
-/// thread's stack.
+/// The address range of the arguments, the environment and the auxiliary vector, at the top of the main thread's
+/// stack.
 struct EnvironmentRange {
-  /// The stack pointer that the program started with: it points to the number of arguments, and all frames are below
-  /// it.
+  /// The stack pointer with which the program started.
   ///
-  /// 0 if the kernel does not show it.
+  /// It points to the number of arguments, and all frames of the main thread are below it.
+  ///
+  /// This is 0 if the kernel does not show the address.
   let start: UInt64
   /// The end of the stack's mapping.
   let end: UInt64

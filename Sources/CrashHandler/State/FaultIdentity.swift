@@ -1,4 +1,4 @@
-/// The identity of a fault: instruction, thread, depth and address.
+/// What makes a fault recognizable when it occurs again: its instruction, thread, stack depth and address.
 ///
 /// RUNS-DURING-CRASH.
 struct FaultIdentity {
@@ -8,11 +8,12 @@ struct FaultIdentity {
   private var stackPointer: UInt64 = 0
   private var address: UInt64 = 0
 
-  /// The identity of no fault, which equals no other.
+  /// The identity that stands for "no fault" and equals no other identity.
   @_noLocks
   init() {}
 
-  /// The identity of the fault that is being captured; none for a signal that was sent, which is never a repetition.
+  /// The identity of the fault that is being captured; "no fault" for a signal that was sent, which is never a
+  /// repetition.
   @_noLocks
   init(_ exception: CapturedException) {
     guard exception.signal.isFault, let information = exception.signal.information,

@@ -10,16 +10,17 @@ struct Installed: ~Copyable {
   let isSanitized: Bool
   /// The time limit of a dump, in milliseconds.
   let timeLimit: Int
-  /// The time that a thread waits for another thread's capture, in milliseconds.
+  /// The maximum time in milliseconds for which a thread waits for another thread's capture.
   ///
-  /// At least three times the time limit of a dump; begins again with each tick of the capture (`WaitingBound`).
+  /// It is at least three times the time limit of a dump, and begins again with each watchdog tick of the capture
+  /// (`WaitingBound`).
   var patience: Int {
     @_noLocks get {
       let (limits, overflow) = timeLimit.multipliedReportingOverflow(by: 3)
       return overflow ? .max : limits > 10_000 ? limits : 10_000
     }
   }
-  /// `SystemCalls` that are not made, as bits.
+  /// The bits of the `SystemCalls` that a crash does not make.
   let forgone: UInt32
   let paths: Paths
   var signals: InstalledSignals
@@ -27,7 +28,7 @@ struct Installed: ~Copyable {
   let recordsThrows: Bool
   /// Whether a `CaptureRequest` makes the process take a dump.
   let takesRequests: Bool
-  /// The range of arguments, environment and auxiliary vector on the main thread's stack.
+  /// The address range of the arguments, the environment and the auxiliary vector on the main thread's stack.
   let environment: EnvironmentRange
   let runtime: RuntimePlaces
   let images: ImagePlaces
@@ -37,13 +38,12 @@ struct Installed: ~Copyable {
   /// The stack for faults inside the handler.
   let faultStack: FaultStack
   let summary: CrashSummary
-  /// The user and group that get the files created in a crash, if root uses the database of another user; 0
-  /// otherwise.
+  /// The user and group to which files created in a crash are given; 0 unless root uses the database of another user.
   let filesOwner: (UInt32, UInt32)
-  /// Whether later run records are mapped too; see `RecordMapping`.
+  /// Whether run records that are created later are mapped too; see `RecordMapping`.
   let mapsRecords: Bool
 
-  /// The database and the directory of pending dumps in it, absolute, NUL-terminated.
+  /// The absolute paths of the database and of its directory for pending dumps, NUL-terminated.
   @safe
   struct Paths {
     let database: UnsafePointer<CChar>
@@ -64,41 +64,43 @@ struct Installed: ~Copyable {
   @safe
   struct ImagePlaces {
     let known: pm_image_places
-    /// The program's path, which is used if its mappings have none.
+    /// The program's path, which is used if the program's mappings show no path.
     let programPath: Bytes
-    /// The number of bytes of the pages that memory is mapped in, never 0.
+    /// The page size of the system in bytes; never 0.
     let pageSize: UInt64
   }
 
-  /// The addresses where libraries keep facts for a dump.
+  /// The addresses at which libraries keep data that a dump needs.
   struct RuntimePlaces {
-    /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
+    /// The addresses of the Swift runtime's pointer to its last fatal message, and of glibc's pointer to its last
+    /// abort message.
     let fatalMessageBuffer: UInt64
     let abortMessagePointer: UInt64
-    /// The offsets of each thread's task and C++ exceptions.
+    /// The offsets in thread-local memory of each thread's task and C++ exceptions.
     let tasks: pm_task_facts
     let exceptions: pm_exception_facts
     /// The address and size of the code of abort(); the size is 0 if it is not known.
     let abortStart: UInt64
     let abortSize: UInt64
-    /// Whether abort(3) unblocks its signal if the thread blocks it.
+    /// Whether abort(3) unblocks SIGABRT in a thread that blocks it.
     let abortOpensItsSignal: Bool
   }
 
-  /// The facts for the surroundings section that are known at launch.
+  /// The facts that the surroundings section needs and that are known at launch.
   struct KnownSurroundings {
     /// Whether facts that may identify a person are left out (`HandlerOptions.capturesSurroundings`).
     let isHidden: Bool
     /// True if the tokens that were encoded at launch contain TZ.
     let hasTimeZone: Bool
-    /// True if the cgroup does not show whether this is a container, and the dump may contain it.
+    /// True if the cgroup does not show whether this is a container, and a dump may contain that fact.
     let mayBeContainer: Bool
   }
 
-  /// Tokens encoded at launch: the first process map; the course of the run for a run record; system and annotations.
+  /// Tokens encoded at launch: the first `process` map, the course of the run for a run record, the `system` map and
+  /// the annotations.
   struct EncodedFacts {
     let process: Bytes
-    /// The record of the end; empty if the program turned off reports on how runs end.
+    /// The course of the run; empty if the program turned off reports on how runs end.
     let course: Bytes
     let system: Bytes
   }

@@ -1,29 +1,30 @@
 internal import CSignalSafe
 
-/// The signals that the handler handles, and those that it needs; bit n - 1 stands for signal n.
+/// The signals for which the handler is installed, and the signals that it uses; bit n - 1 stands for signal n.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct InstalledSignals {
-  /// The crash signals that this package has installed its handler for.
+  /// The crash signals for which this package has installed its handler.
   let crashes: UInt64
-  /// The signals that a thread of the handler, or one that takes a dump, never blocks: faults, the stop signals and
-  /// the watchdog's signal.
+  /// The signals that a thread never blocks while it runs the handler or takes a dump.
+  ///
+  /// These are the faults, the stop signals and the watchdog's signal.
   let open: UInt64
-  /// The real-time signal that stops threads; 0 if every one was taken.
+  /// The real-time signal that stops threads; 0 if every real-time signal was in use.
   let stop: Int32
-  /// The watchdog's signal, which is sent at each tick of the time limit; 0 if there is none.
+  /// The watchdog's signal, which a timer sends every 10 ms during a dump; 0 if there is none.
   let watchdog: Int32
-  /// The action of a stop signal, also for SIGPROF and SIGSETXID in a crash.
+  /// The action of the stop signal, and in a crash also of SIGPROF and SIGSETXID.
   let stopAction: pm_signal_action
   /// The action of the crash handler for all signals except SIGSYS.
   var crashAction = pm_signal_action()
-  /// The maximum number of bytes that the kernel needs to call a handler.
+  /// The maximum number of bytes of stack that the kernel needs to call a handler.
   let frameSize: UInt64
 
-  /// The signals that must reach a crashed thread, which waits or ends: faults.
+  /// The signals that must reach a crashed thread that waits or ends the process: faults.
   ///
-  /// Stop signals are not among them, because a small alternate stack has no room for one.
+  /// Stop signals are not included, because a small alternate stack has no room for another signal frame.
   var faults: UInt64 {
     @_noLocks get {
       open
@@ -37,9 +38,10 @@ struct InstalledSignals {
 
   /// The action of the crash handler for one signal.
   ///
-  /// The handler's own calls may raise SIGSYS after it has left the alternate stack. On that stack the kernel would
-  /// put the new frame at the top, over the frame of the crash. All signals are blocked because, under syscall user
-  /// dispatch, the process is ended by a fault whose signal is blocked; see `pm_answer_own_call`.
+  /// The handler's own system calls may raise SIGSYS after the handler has left the alternate stack. If SIGSYS used
+  /// the alternate stack, the kernel would put the new frame at the top of that stack, over the frame of the crash.
+  /// The handler of SIGSYS blocks all signals because, under syscall user dispatch, a fault whose signal is blocked
+  /// ends the process; see `pm_answer_own_call`.
   @_noLocks
   func crashAction(of signal: Int32) -> pm_signal_action {
     var action = crashAction
@@ -50,7 +52,7 @@ struct InstalledSignals {
     return action
   }
 
-  /// Installs the stop handler; false if the kernel refuses.
+  /// Installs the stop handler for a signal; false if the kernel refuses.
   @_noLocks
   func installStopHandler(_ signal: Int32, previous: inout pm_signal_action) -> Bool {
     var action = stopAction

@@ -1,11 +1,12 @@
 internal import CSignalSafe
 
-/// A crash signal that was sent to the capturing thread and is sent again after the dump if the process continues:
-/// after a requested dump or a survived crash.
+/// A crash signal that was sent to the capturing thread.
 ///
-/// It cannot stay pending in the kernel during that time. The handlers leave the signals of faults unblocked, so it
-/// would arrive again and again. If it were blocked, the kernel would end the process at a fault in the dump's own
-/// code.
+/// It is sent again after the dump if the process continues, that is after a requested dump or a survived crash.
+///
+/// The signal cannot stay pending in the kernel during the dump. The handlers leave the signals of faults unblocked,
+/// so the signal would arrive again and again. If the signal were blocked, the kernel would end the process at a
+/// fault in the code that takes the dump.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -23,7 +24,7 @@ struct PostponedSignal {
 
   /// Stores a copy of the signal.
   ///
-  /// Only the first signal is kept, because that one would have ended the process.
+  /// Only the first signal is kept, because it would have ended the process.
   @_noLocks
   func keep(_ information: SignalInformation) {
     guard place.number == 0 else { return }
@@ -34,8 +35,9 @@ struct PostponedSignal {
   @_noLocks
   func forget() { place.number = 0 }
 
-  /// Queues the signal for the calling thread, which is still the capturing one and gets the signal when its signal
-  /// handler returns.
+  /// Queues the signal for the calling thread, which is still the capturing thread.
+  ///
+  /// The thread gets the signal when its signal handler returns.
   @_noLocks
   func sendAgain(_ threadID: Int32, of process: Int32) {
     let number = place.number

@@ -6,17 +6,17 @@ struct Progress {
   enum File {
     /// The dump's file has not been checked yet.
     case none
-    /// There is a file, without the first tokens.
+    /// The file is open, and the tokens before the first section are not written yet.
     case open
     case begun
-    /// Another thread has replaced the file's descriptor by another file.
+    /// Another thread has made the file's descriptor refer to another file.
     case lost
   }
 
   var file = File.none
-  /// The number of times that the dump was started again because it had lost its file.
+  /// How many times the dump was started again because it had lost its file.
   var timesBegunAgain: UInt8 = 0
-  /// Bit n stands for section n.
+  /// The sections that have begun; bit n stands for section n.
   var begun: UInt64 = 0
   var abandoned: UInt64 = 0
   /// The bit of the section that began last.
@@ -27,9 +27,9 @@ struct Progress {
   @_noLocks
   init() {}
 
-  /// Forgets all sections except some.
+  /// Marks all sections as not begun, except those in `kept`.
   ///
-  /// - Parameter kept: the bits of sections that write nothing.
+  /// - Parameter kept: the bits of sections that write nothing, so that they need not run again.
   @_noLocks
   mutating func beginAgain(keeping kept: UInt64) {
     timesBegunAgain &+= 1

@@ -1,12 +1,14 @@
 internal import CSignalSafe
 
-/// One mapped page of this process's run record, which is never read or written and shows that the process is alive.
+/// One mapped page of this process's run record.
 ///
-/// Closing all descriptors does not remove the mapping; only exec and the end of the process do.
+/// The page is never read or written; its mapping shows other processes that this process is alive.
 ///
-/// The mapping keeps the file open for writing in the kernel's count of writers, so that a read lease on it is
-/// refused. This works across PID namespaces and without a lock. Children do not inherit the mapping. On overlayfs
-/// the mapping belongs to the lower file and is not visible, so `startHandler` checks first.
+/// Closing all descriptors does not remove the mapping; only exec and the end of the process remove it.
+///
+/// The mapping counts as a writer of the file in the kernel, so the kernel refuses a read lease on the file. This
+/// works across PID namespaces and without a lock. Children do not inherit the mapping. On overlayfs the mapping
+/// belongs to the lower file, so it cannot be detected; `startHandler` checks this first.
 ///
 /// RUNS-DURING-CRASH. Source: mmap(2), "closing the file descriptor does not unmap the region";
 /// fcntl(2), F_SETLEASE; Linux fs/locks.c, check_conflicting_open; fs/backing-file.c,
@@ -24,7 +26,7 @@ struct RecordMapping: Sendable {
     let result = pm_map_unreadable(descriptor)
     guard result > 0 else { return }
     address = UInt(bitPattern: result)
-    // A child that outlives its parent must not keep it mapped.
+    // A child that outlives its parent must not keep the page mapped.
     if pm_keep_from_children(address) != 0 { remove() }
   }
 

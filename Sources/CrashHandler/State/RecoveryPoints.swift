@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
-/// The places at which the handler continues after a fault of its own or a system call that does not end.
+/// The places where the handler continues after a fault inside the handler, or a system call that does not end.
 ///
-/// RUNS-DURING-CRASH, on the capturing thread and on a thread that takes a dump without a crash.
+/// RUNS-DURING-CRASH, on the capturing thread, and on a thread that takes a dump of a process that has not crashed.
 @safe
 struct RecoveryPoints {
   private let points: UnsafeMutablePointer<pm_recovery_point>
@@ -12,14 +12,14 @@ struct RecoveryPoints {
     unsafe self.points = points
   }
 
-  /// The recovery point that is set while a section runs.
+  /// The recovery point that is armed while a section runs.
   var section: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points } }
-  /// Used during one guarded copy in a section.
+  /// The recovery point that is armed during one guarded copy in a section.
   var copy: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 1 } }
-  /// Armed from the first section to the last.
+  /// The recovery point that is armed from the first section to the last.
   var dump: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 2 } }
 
-  /// Calls a section; returns 0, or the signal that ended it.
+  /// Calls a section; returns 0, or the number of the signal that ended the section.
   @_noLocks
   func runSection(
     _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
@@ -27,7 +27,7 @@ struct RecoveryPoints {
     unsafe pm_run_section(section, body, argument)
   }
 
-  /// Calls a function that runs sections; returns 0, or the signal that ended it between two sections.
+  /// Calls a function that runs sections; returns 0, or the number of the signal that ended it between two sections.
   @_noLocks
   func runDump(
     _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
@@ -35,7 +35,7 @@ struct RecoveryPoints {
     unsafe pm_run_section(dump, body, argument)
   }
 
-  /// Makes a fault return to the innermost recovery point in use; false if none is in use.
+  /// Makes the thread continue at the innermost armed recovery point after a fault; false if none is armed.
   @_noLocks
   func recover(_ signal: DeliveredSignal) -> Bool {
     if unsafe goBack(to: copy, signal) { return true }

@@ -1,4 +1,6 @@
-/// The process's identity in a run record, which is known when the handler is installed, except in a forked child.
+/// The identity of the process in a run record.
+///
+/// It is known when the handler is installed, except in a forked child.
 @safe
 struct RunFacts {
   var startTime: UInt64
@@ -8,6 +10,6 @@ struct RunFacts {
   let launchTime: Int64
   let bootID: UnsafeRawPointer
   let bootIDCount: Int
-  /// False in a forked child until it has read its own facts.
+  /// False in a forked child until the child has read its own facts.
   var isOfThisProcess = true
 }

@@ -1,9 +1,9 @@
 internal import IntermediateDump
 
-/// One dump: its reason, its file, its progress, and the memory that it needs.
+/// The state of one dump: its reason, its file, its progress, and the memory that it needs.
 ///
-/// The handler has one session for crashes, which the next crash uses again if the process survives. Each dump
-/// without a crash creates its own session.
+/// The handler has one session for crashes, which is used again for the next crash if the process survives. Each dump
+/// that the program requests creates a separate session.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
@@ -21,7 +21,7 @@ struct Session: ~Copyable {
   var time = CaptureClock()
   var result = DumpResult()
   var counts = Counts()
-  /// False if a fault in the handler would overwrite the frame of the crash.
+  /// True if faults in the handler have a stack; if it is false, such a fault would overwrite the frame of the crash.
   var hasFaultStack = false
 
   /// The top of the stack on which the dump is taken.
@@ -31,7 +31,7 @@ struct Session: ~Copyable {
   let threads: ThreadTable
   let mappings: MappingTable
   let scratch: Scratch
-  /// Filled once the threads are stopped.
+  /// The page cache, which is filled once the threads are stopped.
   let pages: PageCache
   var resident: ResidentPages
 
@@ -62,7 +62,7 @@ struct Session: ~Copyable {
     @_noLocks nonmutating unsafeMutableAddress { unsafe writerPlace }
   }
 
-  /// True for a crash that ends the process without a previous handler.
+  /// True for a crash that ends the process without a call of a previous handler.
   var isEnd: Bool {
     @_noLocks get { request.isCrash && exception.outcome.isEnd && !exception.isBacktraced }
   }
@@ -82,15 +82,15 @@ struct Session: ~Copyable {
     time.isTicking = false
   }
 
-  /// The number of threads that the dump contains only in part or not at all.
+  /// What the dump contains only in part or not at all: numbers of threads, and facts that the kernel did not show.
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
-    /// The number of threads that were sent a stop signal and may use an entry stack for it.
+    /// The number of threads that were sent a stop signal and may need an entry stack to handle it.
     var smallStacks = 0
-    /// The number of threads that there is memory for.
+    /// The number of threads for which there is memory.
     var threadLimit = Int.max
-    /// Bits of `NotShown`.
+    /// The facts that the kernel did not show, as bits of `NotShown`.
     var notShown: UInt64 = 0
 
     @_noLocks

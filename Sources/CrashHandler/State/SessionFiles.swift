@@ -1,22 +1,22 @@
-/// The dump's file and the directories that it needs.
+/// The dump's file, and the other files and directories that are needed to write it.
 ///
-/// They stay open, so that a later chroot does not matter. Each has its identity, because a program may close the
-/// descriptor and open another file with the same number.
+/// They stay open, so that a later chroot does not matter. The identity of each file is stored too, because the
+/// program may close the descriptor and open another file with the same number.
 ///
 /// RUNS-DURING-CRASH.
 struct SessionFiles {
   var dump: HeldFile
   /// The directory of pending dumps.
   var directory: HeldFile
-  /// The read end of the owner's FIFO.
+  /// The read end of the FIFO whose open end shows that the dump's owner is alive.
   var fifo: HeldFile
   /// `/proc`.
   var proc: HeldFile
   /// True while there is no locked file; the next dump creates one.
   ///
-  /// True in a forked child, in a dump without a crash, and after a survived crash if the next file could not be
-  /// created.
+  /// This is true in a forked child, for a dump that the program requests, and after a survived crash if the next
+  /// file could not be created.
   var isMissing = false
-  /// True if no other thread can change this one's descriptors.
+  /// True if no other thread can change the descriptors of the thread that takes the dump.
   var hasOwnDescriptors = false
 }

@@ -1,16 +1,17 @@
-/// The run record of the locked file's owner.
+/// The run record of the process that owns the locked file.
 ///
 /// RUNS-DURING-CRASH.
 struct SessionRunRecord {
-  /// True while the end of the run is noted in the run record, from which the next start makes a report.
+  /// True as long as the end of the run is to be noted in the run record, so that the next start makes a report of
+  /// it.
   ///
-  /// False after a crash that the process may survive, which has its own report.
+  /// False after a crash that the process may survive, because that crash has its own report.
   var isFollowed = false
-  /// The signal that asks the process to end, once it was noted; 0 before.
+  /// The signal that asked the process to end, if one was noted; otherwise 0.
   var termination: Int32 = 0
-  /// Open for writing.
+  /// The run record, open for writing.
   var file = HeldFile()
-  /// The mapped page of the record, which shows other processes that this one is alive.
+  /// The mapped page of the record, which shows other processes that this process is alive.
   var mapping = RecordMapping()
 
   @_noLocks

@@ -1,19 +1,21 @@
 internal import CSignalSafe
 
-/// State that all threads and dumps of the process share, and that is kept from crash to crash.
+/// State that all threads and dumps of the process share, and that is kept from one crash to the next.
 ///
-/// Any thread changes the futex words; only the capturing thread, or one that stops threads, changes the rest.
+/// Any thread may change the futex words. Only the capturing thread, or a thread that stops other threads, changes
+/// the rest.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct Shared: ~Copyable {
-  /// The ID of the capturing thread, or of one that stops threads; 0 if there is none.
+  /// The ID of the capturing thread, or of a thread that stops other threads; 0 if there is none.
   let capturingThread: FutexWord
-  /// Counts the crashes that were handled; threads that wait for their turn wait for it to change.
+  /// The number of crashes that were handled; threads that wait for their turn wait until this number changes.
   let turn: FutexWord
   /// Not 0 once the dump is finished and the process ends; see `Ending`.
   let ending: FutexWord
-  /// The ticks that the capturing thread has left; waiting threads see by its changes that the dump goes on.
+  /// The number of ticks that the capturing thread has left; its changes show waiting threads that the dump makes
+  /// progress.
   let ticksLeft: FutexWord
   /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
@@ -22,14 +24,14 @@ struct Shared: ~Copyable {
   var stops: Stops
   /// The table in which stopped threads look themselves up.
   let threads: ThreadTable
-  /// The threads that crashed while another thread captured.
+  /// The threads that crashed while another thread was capturing.
   let waiting: WaitingCrashes
-  /// Threads that take a dump without a crash, and the dumps of hangs in progress.
+  /// The threads that take a dump for another reason than a crash, and the dumps of hangs in progress.
   let dumpingThreads: DumpingThreads
   let hangDumps: HangDumps
-  /// The session for dumps that `postmortem capture` requests, which one thread uses at a time; set at launch.
+  /// The session for dumps that `postmortem capture` requests, which one thread at a time uses; set at launch.
   ///
-  /// The argument of its `Capture`.
+  /// This is the argument of that session's `Capture`.
   var requestedDump: UnsafeMutableRawPointer?
   /// Alternate stacks for the threads that `startHandler` finds.
   let stackOffers: StackOffers
@@ -38,46 +40,49 @@ struct Shared: ~Copyable {
   var backtracer: Backtracer
   var survived: SurvivedCrashes
   let knownFaults: KnownFaults
-  /// The number of times that a signal occurred again after `restoreAndReraise` had returned to it or queued it;
-  /// reset to 0 with each dump.
+  /// How many times a signal occurred again after `restoreAndReraise` had queued it or let its instruction run again.
+  ///
+  /// Reset to 0 with each dump.
   var timesReturned: UInt32 = 0
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
   var spares: SpareDescriptors
 
-  /// True if this state is the calling process's: false in a forked child that has not called `becomeOwnProcess`, and
-  /// in a process that runs in another process's memory.
+  /// True if this state belongs to the calling process.
+  ///
+  /// False in a forked child that has not called `becomeOwnProcess`, and in a process that runs in another process's
+  /// memory.
   var isOwnProcess: Bool {
     @_noLocks get {
       guard copyMark.value == CopyMark.own else { return false }
-      // If a filter refuses the call, processes cannot be distinguished.
+      // If a seccomp filter refuses this call, processes cannot be distinguished.
       let processID = pm_getpid()
       return processID < 0 || processID == process.id
     }
   }
 
-  /// True for a signal that a thread of this process sent to one thread.
+  /// True for a signal that a thread of this process sent to one of its threads.
   @_noLocks
   func hasSent(_ signal: SignalInformation?) -> Bool {
     guard let signal, copyMark.value == CopyMark.own else { return false }
     return signal.code == SI_TKILL && signal.sender == process.id
   }
 
-  /// Ends the capturing thread's turn, and wakes the threads that wait for theirs.
+  /// Ends the capturing thread's turn, and wakes the threads that wait for their turn.
   @_noLocks
   func endTurn() {
     capturingThread.store(0)
     wakeWaiting()
   }
 
-  /// Wakes the threads that wait for the capturing one.
+  /// Wakes the threads that wait for the capturing thread.
   @_noLocks
   func wakeWaiting() {
     turn.add(1)
     turn.wakeAll()
   }
 
-  // Values of `ending`; 0 as long as the process may live.
+  // Values of `ending`, which is 0 as long as the process may continue.
   enum Ending {
     /// The handler is done, and the kernel ends the process.
     static var now: UInt32 { @_noLocks get { 1 } }
@@ -85,32 +90,34 @@ struct Shared: ~Copyable {
     static var afterBacktrace: UInt32 { @_noLocks get { 2 } }
   }
 
-  // Values of `copyMark`; while a thread makes the copy its own, that thread's ID with the last bit.
+  // Values of `copyMark`. While a thread adapts the state to a forked child, the mark is that thread's ID with the
+  // last bit set.
   enum CopyMark {
     static var wiped: UInt32 { @_noLocks get { 0 } }
     static var own: UInt32 { @_noLocks get { 1 } }
     static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
   }
 
-  /// Stopping the threads, which one thread does at a time.
+  /// The state of stopping threads, which one thread at a time does.
   struct Stops {
-    /// Not 0 while threads must stay stopped: an even number that each stop increases.
+    /// Not 0 while threads must stay stopped: an even number that becomes larger with each stop.
     ///
-    /// The last bit is set while they answer Swift's backtracer (`callStandIns`).
+    /// The last bit is set while the stopped threads answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord
-    /// Threads that have stopped.
+    /// The number of threads that have stopped.
     let stopped: FutexWord
-    /// The count of stopped threads that the stopping one waits for; set before it waits.
+    /// The number of stopped threads that the stopping thread waits for; set before the wait.
     let target: FutexWord
-    /// The number of the last stop.
+    /// The value of `parking` for the last stop.
     var number: UInt32 = 0
-    /// The previous actions of SIGPROF and SIGSETXID, which stop threads in a crash.
+    /// The previous actions of SIGPROF and SIGSETXID, because a crash uses these signals to stop threads.
     var profile = TakenAction()
     var library = TakenAction()
 
-    /// Counts the calling thread as stopped, and wakes the thread that waits for all to stop.
+    /// Counts the calling thread as stopped, and wakes the thread that waits for all threads to stop.
     ///
-    /// Only the last one wakes it, because a thousand wake-ups would cost more than the stops.
+    /// Only the last thread that stops wakes the waiting thread, because a thousand wake-ups would cost more than the
+    /// stops.
     @_noLocks
     func noteStop() {
       if stopped.add(1) >= target.value { stopped.wakeAll() }
@@ -125,7 +132,8 @@ struct Shared: ~Copyable {
     @_noLocks
     init() {}
 
-    /// Installs the stop handler once; false if there is none or the kernel refuses.
+    /// Installs the stop handler for a signal, if that is not done yet; false if there is no stop handler or the
+    /// kernel refuses.
     @inline(never) @_noLocks
     mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
       if isTaken { return true }
@@ -138,8 +146,8 @@ struct Shared: ~Copyable {
 
     /// Restores the previous action.
     ///
-    /// A stop signal still pending on a thread that blocks it would kill the process under the old action if that is
-    /// the default. Ignoring a signal discards pending ones.
+    /// The signal may still be pending on a thread that blocks it. If the previous action is the default action, that
+    /// signal would kill the process. So the signal is ignored first, which discards pending signals.
     @inline(never) @_noLocks
     mutating func giveBack(_ signal: Int32) {
       guard isTaken else { return }
@@ -151,7 +159,7 @@ struct Shared: ~Copyable {
     }
   }
 
-  /// The process that installed the handler, or the forked child that uses this copy of the state.
+  /// Facts about the process that installed the handler, or about the forked child that uses this copy of the state.
   struct ProcessFacts {
     var id: Int32
     /// True in a forked child, whose report ID and process ID differ from those encoded at launch.
@@ -159,13 +167,13 @@ struct Shared: ~Copyable {
     var run: RunFacts
   }
 
-  /// Swift's backtracer, where it is a previous handler.
+  /// Facts about Swift's backtracer, if it is a previous handler.
   struct Backtracer {
-    /// The signals whose previous handler is the backtracer; none once it has run.
+    /// The signals whose previous handler is the backtracer; none after the backtracer has run.
     ///
     /// Bit n - 1 is signal n.
     var signals: UInt64
-    /// The range of code that contains it.
+    /// The range of code that contains the backtracer's handler.
     let code: UInt64
     let codeSize: UInt64
   }
@@ -174,20 +182,20 @@ struct Shared: ~Copyable {
   @safe
   struct SurvivedCrashes {
     var count: UInt32 = 0
-    /// The report ID of the last of them (16 bytes), and the name of its dump.
+    /// The report ID of the last survived crash (16 bytes), and the name of that crash's dump.
     let report: UnsafeMutableRawPointer
     let name: UnsafeMutablePointer<CChar>
-    /// Offset in that dump of the byte `survivalOutcome`; 0 if it has none.
+    /// Offset in that dump of the byte `survivalOutcome`; 0 if the dump has no such byte.
     var outcomeOffset: Int64 = 0
-    /// The thread of that crash.
+    /// The thread of the last survived crash.
     var thread: Int32 = 0
-    /// The kernel's signal frame of that crash, and two registers from it, by which the crash is recognized.
+    /// The kernel's signal frame of that crash, and two registers from that frame, by which the crash is recognized.
     var context: UInt64 = 0
     var instructionPointer: UInt64 = 0
     var stackPointer: UInt64 = 0
-    /// True once its previous handler has returned.
+    /// True once the previous handler that was called for that crash has returned.
     var handlerHasReturned = false
-    /// True while that byte may still change: its crash's outcome is not final.
+    /// True while the byte `survivalOutcome` may still change, because the outcome of that crash is not final.
     var isOpen = false
   }
 

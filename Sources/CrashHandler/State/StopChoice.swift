@@ -1,15 +1,17 @@
 internal import CSignalSafe
 
-/// The threads that a dump stops; the others are read without being stopped.
+/// Which threads a dump stops; all other threads are read while they run or wait.
 ///
 /// RUNS-DURING-CRASH.
 enum StopChoice {
   /// Stops no threads, because a program that continues must not get an unexpected EINTR.
   case none
   case all
-  /// Stops the hanging thread if it is running: it is then in no call that the signal could interrupt, and the kernel
-  /// does not show its registers.
+  /// Stops only the hanging thread, and only if it is running.
+  ///
+  /// A running thread is in no system call that the signal could interrupt, and the kernel does not show its
+  /// registers.
   case hungIfRunning
-  /// Stops all running threads, if it is not known which one hangs.
+  /// Stops all running threads, because it is not known which thread hangs.
   case running
 }

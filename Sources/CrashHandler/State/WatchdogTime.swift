@@ -1,16 +1,17 @@
-/// The time limit of the capturing thread, counted in ticks that reached it.
+/// The time limit of the capturing thread, counted in the timer ticks that reach that thread.
 ///
-/// A clock alone does not work: it continues while the process is stopped (SIGSTOP), frozen (a cgroup, a paused
-/// container) or gets no CPU time, and the time would be over when the process continues. Such a pause counts as one
-/// tick, however long it is. A thread that gets too little processor time gets fewer ticks, so the clock counts as
-/// well, with ten times the limit. It counts each gap between two ticks, except gaps of more than a second, which are
-/// treated as a standstill. So a thread that runs less than once a second has no bound by the clock.
+/// A clock alone does not work: the clock continues while the process is stopped (SIGSTOP), frozen (a cgroup, a
+/// paused container) or gets no CPU time, so the time would be over when the process continues. With ticks, such a
+/// pause counts as one tick, however long it is. A thread that gets too little CPU time gets fewer ticks. So there is
+/// also a limit by the clock, which is ten times as long. Each gap between two ticks counts toward it, except gaps of
+/// more than a second, which are treated as a standstill. So a thread that runs less than once a second has no limit
+/// by the clock.
 ///
 /// RUNS-DURING-CRASH.
 struct WatchdogTime {
   /// The time between two ticks in milliseconds.
   static var tick: Int { @_noLocks get { 10 } }
-  /// The factor by which the limit of the clock exceeds the limit of the ticks.
+  /// How many times as long the limit by the clock is as the limit by ticks.
   private static var clockFactor: UInt64 { 10 }
   /// A gap without a tick, in nanoseconds, that is treated as a standstill.
   private static var standstill: UInt64 { 1_000_000_000 }
@@ -20,7 +21,7 @@ struct WatchdogTime {
   /// The remaining time by the clock in nanoseconds.
   private var clockLeft: UInt64 = 0
   private var lastTick: UInt64 = 0
-  /// The end of the current time by the clock; 0 if unknown.
+  /// The earliest time on the clock at which the time limit can be over; 0 if unknown.
   private var end: UInt64 = 0
 
   @_noLocks
@@ -28,7 +29,7 @@ struct WatchdogTime {
 
   /// Starts a new time limit.
   ///
-  /// - Parameter clock: in nanoseconds; 0 if it cannot be read, and then only ticks count.
+  /// - Parameter clock: the time in nanoseconds; 0 if the clock cannot be read, and then only ticks count.
   @_noLocks
   mutating func begin(milliseconds: Int, at clock: UInt64) {
     let nanoseconds =
@@ -36,11 +37,12 @@ struct WatchdogTime {
     ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
     clockLeft = nanoseconds &* WatchdogTime.clockFactor
     lastTick = clock
-    // The timer's first signal does not arrive earlier, except for the clocks' resolution.
+    // The timer's first signal does not arrive before the time is over; a tenth is subtracted because of the
+    // resolution of the clocks.
     end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 
-  /// Counts a tick; true, only once, if the time is over with this tick.
+  /// Counts a tick; returns true once, at the tick with which the time is over.
   @_noLocks
   mutating func isOver(atTick clock: UInt64) -> Bool {
     guard ticksLeft > 0 else { return false }

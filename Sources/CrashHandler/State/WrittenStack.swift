@@ -24,7 +24,7 @@ struct WrittenStack {
     return result
   }
 
-  /// The number of bytes of both written ranges that are in a given range.
+  /// The number of bytes in a given range that are already written.
   @_noLocks
   func count(from start: UInt64, to end: UInt64) -> Int {
     var result = 0

@@ -5,12 +5,13 @@ public import PendingDumps
 internal import Synchronization
 
 extension Handler {
-  /// Reports signals that no longer have this package's handler, and threads that block them.
+  /// Reports crash signals that no longer have this package's handler, and threads that block crash signals.
   ///
-  /// Libraries install handlers too, and a thread can block the signals of a crash: read this when all libraries are
-  /// set up, and again when filters are, and log the result. It reads the action of each signal and one small file of
-  /// `/proc` for each thread, which takes a millisecond for a hundred threads. Any thread may read it, but never in a
-  /// signal handler. A later handler that calls this one is reported too, because this cannot be seen from outside.
+  /// Libraries install handlers too, and a thread can block the signals of a crash. So read this property and log the
+  /// result when all libraries are set up, and again when seccomp filters are set up. The property reads the action
+  /// of each signal and one small file of `/proc` for each thread, which takes a millisecond for a hundred threads.
+  /// Any thread may read it, but never in a signal handler. A handler that was installed later and calls this
+  /// package's handler is reported too, because it cannot be seen from outside that it does so.
   ///
   /// Source: sigaction(2), proc_pid_status(5).
   public var status: HandlerStatus {
@@ -74,14 +75,14 @@ extension Handler {
     return HandlerStatus(findings: findings)
   }
 
-  /// Installs the handler again for signals that other libraries took after `startHandler`.
+  /// Installs the handler again for signals for which other libraries have installed handlers after `startHandler`.
   ///
-  /// The handler of that library is no longer called. Handlers installed before `startHandler` still run after the
-  /// dump. The signals that stop threads and limit the time of a crash are not taken back. Any thread may call it,
-  /// but never in a signal handler.
+  /// The handlers of those libraries are no longer called. Handlers installed before `startHandler` still run after
+  /// the dump. For the signals that stop threads and limit the time of a crash, the handler is not installed again.
+  /// Any thread may call this function, but never in a signal handler.
   ///
-  /// - Returns: the numbers of the signals whose handler was installed again, ascending; empty if all were in place
-  ///   or this process has no handler.
+  /// - Returns: the numbers of the signals whose handler was installed again, ascending; empty if all handlers were
+  ///   in place or this process has no handler.
   ///
   /// Source: sigaction(2).
   @discardableResult
@@ -94,13 +95,13 @@ extension Handler {
     }
   }
 
-  /// The number of dumps and reports that this process wrote, made and sent.
+  /// How many dumps this process has written, and how many reports it has made and sent.
   public var counters: OutcomeCounters { .current }
 }
 
 extension HandlerStatus {
-  /// The error of the first file of /proc that a crash reads; nil if it can be read, or if `forgoing` leaves such
-  /// files out.
+  /// The error from reading the first file of /proc that a crash reads; nil if it can be read, or if `forgoing`
+  /// excludes such files.
   fileprivate static func errorOfProc(_ capture: Capture) -> Int32? {
     guard capture.mayMake(CallBit.proc) else { return nil }
     let isHeld = capture.isSame(capture.session.files.proc)
@@ -116,13 +117,13 @@ extension HandlerStatus {
 }
 
 extension HandlerStatus.Finding {
-  /// Finds each thread that blocks faults.
+  /// Finds each thread that blocks signals of faults.
   ///
-  /// A thread that also blocks signal 32 is left out, because no program can block it through libc. libc blocks all
-  /// signals for a moment in a new thread and in a thread that creates a thread or process, and permanently in its
-  /// own helper threads.
+  /// A thread that also blocks signal 32 is left out, because no program can block signal 32 through libc. libc
+  /// blocks all signals for a moment in a new thread and in a thread that creates a thread or process, and
+  /// permanently in its own helper threads.
   ///
-  /// - Parameter includingAbort: true if `abort` causes no dump in a thread that blocks SIGABRT.
+  /// - Parameter includingAbort: true if a call of `abort` causes no dump in a thread that blocks SIGABRT.
   package static func blocked(
     _ threads: [ThreadSignals], includingAbort: Bool = false
   ) -> [HandlerStatus.Finding] {
@@ -141,9 +142,9 @@ extension HandlerStatus.Finding {
   /// Source: glibc sysdeps/unix/sysv/linux/internal-signals.h, SIGCANCEL.
   private static let librarysOwn: Int32 = 32
 
-  /// Finds each handler of the program that blocks faults while it runs.
+  /// Finds each signal handler of the program that blocks signals of faults while it runs.
   ///
-  /// Handlers of signals 32 and 33 belong to libc.
+  /// Signals 32 and 33 are left out, because their handlers belong to libc.
   fileprivate static func blockedInHandlers(otherThan ours: UInt64) -> [HandlerStatus.Finding] {
     (Int32(1)...64).compactMap { signal in
       guard signal != 32, signal != 33, let action = SignalAction.current(signal),
@@ -160,14 +161,15 @@ extension HandlerStatus.Finding {
   }
 }
 
-/// The handler of a signal; nil if it is the expected one.
+/// The handler of a signal; nil if it is the expected handler.
 private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
   guard let action = SignalAction.current(signal), action.handler != expected else { return nil }
   return action.handler
 }
 
-/// 0 stands for the default action and 1 for an ignored signal; any other value is a function, whose module can be
-/// named.
+/// The words for a handler: 0 stands for the default action, and 1 for an ignored signal.
+///
+/// Any other value is the address of a function, whose module can be named.
 private func described(_ handler: UInt64) -> String {
   switch handler {
   case 0: return "it has the default action"

@@ -1,29 +1,32 @@
 /// Whether a crash of this process would be captured, and the reasons why it would not.
 public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
-  /// One reason why a crash would not be captured, or only in part.
+  /// One reason why a crash would not be captured, or would be captured only in part.
   public struct Finding: Sendable, Equatable, CustomStringConvertible {
-    /// The kind of finding; an open set.
+    /// The kind of finding; later versions may add kinds.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
       public let description: String
 
       /// This process has no handler.
       public static let notStarted = Code(description: "not started")
-      /// A crash signal has another action than the handler's.
+      /// A crash signal has another handler, or none.
       public static let replaced = Code(description: "replaced")
-      /// The signal that stops threads in a crash, or the watchdog's signal, has another action.
+      /// The signal that stops threads in a crash, or the watchdog's signal, no longer has this package's handler.
       public static let stopSignalTaken = Code(description: "stop signal taken")
-      /// A thread blocks signals of faults: such a fault kills the process, and no handler runs.
+      /// A thread blocks signals of faults: such a fault in that thread kills the process, and no handler runs.
       ///
-      /// With glibc 2.41 or newer this includes SIGABRT, which `abort` does not unblock there.
+      /// With glibc 2.41 or newer this includes SIGABRT, because `abort` of these versions does not unblock it.
       public static let blocked = Code(description: "blocked")
-      /// A crash could not read `/proc`, which a filter (Landlock, seccomp) has closed since the start: its
-      /// report would have no mappings, other threads or open files.
+      /// A crash could not read `/proc`, because the process has denied itself access to it since the start
+      /// (Landlock, seccomp).
+      ///
+      /// The report would have no mappings, other threads or open files.
       public static let procClosed = Code(description: "proc closed")
-      /// A signal handler of the program blocks such signals while it runs, by its `sa_mask`.
+      /// A signal handler of the program blocks signals of faults while it runs, by its `sa_mask`.
       public static let blockedInHandler = Code(description: "blocked in handler")
-      /// `HandlerOptions.recordsThrowSites` is on, and the Swift runtime has no hook for it.
+      /// `HandlerOptions.recordsThrowSites` is on, but the Swift runtime has no hook for throws.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
-      /// New threads have no alternate signal stack: a stack overflow there kills the process, and no handler runs.
+      /// New threads have no alternate signal stack: a stack overflow on such a thread kills the process, and no
+      /// handler runs.
       public static let noAlternateStack = Code(description: "no alternate stack")
     }
 

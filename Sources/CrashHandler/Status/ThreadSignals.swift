@@ -11,7 +11,7 @@ package struct ThreadSignals: Sendable, Equatable {
   package static var frameSize: UInt64 { max(pm_minimum_signal_stack_size(), 4096) }
 
   package let threadID: Int32
-  /// The name, escaped as in proc(5).
+  /// The name of the process or thread, escaped as in proc(5).
   package let name: String
   package let blocked: SignalSet
   package let caught: SignalSet
@@ -20,9 +20,9 @@ package struct ThreadSignals: Sendable, Equatable {
   package let innermostID: Int32
   /// The thread's ID in its own PID namespace.
   package let innermostThreadID: Int32
-  /// Signals that are pending for this thread.
+  /// The signals that are pending for this thread.
   package let pending: SignalSet
-  /// True for a first thread that has ended while others still run.
+  /// True for the first thread of a process if it has ended while other threads still run.
   let hasEnded: Bool
 
   /// Reads a process's own status file.
@@ -33,7 +33,7 @@ package struct ThreadSignals: Sendable, Equatable {
     self.init(statusText: text)
   }
 
-  /// Reads the signals of all running threads of a process, without threads that end during the call.
+  /// Reads the signals of all threads of a process, except those that end during the call.
   ///
   /// - Returns: an empty result if the process does not exist or may not be examined.
   package static func threads(of process: String) -> [ThreadSignals] {
@@ -80,7 +80,7 @@ package struct ThreadSignals: Sendable, Equatable {
     self.hasEnded = hasEnded
   }
 
-  /// The ID in the innermost of nested PID namespaces.
+  /// The last of the numbers, which is the ID in the innermost PID namespace.
   private static func last(of numbers: Substring) -> Int32? {
     Int32(
       digits: numbers[(numbers.lastIndex(of: "\t") ?? numbers.startIndex)...].drop { $0 == "\t" })

@@ -1,19 +1,20 @@
 internal import CSignalSafe
 
-/// Decides whether another thread has room for a signal frame.
+/// Decides whether another thread's stack has room for a signal frame.
 ///
-/// If it does not, the kernel ends the process by SIGSEGV, whatever handlers there are. A thread with an alternate
-/// stack that this package created has room. For any other thread, /proc shows the stack pointer while the thread is
-/// in a system call. The thread itself has noted its alternate stack (`pm_told_stack`), which gets the frame.
+/// If there is no room, the kernel ends the process by SIGSEGV, whatever handlers there are. A thread with an
+/// alternate stack that this package created has room. For any other thread, /proc shows the stack pointer while the
+/// thread is in a system call. If the thread has an alternate stack, the frame is put there; the thread itself has
+/// noted that stack (`pm_told_stack`).
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_syscall(5); Linux arch/x86/kernel/signal.c, get_sigframe.
 @safe
 struct ThreadRoom {
-  /// The bytes that the handler needs below the frame before it switches to an entry stack.
+  /// The number of bytes that the handler needs below the frame before it switches to an entry stack.
   private static var entrySize: UInt64 { 1024 }
-  /// The bytes that it needs if no entry stack is free, or the thread has no alternate stack.
+  /// The number of bytes that the handler needs if no entry stack is free, or the thread has no alternate stack.
   private static var handlerSize: UInt64 { 6144 }
-  /// The x86 ABI's red zone, which the kernel spares.
+  /// The size of the x86-64 ABI's red zone, which the kernel leaves free below the stack pointer.
   private static var redZone: UInt64 { 128 }
 
   private let frameSize: UInt64
@@ -23,14 +24,14 @@ struct ThreadRoom {
     self.frameSize = frameSize
   }
 
-  /// True if every thread is known to have room, so that this one need not be examined.
+  /// True if the thread is known to have room, because its alternate stack is from this package.
   @_noLocks
   static func isSure(of threadID: Int32) -> Bool { pm_told_stack(threadID).is_handlers }
 
   /// False if there is no room, or if a thread has a small alternate stack and its stack pointer is not known.
   ///
   /// - Parameters:
-  ///   - call: the system call that the thread is in, if any.
+  ///   - call: the place of the system call that the thread is in, if any.
   ///   - hasEntryStack: true if an entry stack is free for the thread.
   @inline(never) @_noLocks
   func suffices(on threadID: Int32, in call: SystemCallPlace, hasEntryStack: Bool) -> Bool {
@@ -38,7 +39,7 @@ struct ThreadRoom {
     let (base, size) = (told.base, told.size)
     let stackPointer = call.stackPointer
     guard size > 0 else {
-      // A running thread is on its own stack, where room is as likely as for any other signal.
+      // A running thread without an alternate stack uses its normal stack, which has room as for any other signal.
       return stackPointer == 0 || isMapped(below: stackPointer, handlerNeed)
     }
     guard stackPointer != 0 else {

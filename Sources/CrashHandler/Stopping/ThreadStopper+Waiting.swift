@@ -1,16 +1,16 @@
 internal import CSignalSafe
 
-/// Waits for the signaled threads.
+/// Waits for the threads that were sent a stop signal.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension ThreadStopper {
-  /// Waits for the signaled threads; stops waiting when none has stopped for a while.
+  /// Waits for the threads that were sent a stop signal; gives up when none of them has stopped for a while.
   @_noLocks
   func waitUntilStopped() {
     // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than
-    // that. A thread that never stops (state D or T) is more frequent, and every crash waits this long for it. libc
-    // unblocks signals again within microseconds of work. But on a busy machine, a new thread, whose signals libc
-    // blocks until it runs, waited longer than 20 ms for that work.
+    // that. A thread that never stops (state D or T) is more frequent, and every crash waits this long for such a
+    // thread. Code of libc that blocks signals runs only for microseconds. But libc blocks the signals of a new
+    // thread until that thread runs, and on a busy machine a new thread waited longer than 20 ms for a processor.
     var rounds = 25
     var closedRounds = 250
     while true {
@@ -25,7 +25,7 @@ extension ThreadStopper {
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if awaitsClosed {
-        // If a filter refuses every signal, it takes long to signal a thousand threads again.
+        // If a seccomp filter refuses every signal, it takes long to try a thousand threads again.
         closedRounds &-= 1 &+ waits.closed / 8
         lookAgain(asking: true)
       } else {
@@ -36,12 +36,12 @@ extension ThreadStopper {
     giveUp()
   }
 
-  /// The number of threads that a stop waits for.
+  /// The numbers of threads for which a stop waits.
   private struct Waits {
     var asked: UInt32 = 0
-    /// The number of threads that could not be signaled.
+    /// The number of threads to which no signal could be sent.
     var closed = 0
-    /// True if a thread in which libc blocks every signal is running or ready to run.
+    /// True if a thread in which libc blocks every signal is running, or ready to run.
     var hasRunnableClosed = false
 
     @_noLocks
@@ -69,7 +69,7 @@ extension ThreadStopper {
     return waits
   }
 
-  /// Marks threads that also crashed and wait; they need no signal.
+  /// Marks threads that also crashed and now wait, because they need no signal.
   @_noLocks
   func markWaiting() {
     let waiting = capture.shared.waiting
@@ -86,7 +86,8 @@ extension ThreadStopper {
     }
   }
 
-  /// Signals threads again that could not be signaled, and finds those that have ended since they were signaled.
+  /// Tries again to send a signal to threads that could not be sent one, and finds threads that have ended since they
+  /// were sent a signal.
   private func lookAgain(asking: Bool) {
     var index = 0
     let count = capture.session.threads.count
@@ -101,7 +102,7 @@ extension ThreadStopper {
     }
   }
 
-  /// Stops waiting for threads that have not stopped; new threads are not searched any more either.
+  /// Gives up waiting for threads that have not stopped; new threads are no longer searched for either.
   private func giveUp() {
     var index = 0
     let count = capture.session.threads.count

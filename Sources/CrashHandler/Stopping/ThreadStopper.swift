@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Finds every thread, stops it, and resumes it.
+/// Finds all threads, stops them, and resumes them.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: proc(5), tgkill(2).
 @safe
@@ -20,10 +20,10 @@ struct ThreadStopper {
     room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
   }
 
-  /// Stops all other threads that can be stopped within a time limit.
+  /// Stops all other threads, as far as they can be stopped within a time limit.
   ///
-  /// Returns with every record in its final status; a thread that did not stop has another status than `stopped` and
-  /// `alsoCrashed`.
+  /// When this function returns, every record has its final status. A thread that did not stop has a status other
+  /// than `stopped` and `alsoCrashed`.
   @_noLocks
   func stopAll() {
     guard capture.session.request.stopsThreads else {
@@ -31,16 +31,16 @@ struct ThreadStopper {
       return
     }
     capture.shared.stops.stopped.store(0)
-    // Higher than any count until the number of awaited threads is known.
+    // The target is higher than any count until the number of threads to wait for is known.
     capture.shared.stops.target.store(UInt32.max)
-    // A number that no thread can still be waiting on since an earlier crash; its lowest bit is for
+    // This is a number on which no thread can still be waiting since an earlier crash. The lowest bit is for
     // `callStandIns`.
     capture.shared.stops.number =
       capture.shared.stops.number >= UInt32.max &- 1
       ? 2 : capture.shared.stops.number &+ 2
     capture.shared.stops.parking.store(capture.shared.stops.number)
     // A thread may create threads until it is stopped. So a list is complete if all its threads are stopped and the
-    // kernel counts no more, or if the next list has no new thread.
+    // kernel counts no other threads, or if the next list has no new thread.
     var pass = 0
     while pass < 8 {
       let before = capture.session.threads.count
@@ -56,7 +56,7 @@ struct ThreadStopper {
   /// Adds each thread that is not in the table yet, and sends it a stop signal.
   ///
   /// - Parameter waiting: true to wait until new threads are stopped.
-  /// - Returns: true if every thread of the process is stopped, except for the calling one.
+  /// - Returns: true if every thread of the process except the calling thread is known to be stopped.
   private func lookAtThreads(waiting: Bool) -> Bool {
     capture.session.counts.threadsOmitted = 0
     let directory = capture.proc.open(named: "self/task", directory: true)
@@ -74,12 +74,13 @@ struct ThreadStopper {
     return areAllStill
   }
 
-  /// True if all known threads are stopped and the kernel counts no others besides this one: then no thread can have
-  /// created another.
+  /// True if all known threads are stopped, and the kernel counts no other threads except the calling thread.
   ///
-  /// Listing 4,000 threads takes the kernel 9 milliseconds; this needs one call.
+  /// Then no thread can have created another thread.
   ///
-  /// Source: Linux fs/proc/base.c, proc_task_getattr: two links, and one for each thread.
+  /// The kernel takes 9 milliseconds to list 4,000 threads; this function needs only one system call.
+  ///
+  /// Source: Linux fs/proc/base.c, proc_task_getattr: the directory has two links, and one more for each thread.
   private func areAllStill() -> Bool {
     guard capture.mayMake(CallBit.files), capture.session.counts.threadsOmitted == 0 else {
       return false
@@ -95,7 +96,8 @@ struct ThreadStopper {
   }
 
   private func findThreads() {
-    // The memory for the mappings' text, which is read later, is large enough to read a long list with one call.
+    // The buffer for the text of the mappings is free until they are read later, and is large enough for a long list
+    // from one call.
     let mappings = capture.session.mappings
     let size =
       mappings.textCapacity < ThreadStopper.listSize
@@ -112,7 +114,7 @@ struct ThreadStopper {
   private static var listSize: Int { 256 << 10 }
 
   private func addThread(_ threadID: Int32) {
-    // A hung thread is not the one that captures.
+    // In a dump of a hang, the thread of the exception is not the capturing thread.
     guard threadID != capture.session.exception.threadID || capture.session.request.isHang,
       capture.session.threads.find(threadID) == nil
     else { return }
@@ -128,15 +130,16 @@ struct ThreadStopper {
   /// Reads the thread's state and, if the thread must be stopped, sends it a stop signal that it does not block.
   ///
   /// SIGPROF is tried first, because most threads do not block it, while workers of libdispatch and Swift concurrency
-  /// block every real-time signal. The `stat` line shows whether a thread blocks SIGPROF; blocked real-time signals
-  /// are in another file. Also, signals below 32 need no queue entry: when the user's processes have used up
+  /// block every real-time signal. The file `stat` shows whether a thread blocks SIGPROF; blocked real-time signals
+  /// are shown in another file. Also, signals below 32 need no queue entry: when the user's processes have used up
   /// RLIMIT_SIGPENDING, real-time signals fail with EAGAIN.
   ///
-  /// No signal is sent to a thread that blocks it: a thread that waits for signals would receive it, and in a process
-  /// that continues it would arrive later. Source: Linux kernel/signal.c, __send_signal_locked.
+  /// No signal is sent to a thread that blocks it: if the thread waits for signals, that wait would receive the
+  /// signal, and in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,
+  /// __send_signal_locked.
   @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
-    // A SIGPROF from another sender may stop it at any time.
+    // A SIGPROF from another sender may stop the thread at any time.
     let before = record.status
     if before.isStill { return }
     guard status.read(record) else {
@@ -175,7 +178,7 @@ struct ThreadStopper {
     }
   }
 
-  /// True if it is known that a signal's frame has room, so that the signal does not end the process.
+  /// True if it is known that there is room for a signal frame, so that the signal does not end the process.
   private func hasRoom(_ record: ThreadRecord) -> Bool {
     if ThreadRoom.isSure(of: record.threadID) { return true }
     if record.systemCall.count == 0 { status.readSystemCall(record) }
@@ -196,7 +199,7 @@ struct ThreadStopper {
     case .none: return false
     case .all: return true
     case .running:
-      // The capturing thread is in the table if it captures another thread's hang.
+      // The capturing thread is in the table if it captures the hang of another thread.
       return !record.isBlocked
         && UInt32(bitPattern: record.threadID) != capture.shared.capturingThread.value
     case .hungIfRunning:
@@ -204,14 +207,14 @@ struct ThreadStopper {
     }
   }
 
-  /// The first signal that stops this thread; 0 if it blocks them all.
+  /// The first signal that can stop this thread; 0 if the thread blocks all such signals.
   ///
-  /// SIGSETXID comes last; no program can block or wait for it through libc. It is used only if the process ends,
-  /// because libc uses it in a process that continues.
+  /// SIGSETXID comes last; no program can block it or wait for it through libc. It is sent only if the process ends,
+  /// because libc itself needs SIGSETXID in a process that continues.
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)
-    // A thread that libc has just created may have unblocked its signals since then.
+    // A thread that libc has just created may have unblocked its signals meanwhile.
     if canProfile(record) { return SIGPROF }
     guard record.fields.knowsAllSignals else { return 0 }
     let realTime = capture.installed.signals.stop
@@ -228,7 +231,7 @@ struct ThreadStopper {
 }
 
 extension Capture {
-  /// Resumes the threads, for a process that continues or a previous handler that needs them.
+  /// Resumes the threads, because the process continues or a previous handler needs them.
   @_noLocks
   func releaseThreads() {
     shared.stops.parking.store(0)

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 extension SummaryLines {
   /// - Parameters:
-  ///   - memory: read through its cache, because words of the stack are read one by one.
-  ///   - scratch: overwritten.
+  ///   - memory: memory that is read through the page cache, because words of the stack are read one by one.
+  ///   - scratch: scratch memory, which is overwritten.
   @_noLocks
   mutating func appendStack(
     _ context: SignalContext, mappings: MappingTable, images: ImageFinder, memory: SafeMemory,
@@ -20,12 +20,14 @@ extension SummaryLines {
   }
 }
 
-/// The crashing thread's stack as lines: the chain of frame pointers, and candidates found by scanning if the chain
-/// breaks.
+/// The lines of the summary that show the crashing thread's stack.
 ///
-/// A function without a frame pointer (libc, on the way from `abort` to the program) has its caller in some word of
-/// its stack that points into code. Each such word up to the next frame record is a candidate; `postmortem
-/// symbolicate` finds the caller among them by its position and the unwind tables.
+/// They follow the chain of frame pointers. Where the chain breaks, they list candidates, which are found by scanning
+/// the stack.
+///
+/// For a function without a frame pointer (in libc, on the way from `abort` to the program), the return address is in
+/// some word of the stack. Each word up to the next frame record that points into code is a candidate. `postmortem
+/// symbolicate` finds the caller among the candidates by their positions and the unwind tables.
 ///
 /// The first recursion in the chain is folded, so that the stack after it fits.
 ///
@@ -33,11 +35,11 @@ extension SummaryLines {
 @safe
 private struct StackLines {
   private static var candidateLimit: Int { 24 }
-  /// The maximum number of examined frames, which takes about 50 ms in a debug build.
+  /// The maximum number of frames that are examined; so many take about 50 ms in a debug build.
   private static var frameLimit: Int { 16384 }
-  /// The number of bytes that are searched for candidates: more than glibc's largest frame on the way to abort.
+  /// The number of bytes that are searched for candidates; glibc's largest frame on the way to abort is smaller.
   private static var searchedSize: UInt64 { 16384 }
-  /// The bytes below a return address in which its function may have saved registers.
+  /// The number of bytes below a return address in which the called function may have saved registers.
   private static var savedSize: UInt64 { 48 }
 
   var lines: SummaryLines
@@ -47,14 +49,14 @@ private struct StackLines {
   let scratch: Scratch
   /// The end of the stack's mapping, if it is known.
   let end: UInt64
-  /// The lowest word of the stack that is not yet part of an entry.
+  /// The address of the lowest word of the stack that is not yet part of an entry.
   var place: UInt64
   var frames = 0
   var modules = 0
   var isFull = false
   var recursion = FoldedRecursion()
 
-  /// Follows the chain; below its first record, and after it breaks, scans word by word.
+  /// Follows the chain of frame pointers; below the chain's first record, and after a break, scans word by word.
   fileprivate mutating func append() {
     appendFrames()
     endFolding()
@@ -63,7 +65,8 @@ private struct StackLines {
 
   private mutating func appendFrames() {
     add(context.instructionPointer, "+0x", at: nil)
-    // A call to an address without code leaves its return address in the same place as any other call.
+    // If the crash is a call to an address without code, the return address is in the same place as for any other
+    // call.
     let isCall = !images.isCode(context.instructionPointer)
     #if arch(arm64)
       if images.isCode(context.linkRegister) {
@@ -75,7 +78,7 @@ private struct StackLines {
         place &+= 8
       }
     #endif
-    // The address of the next record; 0 if none is known.
+    // The address of the next frame record; 0 if none is known.
     var pointer = context.framePointer
     var mark: StaticString = "+0x"
     if record(at: pointer) == nil { (pointer, mark) = (0, "~0x") }
@@ -110,7 +113,8 @@ private struct StackLines {
     }
   }
 
-  /// Finds a saved frame pointer, at or above `place`, that is followed by a code address.
+  /// The frame record at an address; nil unless the address is at or above `place` and the saved frame pointer is
+  /// followed by a code address.
   private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
     guard address & 7 == 0, address >= place, let next = word(address),
       let target = word(address &+ 8), images.isCode(target)
@@ -121,16 +125,16 @@ private struct StackLines {
   @inline(never)
   private func word(_ address: UInt64) -> UInt64? { address < end ? memory.word(address) : nil }
 
-  /// Adds an entry; once an entry does not fit, adds no more.
+  /// Adds an entry; after an entry that does not fit, no more are added.
   ///
   /// - Parameters:
-  ///   - place: the location of the address on the stack; nil for an address in a register.
-  ///   - saved: the location of the frame pointer that led there from a candidate.
+  ///   - place: the location of the code address on the stack; nil if the code address is from a register.
+  ///   - saved: the location of the saved frame pointer through which the frame record was found from a candidate.
   private mutating func add(
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {
     guard !isFull else { return }
-    // A candidate, marked "?", may be no frame.
+    // A candidate, which is marked with "?", may not be a frame.
     let isChained = unsafe mark.utf8Start[0] != 0x3F && place != nil
     let isFolded = recursion.add(address, isChained: isChained)
     if !isFolded {
@@ -141,7 +145,7 @@ private struct StackLines {
     if isFull { lines.hasMoreFrames = true }
   }
 
-  /// Adds a line with the number of frames that were folded since the last line.
+  /// Adds a line with the number of frames that were folded since the previous line.
   private mutating func endFolding() {
     guard recursion.count > 0, !isFull else { return }
     lines.begin("repeats ", decimal: recursion.count)
@@ -154,12 +158,12 @@ private struct StackLines {
   private mutating func appendFrame(
     _ address: UInt64, _ mark: StaticString, _ place: UInt64?, _ saved: UInt64?
   ) -> Bool {
-    // A call may be its function's last instruction, and the function the module's last.
+    // A call may be the last instruction of its function, and the function may be the last of its module.
     let (index, image) = images.image(around: frames > 0 ? address &- 1 : address)
     var start: UInt64 = 0
     var path = scratch.bytes(count: 0)
     if let image { (start, path) = (image.start, images.path(of: index, image)) }
-    // The start addresses of named modules are stored after the memory for an image.
+    // In scratch memory, the start addresses of named modules are after the memory for one image.
     let starts = scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0
     while module < modules, starts.word(module &* 8) != start { module &+= 1 }
@@ -202,25 +206,27 @@ private struct StackLines {
   }
 }
 
-/// Recognizes a recursion of up to four functions, of which eight more frames are listed.
+/// Recognizes a recursion of up to four functions.
+///
+/// Eight frames that repeat earlier frames are still listed; all further repetitions are folded.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 private struct FoldedRecursion {
-  /// The number of folded frames that were not reported yet.
+  /// The number of folded frames that no line shows yet.
   var count = 0
   /// The number of functions that call each other in turn; 0 if there is no recursion.
   private(set) var period = 0
-  /// True once one recursion was folded, because readers support only one.
+  /// True after one recursion was folded, because readers of the summary support only one.
   var isOver = false
   private var matches = 0
-  /// The previous addresses, the newest first.
+  /// The previous addresses, with the newest first.
   private var last: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
-  /// Examines the next frame; true if it is folded.
+  /// Examines the next frame; returns true if the frame is folded.
   @_noLocks
   mutating func add(_ address: UInt64, isChained: Bool) -> Bool {
-    // The line with the number of folded frames comes first.
+    // The line with the number of folded frames must be written before this frame's line.
     if count > 0, !isChained || address != previous(period) { return false }
     guard isChained, !isOver else {
       (period, matches, last) = (0, 0, (0, 0, 0, 0))

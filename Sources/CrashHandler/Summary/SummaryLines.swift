@@ -1,14 +1,14 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The lines, one after another in the summary's memory; Docs/Internals/CrashSummary.md describes them.
+/// The lines of the crash summary, one after another in memory; Docs/Internals/CrashSummary.md describes them.
 ///
-/// Each line is complete or missing, and is counted when it is complete: after a fault, the earlier lines remain.
+/// A line is counted only when it is complete, so after a fault all earlier lines remain complete.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct SummaryLines {
-  /// The number of bytes that are reserved for the last lines.
+  /// The number of bytes that are reserved for the lines at the end.
   private static var endSize: Int { 320 }
   // The maximum number of bytes of one text that the program or the user chose.
   static var nameLimit: Int { @_noLocks get { 160 } }
@@ -17,7 +17,7 @@ struct SummaryLines {
   private let summary: CrashSummary
   private let processID: Int32
   var text: TextBuffer
-  /// True once a frame had no room.
+  /// True once there was no room for a frame.
   var hasMoreFrames = false
 
   @_noLocks
@@ -50,14 +50,14 @@ struct SummaryLines {
     return fits
   }
 
-  /// Adds a line of one word.
+  /// Adds a line that consists of one word.
   @_noLocks
   mutating func append(_ word: StaticString) {
     begin(word)
     end()
   }
 
-  /// Adds a line with a word and a text of the program; adds no line if the text is empty.
+  /// Adds a line with a keyword and a text from the program; adds no line if the text is empty.
   private mutating func append(_ word: StaticString, _ value: Bytes, limit: Int = nameLimit) {
     guard value.count > 0 else { return }
     begin(word)
@@ -89,14 +89,14 @@ struct SummaryLines {
         text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
       } else {
         text.appendName(code, ofLine: number, orElse: code)
-        // Sent signals have no address, and neither has a breakpoint on x86_64, whose code is SI_KERNEL.
+        // A signal that was sent has no address. Neither has a breakpoint on x86_64, whose code is SI_KERNEL.
         if signal.isFault { text.append(" address 0x", hexadecimal: information.faultAddress) }
       }
     }
     end()
   }
 
-  /// Adds the message that the runtime's or libc's pointer refers to.
+  /// Adds the message to which the Swift runtime's or libc's pointer refers.
   @_noLocks
   mutating func appendMessage(
     _ word: StaticString, at pointer: UInt64, skipping: UInt64, memory: SafeMemory, scratch: Scratch
@@ -120,7 +120,7 @@ struct SummaryLines {
 
   /// Adds the report ID, and the dump's path or the reason why there is no dump.
   ///
-  /// - Parameter isAlone: true for one line instead of the block.
+  /// - Parameter isAlone: true to add one line instead of several.
   @_noLocks
   mutating func append(
     _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
@@ -147,7 +147,7 @@ struct SummaryLines {
     end()
   }
 
-  /// Adds a line for each context of the crashed work.
+  /// Adds a line for each context around the work that crashed.
   @_noLocks
   mutating func append(_ contexts: ContextValue) {
     var offset = 0
@@ -176,9 +176,9 @@ struct SummaryLines {
     append("end")
   }
 
-  /// Adds the last line, for people: the commands that read the report.
+  /// Adds the last line, which shows people the commands that read the report.
   ///
-  /// - Parameter isAlone: true if this line is the only output, so that it must be understood alone.
+  /// - Parameter isAlone: true if there is no other output, so that the line must be understandable without context.
   @_noLocks
   mutating func appendCommands(
     _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
@@ -188,7 +188,7 @@ struct SummaryLines {
       return
     }
     let database = unsafe SummaryLines.database(of: directory)
-    // The path is left out if there is no room for it or a shell would have to quote it.
+    // The path is left out if there is no room for it, or if it would have to be quoted in a shell.
     var isWithPath = database.count > 0
     while true {
       begin("to read this report: postmortem show ")
@@ -228,7 +228,8 @@ struct SummaryLines {
 }
 
 extension TextBuffer {
-  /// Appends the name of a signal in `SignalTable` (0) or of one of its codes, or the number if it has no name.
+  /// Appends the name that `SignalTable` has for a signal (code 0) or for one of the signal's codes; appends the
+  /// number if there is no name.
   @_noLocks
   mutating func appendName(_ number: Int32, ofLine line: Int32, orElse value: Int32) {
     let table = SignalTable.text

@@ -1,20 +1,21 @@
 internal import CSignalSafe
 
-/// The system interfaces that the dump's thread uses.
+/// The system interfaces that the thread taking the dump uses.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// The capture of the dump without a crash that a thread takes; nil if it takes none.
+  /// The capture of the dump that a thread takes for another reason than a crash; nil if the thread takes no such
+  /// dump.
   @_noLocks
   func dump(takenBy threadID: Int32) -> Capture? {
     guard let argument = unsafe shared.dumpingThreads.dump(of: threadID) else { return nil }
     return unsafe Capture(argument)
   }
 
-  /// Reads memory of the program, and recovers from a fault.
+  /// A reader of the program's memory that recovers from faults.
   var memory: SafeMemory { @_noLocks get { memory(nil) } }
 
-  /// Reads memory through the page cache, for sections after the threads have stopped.
+  /// A reader of memory through the page cache, for sections that run after the threads have been stopped.
   var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
 
   @inline(never)
@@ -39,7 +40,7 @@ extension Capture {
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { calls.mayMake(call) }
 
-  /// The monotonic clock and the wall clock, in nanoseconds; 0 if `forgoing` leaves clocks out.
+  /// The time by the monotonic clock in nanoseconds; 0 if `forgoing` excludes reading clocks.
   var clock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_monotonic_clock() : 0 } }
 
   var wallClock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_wall_clock() : 0 } }

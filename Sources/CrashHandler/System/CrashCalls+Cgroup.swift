@@ -1,18 +1,19 @@
 internal import CSignalSafe
 
 extension CrashCalls {
-  /// The number in a file of the cgroup that the installation has opened; nil for "max", or if the file cannot be
-  /// read.
+  /// The number in a file of the cgroup, which was opened when the handler was installed.
+  ///
+  /// Nil for "max", or if the file cannot be read.
   @_noLocks
   func number(in file: HeldFile, _ scratch: Scratch) -> UInt64? {
     var text = text(of: file, capacity: 64, scratch)
     guard text.current >= 0x30, text.current <= 0x39 else { return nil }
     let value = text.decimal()
-    // Version 1 expresses "no limit" by the largest multiple of a page.
+    // Version 1 of cgroups expresses "no limit" as the largest multiple of the page size.
     return value < 1 &<< 62 ? value : nil
   }
 
-  /// The bytes of cached files that the kernel can free.
+  /// The number of bytes of cached files that the kernel can free.
   @_noLocks
   func cache(in file: HeldFile, _ scratch: Scratch) -> UInt64 {
     var text = text(of: file, capacity: scratch.size, scratch)

@@ -2,7 +2,7 @@
 ///
 /// RUNS-DURING-CRASH.
 struct CrashCalls {
-  /// `SystemCalls` that are not made, as bits.
+  /// The bits of the `SystemCalls` that are not made.
   let forgone: UInt32
 
   @_noLocks
@@ -14,7 +14,7 @@ struct CrashCalls {
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { forgone & call == 0 }
 
-  /// True if the descriptor still refers to the file that it was opened for, or checks are forgone.
+  /// True if the descriptor still refers to the file for which it was opened, or if checks are forgone.
   ///
   /// - Parameter linked: true if the file must also still have a name.
   @_noLocks
@@ -22,7 +22,7 @@ struct CrashCalls {
     mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 
-  /// Stores a descriptor with its current file, or only its number if files are not checked.
+  /// A descriptor with the identity of its current file, or only with its number if files are not checked.
   @_noLocks
   func hold(_ descriptor: Int32) -> HeldFile {
     HeldFile(

@@ -13,7 +13,7 @@ struct DirectoryEntries {
   /// True if the list ended with an error, so there may be more names.
   var isBroken: Bool { @_noLocks get { filled < 0 } }
 
-  /// Reads from an open directory.
+  /// Creates a list of the names in an open directory.
   @_noLocks
   init(_ descriptor: Int32, in scratch: Scratch) {
     self.descriptor = descriptor

@@ -6,17 +6,18 @@ internal import CSignalSafe
 extension Capture {
   /// Blocks the signals of faults and of the watchdog, until `setFaultStack` unblocks them.
   ///
-  /// The handler has left the alternate stack. Before `setFaultStack`, the kernel would put another signal's frame at
-  /// the top of that stack, over the frame of the crash: the dump would have the registers of the handler, and the
-  /// handler would return into itself.
+  /// At this point the handler has left the alternate stack. Before `setFaultStack`, the kernel would put the frame
+  /// of another signal at the top of that stack, over the frame of the crash. Then the dump would have the registers
+  /// of the handler, and the handler would return into itself.
   ///
-  /// SIGSYS stays unblocked, because a seccomp filter may trap this call; its handler does not switch stacks.
+  /// SIGSYS stays unblocked, because a seccomp filter may trap this system call, and the handler of SIGSYS does not
+  /// switch stacks.
   @_noLocks
   func blockFaultsAndWatchdog() {
     SignalMask.block(installed.signals.capture & ~SignalMask.bit(SIGSYS))
   }
 
-  /// Gives later faults their own stack, and unblocks them and the watchdog's signal.
+  /// Gives later faults a separate stack, and unblocks the signals of faults and the watchdog's signal.
   ///
   /// If the kernel refuses the stack, the dump leaves out everything that could raise a signal on this thread.
   @_noLocks

@@ -1,25 +1,28 @@
 internal import CSignalSafe
 
-/// Calculates how much memory the process may still use in its memory cgroup: if it uses more, the kernel kills it
-/// during the dump.
+/// Calculates how much memory the process may still use in its memory cgroup.
+///
+/// If the process uses more, the kernel kills it during the dump.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 struct MemoryRoom {
-  /// The number of bytes that the capture of one thread takes: its signal frame and handler on an unused stack, page
-  /// tables for these, and its part of the dump.
+  /// The number of bytes that the capture of one thread takes.
   ///
-  /// Measured: Docs/Decisions/16-reading-memory.md.
+  /// These are its signal frame and the handler's frames on an unused stack, page tables for them, and the thread's
+  /// part of the dump.
+  ///
+  /// Docs/Decisions/16-reading-memory.md has the measurements.
   private static var perThread: UInt64 { 24 &<< 10 }
-  /// The number of bytes that a dump of one thread takes.
+  /// The number of bytes that a dump of a process with one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }
-  /// With at least this many bytes left, the capture need not read how much of the used memory is cache.
+  /// If at least this many bytes are left, the capture need not read how much of the used memory is cache.
   private static var plenty: UInt64 { 128 &<< 20 }
   private static var little: UInt64 { 8 &<< 20 }
 
-  /// The number of bytes that are left; the largest number if there is no limit, or it is not known.
+  /// The number of bytes that are left; the largest number if there is no limit or the limit is not known.
   private let bytes: UInt64
 
-  /// Reads the values of the cgroup.
+  /// Reads the memory use and limit of the cgroup.
   @_noLocks
   init(_ files: CgroupFiles, _ calls: CrashCalls, _ scratch: Scratch) {
     guard let used = calls.number(in: files.memoryUsed, scratch),
@@ -38,7 +41,7 @@ struct MemoryRoom {
   /// Whether there is enough memory for a dump of a process that continues.
   var isEnough: Bool { @_noLocks get { bytes >= 2 &* MemoryRoom.fixed } }
 
-  /// The number of other threads for which there is room.
+  /// The number of other threads for whose capture there is enough memory.
   var threads: Int {
     @_noLocks get {
       guard bytes > MemoryRoom.fixed else { return 0 }

@@ -1,9 +1,10 @@
 internal import CSignalSafe
 
-/// Reads small files of /proc in a crash, relative to a descriptor that is open since the handler was installed.
+/// Reads small files of /proc in a crash, through a descriptor of /proc that was opened when the handler was
+/// installed.
 ///
-/// Memory, descriptors and namespaces are read as `thread-self/…`: `self/…` has no such file once the first thread
-/// has ended.
+/// The files for memory, descriptors and namespaces are read as `thread-self/…`, because `self/…` does not have them
+/// after the first thread has ended.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5).
 @safe
@@ -26,7 +27,7 @@ struct ProcReader {
     var attempts = 0
     while proc >= 0, attempts < 3 {
       result = unsafe pm_openat(proc, path, flags)
-      // The thread has ended, or its process is not dumpable, so further attempts do not help.
+      // These errors mean that the thread has ended or its process is not dumpable, so further attempts do not help.
       if result >= 0 || result == -Int(ENOENT) || result == -Int(ESRCH) || result == -Int(EACCES) {
         break
       }
@@ -61,10 +62,10 @@ struct ProcReader {
     return filled
   }
 
-  /// Reads a file of one record from its start.
+  /// Reads a file that consists of one record from its start.
   ///
-  /// Uses one call: the kernel writes the whole record before it copies as much as fits, so nothing follows a short
-  /// read. The kernel returns lists such as `maps` page by page, which need `fill`.
+  /// One system call is enough, because the kernel creates the whole record before it copies as much as fits, so
+  /// nothing follows a short read. Lists such as `maps` need `fill`, because the kernel returns them page by page.
   ///
   /// - Returns: the number of bytes, at most `capacity`; 0 if the file cannot be read.
   ///
@@ -97,7 +98,7 @@ struct ProcReader {
     unsafe read(ProcReader.characters(path), into: place, capacity: capacity)
   }
 
-  /// Reads a file into the memory of its path, which is not needed once the file is open.
+  /// Reads a file into the memory that holds its path, because the path is not needed once the file is open.
   @_noLocks
   func read(over path: TextBuffer) -> Int {
     let result = attempt(over: path)
@@ -114,7 +115,7 @@ struct ProcReader {
     return unsafe attempt(characters, into: path.place, capacity: path.capacity)
   }
 
-  /// Reads the text of a link into scratch memory; empty if it cannot be read.
+  /// Reads the target of a symbolic link into scratch memory; the result is empty if the link cannot be read.
   @_noLocks
   func link(_ path: StaticString, in scratch: Scratch) -> Bytes {
     unsafe ProcReader.link(
@@ -132,14 +133,14 @@ struct ProcReader {
     return scratch.bytes(count: count > 0 ? count : 0)
   }
 
-  /// Reads `self/task/<thread>/<name>` into scratch memory; empty if it cannot be read.
+  /// Reads `self/task/<thread>/<name>` into scratch memory; the result is empty if the file cannot be read.
   @_noLocks
   func text(ofTask threadID: Int32, _ name: StaticString, in scratch: Scratch) -> TextScanner {
     scratch.text(
       count: unsafe readTask(threadID, name, into: scratch.address, capacity: scratch.size))
   }
 
-  /// Reads `<process>/comm` without the line's end; 0 if it cannot be read.
+  /// Reads `<process>/comm` without its line feed; returns 0 if the file cannot be read.
   @_noLocks
   func readName(
     of process: Int32, into place: UnsafeMutableRawPointer, capacity: Int
@@ -168,7 +169,7 @@ struct ProcReader {
 }
 
 extension MappingTable {
-  /// Reads the whole file and finds its lines.
+  /// Reads the whole file of mappings and finds its lines.
   @_noLocks
   func fill(from descriptor: Int32) {
     findLines(unsafe ProcReader.fill(text, capacity: textCapacity, from: descriptor))

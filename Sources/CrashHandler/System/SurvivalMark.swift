@@ -1,21 +1,23 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The byte in the dump of a survived crash that says how the process continued.
+/// The byte in the dump of a survived crash that shows how the process continued.
 ///
-/// A dump is finished before it is known whether the process continues. So one byte of the dump says that a previous
-/// handler runs. The first certain sign that the process continues overwrites that byte, if the file still exists.
+/// A dump is finished before it is known whether the process continues. So at first, one byte of the dump says that a
+/// previous handler runs. This byte is overwritten at the first certain sign that the process continues, if the file
+/// still exists.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Notes in the preceding dump that the process continued, if that is not noted yet.
+  /// Notes in the dump of the last survived crash that the process continued, if this is not noted yet.
   @_noLocks
   func markWentOn() {
     if shared.survived.isOpen { mark(SurvivalOutcome.wentOn.code) }
   }
 
-  /// Notes in the preceding dump that its previous handler ends the process, if the caller, which calls exit or
-  /// `_exit`, runs in that handler.
+  /// Notes in the dump of the last survived crash that the previous handler ends the process.
+  ///
+  /// Called at exit or `_exit`; does nothing unless the call comes from the previous handler.
   ///
   /// Makes no system call if no crash was survived.
   @_noLocks
@@ -27,9 +29,10 @@ extension Capture {
     shared.survived.isOpen = false
   }
 
-  /// True if a stack pointer of the thread of the last crash is in that crash's previous handler.
+  /// True if a stack pointer, of the thread that crashed last, is in the previous handler that was called for that
+  /// crash.
   ///
-  /// The frame of a handler that was left, by siglongjmp too, is overwritten by the next one's.
+  /// If the handler was left, even by siglongjmp, the frame of the next handler overwrites its frame.
   @_noLocks
   func isInPreviousHandler(_ stackPointer: UInt64) -> Bool {
     let survived = shared.survived
@@ -41,7 +44,8 @@ extension Capture {
       && context.instructionPointer == survived.instructionPointer
   }
 
-  /// Overwrites the byte of the preceding dump; a report that was already made from that dump does not change.
+  /// Overwrites the byte in the dump of the last survived crash; a report that was already made from that dump does
+  /// not change.
   @_noLocks
   func mark(_ outcome: UInt64) {
     let offset = shared.survived.outcomeOffset

@@ -9,7 +9,8 @@ struct ThreadStatus {
   private let tasks: ProcReader
   private let scratch: Scratch
 
-  /// - Parameter tasks: an open `/proc/self/task`, through which a file is opened faster; -1 for none.
+  /// - Parameter tasks: a descriptor of `/proc/self/task`, relative to which files are opened faster; -1 if there is
+  ///   none.
   @_noLocks
   init(_ proc: ProcReader, tasks: Int32 = -1, scratch: Scratch) {
     self.proc = proc
@@ -17,11 +18,12 @@ struct ThreadStatus {
     self.scratch = scratch.secondHalf
   }
 
-  /// Reads name, state, scheduling, and which of the signals below 32 are blocked: three system
-  /// calls, half the time of the status file.
+  /// Reads the thread's name, state and scheduling, and which of the signals below 32 it blocks.
   ///
-  /// - Returns: false if the thread has ended. If a thread's line cannot be read, it is not known to block any
-  ///   signal.
+  /// This takes three system calls, and half as long as reading the `status` file.
+  ///
+  /// - Returns: false if the thread has ended. If the thread's `stat` line cannot be read, the thread is treated as
+  ///   if it blocked no signal.
   @_noLocks
   func read(_ record: ThreadRecord) -> Bool {
     let count = readFile("/stat", of: record.threadID)
@@ -32,7 +34,7 @@ struct ThreadStatus {
     return true
   }
 
-  /// The stat file's line, in scratch memory; nil if it cannot be read.
+  /// The line of the `stat` file, in scratch memory; nil if the file cannot be read.
   @_noLocks
   func line(of threadID: Int32) -> ThreadLine? {
     let count = readFile("/stat", of: threadID)
@@ -59,9 +61,9 @@ struct ThreadStatus {
     record.fields.knowsAllSignals = true
   }
 
-  /// Reads the system call that a blocked thread waits in.
+  /// Reads the system call in which a blocked thread waits.
   ///
-  /// Once it has been stopped, this would be the handler's futex call.
+  /// This must be done before the thread is stopped; afterward it would be the handler's futex call.
   @_noLocks
   func readSystemCall(_ record: ThreadRecord) {
     let count = readFile("/syscall", of: record.threadID)

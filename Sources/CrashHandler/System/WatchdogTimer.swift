@@ -2,11 +2,11 @@ internal import CSignalSafe
 
 /// The timer whose signal limits the time of a dump (`pm_handle_watchdog`).
 ///
-/// It is disarmed until a crash.
+/// The timer is not armed until a crash.
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {
-  /// Creates a timer; -1 if there is no signal for it, or the kernel has no timer left.
+  /// Creates a timer; -1 if there is no signal for the timer, or the kernel has no timer left.
   ///
   /// - Parameter thread: the thread that gets the signal; 0 for any thread of the process.
   @_noLocks
@@ -16,8 +16,9 @@ enum WatchdogTimer {
     return timer
   }
 
-  /// Makes the timer send the signal after the given time and then at intervals, or not at all for 0; false if it
-  /// fails.
+  /// Makes the timer send the signal after the given time and then at intervals; a time of 0 disarms the timer.
+  ///
+  /// Returns false on failure.
   @_noLocks
   static func set(_ timer: Int32, milliseconds: Int, interval: Int) -> Bool {
     timer >= 0
@@ -27,7 +28,7 @@ enum WatchdogTimer {
 }
 
 extension Capture {
-  /// Sets the capturing thread's time limit from now on.
+  /// Starts a time limit for the capturing thread.
   @_noLocks
   func armTimer(milliseconds: Int) {
     guard session.hasFaultStack else { return }
@@ -48,7 +49,7 @@ extension Capture {
   @_noLocks
   func stopTimer() { _ = WatchdogTimer.set(session.time.timer, milliseconds: 0, interval: 0) }
 
-  /// Makes the timer send the signal once, after the given time by the clock.
+  /// Makes the timer send the signal once, after the given time.
   @_noLocks
   func armTimerOnce(milliseconds: Int) {
     guard session.hasFaultStack else { return }
@@ -57,8 +58,9 @@ extension Capture {
     _ = WatchdogTimer.set(session.time.timer, milliseconds: milliseconds, interval: 0)
   }
 
-  /// Makes the signal go only to the calling thread, if another thread may have no room for its frame, which would
-  /// end the process (`ThreadRoom`).
+  /// Makes the signal go only to the calling thread, if another thread may have no room for the signal frame.
+  ///
+  /// In a thread without room, the signal would end the process (`ThreadRoom`).
   ///
   /// If the kernel has no other timer left, the signal goes to the process as before.
   @_noLocks
@@ -71,10 +73,10 @@ extension Capture {
     session.time.timer = timer
   }
 
-  /// Creates a timer for a dump without a crash; -1 if the handler has none.
+  /// Creates a timer for a dump of a process that has not crashed; -1 if the handler has no timer.
   ///
-  /// Its signal goes only to the dumping thread: it arrives every 10 ms and would interrupt system calls of threads
-  /// that are not stopped.
+  /// The timer's signal goes only to the thread that takes the dump. The signal arrives every 10 ms, and would
+  /// interrupt system calls of threads that are not stopped.
   @_noLocks
   func makeTimer(for threadID: Int32) -> Int32 {
     guard session.time.timer >= 0 else { return -1 }

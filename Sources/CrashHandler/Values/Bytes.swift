@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// A range of bytes in the handler's own memory.
+/// A range of bytes in memory that the handler owns.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -21,7 +21,7 @@ struct Bytes {
     count = text.utf8CodeUnitCount
   }
 
-  /// The byte at an index; 0 outside.
+  /// The byte at an index; 0 outside the range.
   @_noLocks
   subscript(index: Int) -> UInt8 {
     @_noLocks get {
@@ -30,7 +30,7 @@ struct Bytes {
     }
   }
 
-  /// The word at an offset, in bytes; 0 outside.
+  /// The word at an offset in bytes; 0 outside the range.
   @_noLocks
   func word(_ offset: Int) -> UInt64 {
     guard offset >= 0, offset <= count &- 8 else { return 0 }
@@ -56,19 +56,19 @@ struct Bytes {
     }
   }
 
-  /// True if the bytes end with a word.
+  /// True if the bytes end with the given text.
   @_noLocks
   func hasSuffix(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount
     return length <= count && dropFirst(count &- length).text.matches(word)
   }
 
-  /// The text cut to at most this many bytes, without cutting a UTF-8 character.
+  /// The text, cut to at most `limit` bytes between two UTF-8 characters.
   @_noLocks
   func prefixOfCharacters(_ limit: Int) -> Bytes {
     guard count > limit else { return self }
     var length = limit
-    // The cut may be inside a character of at most four bytes.
+    // The cut may be inside a character, which has at most four bytes.
     while length > 0, limit &- length < 3, self[length] & 0xC0 == 0x80 { length &-= 1 }
     return self[length] & 0xC0 == 0x80 ? prefix(limit) : prefix(length)
   }

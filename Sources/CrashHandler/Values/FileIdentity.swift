@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// A file by device and inode.
+/// The identity of a file: its device and inode.
 ///
 /// RUNS-DURING-CRASH.
 struct FileIdentity {
@@ -14,7 +14,7 @@ struct FileIdentity {
     self.inode = inode
   }
 
-  /// The identity of an open file; if it cannot be read, an identity that no file has.
+  /// The identity of an open file; if the file's status cannot be read, an identity that no file has.
   @_noLocks
   init(of descriptor: Int32) {
     var status = pm_file_status()
@@ -27,8 +27,9 @@ struct FileIdentity {
     }
   }
 
-  /// True if a name in a directory does not exist or is another file; false if this is not known, for example in a
-  /// process that has given up its permissions for the directory.
+  /// True if a name in a directory does not exist or belongs to another file.
+  ///
+  /// False if this is not known, for example in a process that has given up its permissions for the directory.
   @_noLocks
   func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {
     var status = pm_file_status()
@@ -37,7 +38,7 @@ struct FileIdentity {
     return status.device != device || status.inode != inode
   }
 
-  /// True if a descriptor refers to this file and, with `linked`, the file still has a name.
+  /// True if a descriptor refers to this file and, if `linked` is true, the file still has a name.
   @_noLocks
   func isOf(_ descriptor: Int32, linked: Bool) -> Bool {
     var status = pm_file_status()

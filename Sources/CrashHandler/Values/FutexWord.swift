@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// A 32-bit word in the handler's state that threads set, compare and wait on.
+/// A 32-bit word in the handler's state that threads can set, compare and wait on.
 ///
 /// RUNS-DURING-CRASH. Source: futex(2).
 @safe
@@ -33,11 +33,11 @@ struct FutexWord {
     unsafe pm_atomic_compare_exchange(address, expected, desired)
   }
 
-  /// Waits until the word is woken, has another value, or the time is over.
+  /// Waits until another thread wakes this word, the word has another value, or the time is over.
   ///
-  /// It may return early (EINTR), so the caller must check the value again.
+  /// The wait may end early (EINTR), so the caller must check the value again.
   ///
-  /// - Parameter milliseconds: the maximum time; no limit if negative.
+  /// - Parameter milliseconds: the maximum time; there is no limit if it is negative.
   @_noLocks
   func wait(while expected: UInt32, milliseconds: Int) {
     _ = unsafe pm_futex_wait(address, expected, Int64(truncatingIfNeeded: milliseconds))

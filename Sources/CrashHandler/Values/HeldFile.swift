@@ -5,7 +5,7 @@ struct HeldFile {
   var descriptor: Int32
   var identity: FileIdentity
 
-  /// Stores a descriptor and its file's identity; no identity for -1.
+  /// Stores a descriptor and the identity of its file; stores no identity for -1.
   @_noLocks
   init(_ descriptor: Int32 = -1) {
     self.descriptor = descriptor
@@ -18,7 +18,7 @@ struct HeldFile {
     self.identity = identity
   }
 
-  /// True if the descriptor still refers to this file and, with `linked`, the file still has a name.
+  /// True if the descriptor still refers to this file and, if `linked` is true, the file still has a name.
   @_noLocks
   func isThere(linked: Bool = false) -> Bool { identity.isOf(descriptor, linked: linked) }
 }

@@ -1,6 +1,6 @@
-/// Memory of a dump for text of /proc, ELF headers and sorting; overwritten by its next user.
+/// Memory in which a dump keeps text of /proc, ELF headers and lists for a short time; the next user overwrites it.
 ///
-/// Reads outside the memory return 0, and writes there do nothing.
+/// Reads outside this memory return 0, and writes outside it do nothing.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -19,14 +19,14 @@ struct Scratch {
     @_noLocks get { unsafe Scratch(address + size / 2, size: size &- size / 2) }
   }
 
-  /// The rest after an offset.
+  /// The rest of the memory after an offset.
   @_noLocks
   func dropFirst(_ offset: Int) -> Scratch {
     guard offset >= 0, offset <= size else { return unsafe Scratch(address, size: 0) }
     return unsafe Scratch(address + offset, size: size &- offset)
   }
 
-  /// The word at an offset, in bytes.
+  /// The word at an offset in bytes.
   @_noLocks
   func word(_ offset: Int) -> UInt64 {
     guard offset >= 0, offset <= size &- 8 else { return 0 }

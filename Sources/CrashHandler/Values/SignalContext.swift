@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// A thread as the kernel saved it when it called a handler: its `ucontext_t`.
+/// The state of a thread that the kernel saved when it called a signal handler: a `ucontext_t`.
 ///
-/// The kernel writes it on the thread's stack, so it can be read without a check, unlike memory that its registers
-/// point to.
+/// The kernel has just written it on the thread's stack, so it can be read without a check. Memory that its registers
+/// point to cannot.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -30,7 +30,8 @@ struct SignalContext {
   var framePointer: UInt64 { @_noLocks get { unsafe pm_context_frame_pointer(address) } }
   #if arch(arm64)
     var linkRegister: UInt64 { @_noLocks get { unsafe pm_context_link_register(address) } }
-    /// The exception syndrome of a fault, which distinguishes a write from a read; 0 if the kernel provides none.
+    /// The exception syndrome of a fault, which shows whether the access was a read or a write; 0 if the kernel
+    /// provides none.
     var faultSyndrome: UInt64 { @_noLocks get { unsafe pm_context_fault_syndrome(address) } }
   #endif
   var generalRegisters: Bytes {
@@ -46,12 +47,12 @@ struct SignalContext {
   }
   /// The memory of the extended state in the signal frame.
   ///
-  /// Nil for a context that a program has copied elsewhere.
+  /// This is nil for a context that a program has copied elsewhere.
   var floatingPointInFrame: Bytes? {
     @_noLocks get {
       let state = unsafe pm_context_floating_point(address)
       let offset = unsafe UInt(bitPattern: state) &- UInt(bitPattern: address)
-      // The kernel places it directly after the frame, which has about 1,100 bytes.
+      // The kernel places the extended state directly after the frame, which has about 1,100 bytes.
       guard let state = unsafe state, offset > 0, offset < 4096 else { return nil }
       return unsafe Bytes(state, count: Int(truncatingIfNeeded: pm_floating_point_size(state)))
     }
@@ -59,7 +60,7 @@ struct SignalContext {
 
   // MARK: - Signals
 
-  /// The mask that the return from the handler restores.
+  /// The signal mask that is restored when the handler returns.
   var signalMask: UInt64 { @_noLocks get { unsafe pm_context_signal_mask(address) } }
 
   @_noLocks
@@ -68,11 +69,11 @@ struct SignalContext {
   @_noLocks
   func unblock(_ signal: Int32) { unsafe pm_context_unblock_signal(address, signal) }
 
-  /// Unblocks the crash signals when the handler returns, as in a new thread.
+  /// Changes the context so that the crash signals are unblocked when the handler returns, as in a new thread.
   @_noLocks
   func openCrashSignals() { unsafe pm_adopt_interrupted_mask(address, signalMask) }
 
-  /// True if the kernel called the handler; false if another handler did.
+  /// True if the kernel called the handler; false if another handler called it.
   ///
   /// - Parameter entryStackPointer: the stack pointer at the handler's entry.
   @_noLocks
@@ -82,7 +83,7 @@ struct SignalContext {
 
   // MARK: - The alternate stack
 
-  /// The size of the thread's alternate stack; 0 if it has none.
+  /// The size of the thread's alternate stack; 0 if the thread has none.
   var signalStackSize: UInt64 {
     @_noLocks get { unsafe pm_context_signal_stack(address).pointee.size }
   }
@@ -92,14 +93,15 @@ struct SignalContext {
     @_noLocks get { unsafe pm_context_is_on_signal_stack(address) != 0 }
   }
 
-  /// True for a stack pointer on the alternate stack below this context, as in the handler that was called with this
-  /// context.
+  /// True for a stack pointer that is on the alternate stack below this context.
+  ///
+  /// That is the case in the handler that was called with this context.
   @_noLocks
   func isAbove(_ stackPointer: UInt64) -> Bool {
     unsafe pm_is_below_context(address, stackPointer) != 0
   }
 
-  /// True if the thread has an alternate stack of at least this size, or runs on one.
+  /// True if the thread has an alternate stack of at least this size, or runs on an alternate stack.
   @_noLocks
   func hasSignalStack(_ size: Int) -> Bool {
     unsafe pm_context_has_signal_stack(address, size) != 0
@@ -111,7 +113,8 @@ struct SignalContext {
     unsafe pm_context_set_signal_stack(address, base, size)
   }
 
-  /// Notes which alternate stack the thread has after the handler returns, for threads that send it signals.
+  /// Notes which alternate stack the thread has after the handler returns, because other threads that send it signals
+  /// need to know.
   @_noLocks
   func tellSignalStack(of threadID: Int32, isHandlers: Bool) {
     let stack = unsafe pm_context_signal_stack(address).pointee
@@ -119,7 +122,7 @@ struct SignalContext {
       threadID, pm_told_stack(base: stack.base, size: stack.size, is_handlers: isHandlers))
   }
 
-  /// Installs the alternate stack now, for a handler that may never return.
+  /// Installs the alternate stack in the context now, because the handler may never return.
   @_noLocks
   func restoreSignalStack() { _ = unsafe pm_restore_signal_stack(address) }
 }

@@ -28,12 +28,12 @@ struct SignalInformation {
   /// The process that sent the signal.
   var sender: Int32 { @_noLocks get { unsafe pm_siginfo_sender(address) } }
 
-  /// The timer of this process that sent the signal; -1 for another sender.
+  /// The ID of the timer of this process that sent the signal; -1 if the sender is not a timer.
   var timer: Int32 { @_noLocks get { code == SI_TIMER ? unsafe pm_siginfo_timer(address) : -1 } }
   /// The value of a queued signal.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
 
-  /// Queues the signal for a thread with this siginfo; false if the kernel refuses.
+  /// Queues a signal with this siginfo for a thread; false if the kernel refuses.
   @_noLocks
   func queue(_ signal: Int32, for thread: Int32, of process: Int32) -> Bool {
     unsafe pm_tgsigqueueinfo(process, thread, signal, address) == 0

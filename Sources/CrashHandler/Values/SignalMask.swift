@@ -36,7 +36,7 @@ enum SignalMask {
     return previous
   }
 
-  /// Adds to the mask; returns the previous mask, or nil if the kernel refuses.
+  /// Adds signals to the mask; returns the previous mask, or nil if the kernel refuses.
   @_noLocks @discardableResult
   static func block(_ signals: UInt64) -> UInt64? {
     var (mask, previous) = (signals, UInt64(0))
@@ -50,17 +50,17 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_UNBLOCK, &mask, nil) == 0
   }
 
-  /// Unblocks signals on a thread in the handler, with several attempts.
+  /// Unblocks signals on a thread in the handler; tries several times.
   ///
-  /// The kernel adds a handler's mask to the thread's own, and libdispatch's workers block every
-  /// real-time signal. Returning from the handler restores the thread's mask.
+  /// In a handler, the kernel adds the handler's mask to the thread's mask, and libdispatch's workers block every
+  /// real-time signal. When the handler returns, the thread's mask is restored.
   @_noLocks
   static func open(_ signals: UInt64) {
     var attempts = 0
     while attempts < 3 && !unblock(signals) { attempts &+= 1 }
   }
 
-  /// Replaces the mask, in several attempts.
+  /// Replaces the mask; tries several times.
   @_noLocks
   static func replace(_ mask: UInt64) {
     var attempts = 0
@@ -75,7 +75,7 @@ enum SignalMask {
     }
   }
 
-  /// Removes one of these signals if it is pending.
+  /// Removes one of the given signals if it is pending.
   @_noLocks
   static func take(_ signals: UInt64) {
     var signals = signals

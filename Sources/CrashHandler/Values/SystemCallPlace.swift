@@ -1,4 +1,4 @@
-/// The stack and instruction pointers in a text of proc_pid_syscall(5); 0 for a thread that runs.
+/// The stack pointer and the instruction pointer from a text of proc_pid_syscall(5); both are 0 for a running thread.
 ///
 /// RUNS-DURING-CRASH.
 struct SystemCallPlace {
@@ -8,7 +8,8 @@ struct SystemCallPlace {
   @_noLocks
   init(_ text: TextScanner) {
     var scanner = text
-    // "-1 sp pc" for a thread blocked outside a system call, otherwise number, six arguments, sp, pc.
+    // The text is "-1 sp pc" for a thread that is blocked outside a system call, otherwise number, six arguments, sp,
+    // pc.
     scanner.skipWords(scanner.matches("-1") ? 1 : 7)
     stackPointer = scanner.hexadecimal()
     scanner.skipBlanks()

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Builds text in given memory; a piece that does not fit is left out completely.
+/// Builds text in memory that the caller provides; a piece that does not fit is left out completely.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -17,11 +17,11 @@ struct TextBuffer {
     self.capacity = capacity
   }
 
-  /// Releases reserved room.
+  /// Makes room that was reserved available.
   @_noLocks
   mutating func extend(by count: Int) { capacity &+= count }
 
-  /// Removes everything after an earlier count.
+  /// Removes everything after the first `count` bytes.
   @_noLocks
   mutating func rewind(to count: Int) {
     self.count = count
@@ -53,7 +53,7 @@ struct TextBuffer {
     append(value.magnitude, base: 10, digits: 1)
   }
 
-  /// Appends a hexadecimal number in lower case, without a prefix.
+  /// Appends a number in lowercase hexadecimal digits, without a prefix.
   ///
   /// - Parameter digits: the minimum number of digits.
   @_noLocks
@@ -74,7 +74,7 @@ struct TextBuffer {
     append(hexadecimal: value)
   }
 
-  /// Appends bytes as two hexadecimal digits each.
+  /// Appends each byte as two hexadecimal digits.
   @_noLocks
   mutating func append(hexadecimal bytes: Bytes) {
     var index = 0
@@ -108,7 +108,8 @@ struct TextBuffer {
 
   // MARK: - Text of the program
 
-  /// Appends text that the program chose, with escapes, so that it stays on its line and does not control a terminal.
+  /// Appends text that the program chose, with escapes, so that the text stays on one line and does not control a
+  /// terminal.
   ///
   /// A backslash is doubled. Control characters, bytes that are not UTF-8, and characters that break lines or change
   /// the direction of text are replaced with `\n`, `\r`, `\t`, or `\xHH` for each byte.
@@ -133,7 +134,7 @@ struct TextBuffer {
     let end = count &+ limit
     var index = 0
     while index < length {
-      // The maximum size of a character or an escape, and the size of the mark after it.
+      // This is the maximum size of a character or an escape, plus the size of "...".
       if count &+ 4 &+ 3 > end { return append("...") }
       let byte = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self)
       let size = unsafe TextBuffer.plainLength(bytes + index, count: length &- index)
@@ -163,7 +164,7 @@ struct TextBuffer {
     }
   }
 
-  /// The number of bytes of the character at the start that can be written as it is; 0 if it must be escaped.
+  /// The number of bytes of the first character, if the character can be written as it is; 0 if it must be escaped.
   ///
   /// Source: RFC 3629, section 4, for valid UTF-8.
   private static func plainLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {

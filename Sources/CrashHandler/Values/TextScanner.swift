@@ -23,10 +23,10 @@ struct TextScanner {
     }
   }
 
-  /// The rest of the line.
+  /// The rest of the line, from the position on.
   var line: Bytes { @_noLocks get { unsafe Bytes(address, count: lengthOfLine) } }
 
-  /// The position in memory.
+  /// The address of the position in memory.
   var address: UnsafeRawPointer { @_noLocks get { unsafe text + position } }
 
   /// Reads one byte; 0 at the end.
@@ -37,7 +37,7 @@ struct TextScanner {
     return byte
   }
 
-  /// Skips one byte if it is the given one.
+  /// Skips one byte if it is the given byte.
   @_noLocks
   mutating func skip(_ byte: UInt8) {
     if current == byte { position &+= 1 }
@@ -54,7 +54,7 @@ struct TextScanner {
     while !isAtEnd, current != 0x20, current != 0x09, current != 0x0A { position &+= 1 }
   }
 
-  /// Moves past words to the next one, but not beyond the line.
+  /// Moves past the given number of words to the next word, but not beyond the line.
   @_noLocks
   mutating func skipWords(_ count: Int) {
     var skipped = 0
@@ -92,7 +92,7 @@ struct TextScanner {
     }
   }
 
-  /// Reads a hexadecimal number, with or without "0x"; 0 if there is none.
+  /// Reads a hexadecimal number with or without "0x"; returns 0 if there is none.
   @_noLocks
   mutating func hexadecimal() -> UInt64 {
     if current == 0x30 {
@@ -115,7 +115,7 @@ struct TextScanner {
     }
   }
 
-  /// Reads a decimal number; 0 if there is none.
+  /// Reads a decimal number; returns 0 if there is none.
   @_noLocks
   mutating func decimal() -> UInt64 {
     var value: UInt64 = 0
@@ -126,8 +126,9 @@ struct TextScanner {
     return value
   }
 
-  /// Moves to the text after a label at the start of a line, such as "Name:"; false, at the end of the text, if no
-  /// line has it.
+  /// Moves to the text after a label at the start of a line, such as "Name:".
+  ///
+  /// If no line begins with the label, moves to the end of the text and returns false.
   @_noLocks
   mutating func find(_ label: StaticString) -> Bool {
     while !isAtEnd {
@@ -141,7 +142,7 @@ struct TextScanner {
     return false
   }
 
-  /// True if the text at the position begins with a word.
+  /// True if the text at the position begins with the given word.
   @_noLocks
   func matches(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount

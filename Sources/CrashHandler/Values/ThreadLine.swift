@@ -1,4 +1,4 @@
-/// The fields of a line of proc_pid_stat(5) that a dump or a run record has, for a thread or a process.
+/// The fields of a line of proc_pid_stat(5) that dumps and run records contain, for a thread or a process.
 ///
 /// RUNS-DURING-CRASH.
 struct ThreadLine {
@@ -7,11 +7,11 @@ struct ThreadLine {
   private(set) var stateLetter: UInt8 = 0
   private(set) var niceValue: Int8 = 0
   private(set) var schedulingPolicy: UInt8 = 0
-  /// The blocked signals below 32; bit n - 1 stands for signal n.
+  /// The signals below 32 that the thread blocks; bit n - 1 stands for signal n.
   private(set) var blockedSignals: UInt64 = 0
   /// The start time in clock ticks after boot.
   private(set) var startTime: UInt64 = 0
-  /// The start of the stack; 0 if the kernel does not show it.
+  /// The start address of the main thread's stack; 0 if the kernel does not show it.
   private(set) var stackStart: UInt64 = 0
 
   /// - Returns: nil for a text in another format.
@@ -38,7 +38,7 @@ struct ThreadLine {
       case 22: startTime = scanner.decimal()
       case 28: stackStart = scanner.decimal()
       case 32: blockedSignals = scanner.decimal()
-      // Bit 30 of the kernel's number, SCHED_RESET_ON_FORK, is removed.
+      // The conversion removes bit 30 of the kernel's number, SCHED_RESET_ON_FORK.
       case 41: schedulingPolicy = UInt8(truncatingIfNeeded: scanner.decimal())
       default: break
       }
@@ -47,9 +47,9 @@ struct ThreadLine {
     }
   }
 
-  /// Copies the name as proc_pid_status(5) writes it: a line feed as `\n`, a backslash as `\\`.
+  /// Copies the name with the escapes of proc_pid_status(5): a line feed becomes `\n`, and a backslash `\\`.
   ///
-  /// - Returns: the number of copied bytes, at most `capacity`.
+  /// - Returns: the number of bytes that were copied, at most `capacity`.
   @inline(never) @_noLocks
   static func copyName(
     _ name: Bytes, to place: UnsafeMutableRawPointer, capacity: Int

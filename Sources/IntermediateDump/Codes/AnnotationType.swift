@@ -3,9 +3,9 @@ public enum AnnotationType: UInt8, DumpCode {
   case text = 1
   case signed = 2
   case unsigned = 3
-  /// An IEEE 754 number of 64 bits.
+  /// A 64-bit IEEE 754 number.
   case double = 4
-  /// A number, of which 0 is false.
+  /// A number; 0 means false.
   case bool = 5
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

@@ -8,8 +8,9 @@ public enum BreadcrumbLevel: UInt8, DumpCode {
   case error = 6
   case critical = 7
 
-  /// Creates the level for a word such as "warning", which is also the raw value of swift-log's `Logger.Level`; nil
-  /// for another word.
+  /// Creates the level for a word such as "warning"; nil for any other word.
+  ///
+  /// The words are also the raw values of swift-log's `Logger.Level`.
   public init?(word: String) {
     guard let level = Self.allCases.first(where: { $0.word == word }) else { return nil }
     self = level

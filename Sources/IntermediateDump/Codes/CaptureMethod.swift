@@ -1,13 +1,14 @@
-/// The source of a thread's registers, best first; the values of the key `captureMethod`.
+/// The source of a thread's registers, with the best source first; the values of the key `captureMethod`.
 public enum CaptureMethod: UInt8, DumpCode {
-  /// The thread that received the signal; its registers are from the signal's context.
+  /// The thread received the crash signal; its registers are from the signal's context.
   case crashed = 1
-  /// The thread was stopped by a signal of the handler and read while it was stopped.
+  /// A signal of the handler stopped the thread, and the registers were read while it was stopped.
   case stopped = 2
-  /// The thread also crashed and was waiting in the handler; its registers are from its own signal's context.
+  /// The thread also crashed and was waiting in the handler; its registers are from the context of its own crash.
   case alsoCrashed = 3
-  /// The thread did not stop; its stack and instruction pointers are from `/proc/self/task/<tid>/syscall`, which are
-  /// valid while it stays blocked.
+  /// The thread did not stop; its stack and instruction pointers are from `/proc/self/task/<tid>/syscall`.
+  ///
+  /// They are valid as long as the thread stays blocked.
   case kernel = 4
   /// The thread did not stop and could not be read; only its name and state are known.
   case none = 5

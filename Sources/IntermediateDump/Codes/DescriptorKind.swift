@@ -1,23 +1,23 @@
-/// The kind of an open file, by its link in `/proc/self/fd`; the values of the key `descriptorKind`.
+/// The kind of an open file, according to its link in `/proc/self/fd`; the values of the key `descriptorKind`.
 public enum DescriptorKind: UInt8, DumpCode {
-  /// A file or a named pipe that was opened by a path and is of no other kind.
+  /// A file or a named pipe that was opened by its path, and is not one of the other kinds.
   case file = 1
-  /// Opened as a directory.
+  /// A directory that was opened with O_DIRECTORY.
   case directory = 2
   /// A file below `/dev`.
   case device = 3
   case socket = 4
   /// A pipe without a name.
   case pipe = 5
-  /// A file that only the kernel names, such as `eventfd` and `eventpoll`.
+  /// An object that has only a name of the kernel, such as `eventfd` and `eventpoll`.
   case anonymous = 6
-  /// A file made by memfd_create(2).
+  /// A file that memfd_create(2) created.
   case memory = 7
   case other = 8
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
 
-  /// True if the link is a path, which is also the case for a deleted file.
+  /// True if the link is a path; this includes the path of a deleted file.
   package var isNamed: Bool {
     @_noLocks get {
       switch self {
@@ -27,7 +27,7 @@ public enum DescriptorKind: UInt8, DumpCode {
     }
   }
 
-  /// True if the link contains no text of the program.
+  /// True if the link contains no text that the program chose.
   package var hasKernelsName: Bool {
     @_noLocks get {
       switch self {

@@ -12,8 +12,9 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
   case modules = 7
   case systemAndAnnotations = 8
   case threads = 9
-  /// The section that lists other sections that failed. The handler never sets its bit; a reader sets it if the part
-  /// is empty.
+  /// The section that lists the other sections that failed.
+  ///
+  /// The handler never sets the bit of this section; a reader sets it if this part is empty.
   case capture = 10
   case resources = 11
   case linkMap = 12

@@ -1,13 +1,14 @@
 /// How an image was found; the values of the key `moduleSource`.
 public enum ModuleSource: UInt8, DumpCode {
-  /// The kernel's auxiliary vector: it is the program.
+  /// The image is the program, found through the kernel's auxiliary vector.
   case program = 1
-  /// The dynamic linker's list.
+  /// The image is in the dynamic linker's list.
   case linker = 2
-  /// The kernel's auxiliary vector: it is the vDSO.
+  /// The image is the vDSO, found through the kernel's auxiliary vector.
   case kernel = 3
-  /// Only its ELF header at the start of a mapping: the image is in another namespace of the linker, or was loaded by
-  /// other means.
+  /// The image was found only by its ELF header at the start of a mapping.
+  ///
+  /// It is in another namespace of the dynamic linker, or was not loaded by the linker.
   case headers = 4
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

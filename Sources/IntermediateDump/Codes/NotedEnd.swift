@@ -1,8 +1,9 @@
-/// How a process ended itself, as noted in its run record (`ownerNotes`).
+/// How a process exited, as noted in its run record (`ownerNotes`).
 package enum NotedEnd: UInt32, DumpCode {
-  /// exit(3), or the return from main.
+  /// The process called exit(3) or returned from main.
   case exit = 1
-  /// `_exit`, `_Exit`, quick_exit(3) or the parent of daemon(3), which run no exit handlers.
+  /// The process called `_exit`, `_Exit` or quick_exit(3), or was the parent in daemon(3); these run no exit
+  /// handlers.
   case immediateExit = 2
 
   package var code: UInt32 { @_noLocks get { rawValue } }

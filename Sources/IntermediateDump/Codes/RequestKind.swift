@@ -1,12 +1,14 @@
-/// The origin of a dump without a crash; the values of the key `requestKind`.
+/// Who requested a dump of a process that had not crashed; the values of the key `requestKind`.
 public enum RequestKind: UInt8, DumpCode {
-  /// The program itself, by `dumpWithoutCrash`.
+  /// The program itself requested the dump with `dumpWithoutCrash`.
   case program = 1
-  /// A hang monitor requested the dump; the process ended before the watched part answered again.
+  /// A hang monitor requested the dump.
+  ///
+  /// The process ended before the watched part answered again.
   case hang = 2
-  /// `postmortem capture`, which sent the process a signal.
+  /// `postmortem capture` requested the dump with a signal to the process.
   case tool = 3
-  /// A debugger, which wrote a core file of a process that continued.
+  /// A debugger wrote a core file of a process that then continued.
   case coreFile = 4
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

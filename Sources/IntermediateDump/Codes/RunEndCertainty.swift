@@ -1,10 +1,10 @@
-/// The certainty of the verdict on how a run ended; the values of the key `runEndCertainty`.
+/// How certain the explanation of a run's end is; the values of the key `runEndCertainty`.
 public enum RunEndCertainty: UInt8, DumpCode, Comparable {
-  /// The evidence allows one explanation among others.
+  /// The evidence allows this explanation, but also others.
   case possible = 1
   /// No other explanation fits the evidence well.
   case likely = 2
-  /// The kernel reports it.
+  /// The kernel itself reports this end.
   case certain = 3
 
   public static func < (left: RunEndCertainty, right: RunEndCertainty) -> Bool {

@@ -1,10 +1,10 @@
 /// How a run without a dump ended; the values of the key `runEndKind`.
 public enum RunEndKind: UInt8, DumpCode {
-  /// The kernel killed it because memory ran out.
+  /// The kernel killed the process because memory ran out.
   case outOfMemory = 1
-  /// A signal had asked it to end, and it did not in time.
+  /// A signal had asked the process to end, and the process did not end in time.
   case stopTimeout = 2
-  /// A known signal ended it.
+  /// A known signal ended the process.
   case killed = 3
   /// The machine was started again, or lost power.
   case rebooted = 4
@@ -12,7 +12,7 @@ public enum RunEndKind: UInt8, DumpCode {
   case replaced = 5
   /// The process hung, and was then killed.
   case hungThenKilled = 6
-  /// The process did not exit; nothing more is known.
+  /// The process did not exit by itself; nothing more is known.
   case unexplained = 7
 
   public var word: String {

@@ -1,6 +1,6 @@
-/// The policies of sched(7), by the kernel's numbers; the values of the key `schedulingPolicy`.
+/// The scheduling policies of sched(7), with the kernel's numbers; the values of the key `schedulingPolicy`.
 ///
-/// The handler writes the kernel's value, so a dump can contain others.
+/// The handler writes the kernel's number, so a dump can also contain other numbers.
 ///
 /// Source: Linux include/uapi/linux/sched.h.
 public enum SchedulingPolicy: UInt8, DumpCode {

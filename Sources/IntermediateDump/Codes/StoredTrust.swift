@@ -1,4 +1,4 @@
-/// The method that found a stored frame; in the values of the key `threadFrames`.
+/// The method by which a stored frame was found; part of the values of the key `threadFrames`.
 package enum StoredTrust: UInt8, DumpCode {
   case context = 0
   case callFrameInformation = 1

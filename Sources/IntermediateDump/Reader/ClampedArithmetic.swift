@@ -1,4 +1,4 @@
-// Arithmetic on sizes and times from files, which can be as large as their type allows.
+// Arithmetic on sizes and times that are read from files; such numbers can be as large as their type allows.
 
 extension FixedWidthInteger {
   /// The sum, limited to the type's range.
@@ -21,16 +21,16 @@ extension FixedWidthInteger {
 }
 
 extension Duration {
-  /// Whole seconds, rounded toward zero.
+  /// The duration in whole seconds, rounded toward zero.
   package var wholeSeconds: Int64 { components.seconds }
 
-  /// Whole milliseconds, or the end of the type's range.
+  /// The duration in whole milliseconds, limited to the type's range.
   package var wholeMilliseconds: Int64 {
     components.seconds.clampedMultiplied(by: 1000)
       .clampedAdding(components.attoseconds / 1_000_000_000_000_000)
   }
 
-  /// Whole nanoseconds, or the end of the type's range.
+  /// The duration in whole nanoseconds, limited to the type's range.
   package var wholeNanoseconds: Int64 {
     components.seconds.clampedMultiplied(by: 1_000_000_000)
       .clampedAdding(components.attoseconds / 1_000_000_000)

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-/// The bytes of a dump: in memory, or in a file of which at most a megabyte is cached.
+/// The bytes of a dump, either in memory or in a file; of a file, at most one megabyte is cached.
 ///
-/// Dumps can be larger than the memory that their reader may use.
+/// A dump can be larger than the memory that its reader may use.
 package struct DumpBytes: Sendable {
   private enum Storage {
     case memory([UInt8])
@@ -17,12 +17,12 @@ package struct DumpBytes: Sendable {
 
   package init(_ bytes: [UInt8]) { storage = .memory(bytes) }
 
-  /// Reads from a regular file, which is not mapped because it may shrink while it is read.
+  /// Reads from a regular file; the file is not mapped, because it may shrink while it is read.
   ///
   /// - Parameters:
-  ///   - descriptor: open for reading; duplicated.
+  ///   - descriptor: a descriptor that is open for reading; it is duplicated.
   ///   - count: the file's size in bytes.
-  /// - Returns: nil if no descriptor is left.
+  /// - Returns: nil if the process has no free descriptor.
   package init?(descriptor: Int32, count: Int) {
     guard let file = PagedFile(descriptor: descriptor, count: count) else { return nil }
     storage = .file(file)
@@ -35,9 +35,9 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// The error number of the first failed read; EIO if the file was shorter than its size, 0 if none has failed.
+  /// The error number of the first failed read; EIO if the file was shorter than `count`; 0 if no read has failed.
   ///
-  /// After an error, results may be incomplete: an unreadable part is not the end of the dump.
+  /// After an error, results may be incomplete, because an unreadable part looks like the end of the dump.
   package var readError: Int32 {
     switch storage {
     case .memory: 0
@@ -45,12 +45,13 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// True if slices share memory that is already allocated.
+  /// True if the dump is in memory, so that slices share that memory.
   package var isInMemory: Bool {
     if case .memory = storage { true } else { false }
   }
 
-  /// Reads a range, without a copy if the dump is in memory; nil outside the dump, and if the file cannot be read.
+  /// Reads a range, without a copy if the dump is in memory; nil if the range is outside the dump or the file cannot
+  /// be read.
   package func slice(_ range: Range<Int>) -> ArraySlice<UInt8>? {
     guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
     switch storage {
@@ -59,19 +60,19 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// Reads a little-endian integer of up to 8 bytes; nil outside the dump.
+  /// Reads a little-endian integer of up to 8 bytes; nil if it is not inside the dump.
   package func integer(at offset: Int, width: Int) -> UInt64? {
     guard offset >= 0, width >= 0, offset <= count, width <= count - offset else { return nil }
     return slice(offset..<offset + width)?.littleEndian(at: 0, width: width)
   }
 
-  /// Passes a range from front to back in slices that are not stored.
+  /// Passes a range to a closure from front to back, in slices that are not cached.
   ///
-  /// - Returns: false if a part of it cannot be read.
+  /// - Returns: false if a part of the range cannot be read.
   package func forEachSlice<Failure: Error>(
     of range: Range<Int>, _ body: (ArraySlice<UInt8>) throws(Failure) -> Void
   ) throws(Failure) -> Bool {
-    // The size is below that for which malloc makes a system call each time.
+    // A slice is smaller than the size from which malloc makes a system call each time.
     let step = isInMemory ? max(range.count, 1) : 1 << 16
     var start = range.lowerBound
     while start < range.upperBound {
@@ -84,14 +85,14 @@ package struct DumpBytes: Sendable {
   }
 }
 
-/// A file and the pages of it that were read last.
+/// A file, and those of its pages that were read last.
 private final class PagedFile: Sendable {
   private static let pageSize = 1 << 14
   private static let maximumCount = 64
 
   private struct Pages {
     var contents: [Int: [UInt8]] = [:]
-    /// The numbers in `contents`, used as a ring.
+    /// The numbers of the pages in `contents`, used as a ring.
     var order: [Int] = []
     var oldest = 0
   }

@@ -1,6 +1,6 @@
 /// A parsed intermediate dump: everything that was written before the first damage.
 public struct IntermediateDumpDocument: Sendable {
-  /// The offset at which a dump stopped being readable, and the reason.
+  /// The offset from which on a dump cannot be read, and the reason.
   public struct Damage: Sendable, Equatable, CustomStringConvertible {
     /// The number of bytes from the start of the file to the token that could not be read.
     public let offset: Int
@@ -14,17 +14,19 @@ public struct IntermediateDumpDocument: Sendable {
   /// The writer's identifier in the header, without trailing NULs and blanks.
   public let writer: String
   public let root: IntermediateDumpMap
-  /// The damage of a truncated dump; nil for a dump that ends in EndDocument with every map closed.
+  /// The damage of a truncated dump; nil for a dump that ends in EndDocument and whose maps are all closed.
   ///
   /// A truncated dump can still be read.
   public let damage: Damage?
 
-  /// True for a dump that its writer finished.
+  /// True if the writer has finished the dump.
   public var isComplete: Bool { damage == nil }
 
-  /// Parses a dump; linear in its size, never traps, keeps maps that were still open at the damage.
+  /// Parses a dump; maps that were still open at the damage are kept.
   ///
-  /// - Parameter bytes: the whole file.
+  /// The time is linear in the size of the dump. Parsing never traps, whatever the bytes.
+  ///
+  /// - Parameter bytes: the bytes of the whole file.
   /// - Throws: `IntermediateDumpError` only if nothing can be used: the file is shorter than a header, is not an
   ///   intermediate dump, or has a version or word size that this code does not read. Damage after the header is not
   ///   an error; it is in `damage`.
@@ -62,27 +64,27 @@ public struct IntermediateDumpDocument: Sendable {
 
 /// The reason why a file is not a dump at all.
 public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kind of error; an open set.
+  /// The kind of error; later versions may add kinds.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
     /// The file has fewer bytes than a header.
     public static let tooShort = Code(text: "too short for an intermediate dump's header")
-    /// The file has another magic number.
+    /// The file does not begin with the magic number of a dump.
     public static let notAnIntermediateDump = Code(
       text: "not an intermediate dump (wrong magic number)")
     /// A later version of this package wrote the dump.
     public static let unknownVersion = Code(
       text: "an intermediate dump of a version this program does not read")
-    /// The dump is not of a 64-bit process.
+    /// The dump is of a process that is not a 64-bit process.
     public static let unknownWordSize = Code(
       text: "an intermediate dump of a word size other than 8")
-    /// The header claims to be smaller than a header or larger than the file.
+    /// The header size in the header is smaller than a header or larger than the file.
     public static let invalidHeaderSize = Code(
       text: "an intermediate dump with an invalid header size")
   }
 
   public let code: Code
-  /// The number of bytes from the start of the file.
+  /// The number of bytes from the start of the file to the error.
   public let offset: Int
 
   init(_ code: Code, offset: Int) {

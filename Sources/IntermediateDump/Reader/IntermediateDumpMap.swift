@@ -1,14 +1,15 @@
-/// One map of a parsed dump: its entries in file order, whose values are read from the file's bytes when they are
-/// used.
+/// One map of a parsed dump, with its entries in file order.
 ///
-/// Getters never trap: a key that is missing, or whose value has another shape, is nil.
+/// The values are read from the file's bytes when they are used.
+///
+/// Getters never trap: the result is nil if the key is missing or its value has another form.
 public struct IntermediateDumpMap: Sendable {
   /// The value of a key in a map.
   public enum Value: Sendable {
     /// The range of the payload in the file.
     case property(Range<Int>)
     case map(IntermediateDumpMap)
-    /// The maps of an array, each with the key and offset it was written under.
+    /// The maps of an array, each with its key and its offset in the file.
     case array([Entry])
   }
 
@@ -19,7 +20,7 @@ public struct IntermediateDumpMap: Sendable {
     public let value: Value
   }
 
-  /// The whole file; shared, not copied.
+  /// The bytes of the whole file, which are shared, not copied.
   package let bytes: DumpBytes
   /// The entries, in file order.
   ///
@@ -76,7 +77,8 @@ public struct IntermediateDumpMap: Sendable {
 }
 
 extension IntermediateDumpMap {
-  /// One map with the entries of several maps of one file, in their order; nil if there are no maps.
+  /// Creates one map with the entries of several maps of one file, in the order of the maps; nil if there are no
+  /// maps.
   public init?(joining maps: [IntermediateDumpMap]) {
     guard let first = maps.first else { return nil }
     self.init(bytes: first.bytes, entries: maps.flatMap(\.entries))

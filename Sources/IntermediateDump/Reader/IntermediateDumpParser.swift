@@ -1,8 +1,8 @@
-/// Reads fixed-width integers from a dump without ever leaving it.
+/// Reads fixed-width integers from a dump, never beyond the dump's end.
 struct IntermediateDumpCursor {
   let bytes: DumpBytes
   var offset = 0
-  /// The bytes from `windowStart` on; for a dump in memory, all bytes.
+  /// The bytes from `windowStart` on; all bytes if the dump is in memory.
   private var window: ArraySlice<UInt8> = []
   private var windowStart = 0
 
@@ -12,8 +12,7 @@ struct IntermediateDumpCursor {
 
   var remaining: Int { bytes.count - offset }
 
-  /// The next `width` bytes as a little-endian integer; nil, and nothing consumed, if fewer are
-  /// left.
+  /// Reads the next `width` bytes as a little-endian integer; if fewer bytes are left, reads nothing and returns nil.
   mutating func integer(_ width: Int) -> UInt64? {
     guard width <= remaining else { return nil }
     if offset < windowStart || offset - windowStart > window.count - width { moveWindow() }
@@ -31,16 +30,17 @@ struct IntermediateDumpCursor {
   }
 }
 
-/// Converts tokens to a tree, and stops at the first invalid one.
+/// Converts tokens to a tree, and stops at the first invalid token.
 ///
-/// It uses an explicit stack instead of recursion, so that a file with only StartMap tokens needs no call stack.
+/// The parser uses an explicit stack instead of recursion, so that a file with only StartMap tokens cannot overflow
+/// the call stack.
 struct IntermediateDumpParser {
   private struct OpenContainer {
     let key: UInt16
     let offset: Int
     let isArray: Bool
-    // Entries are appended in place, because with an enum's payload or a copy, each entry would cost as much as all
-    // earlier ones.
+    // Entries are appended in place: in an enum's payload or a copy, each new entry would cost as much as all earlier
+    // entries.
     var entries: [IntermediateDumpMap.Entry] = []
   }
 
@@ -52,7 +52,7 @@ struct IntermediateDumpParser {
     self.cursor = cursor
   }
 
-  /// Parses to the end mark or the first damage; maps and arrays that are still open are closed, not dropped.
+  /// Parses up to the end mark or the first damage; maps and arrays that are still open are closed, not dropped.
   mutating func parseRoot() -> IntermediateDumpMap {
     open = [OpenContainer(key: 0, offset: cursor.offset, isArray: false)]
     var tokenCount = 0
@@ -75,7 +75,7 @@ struct IntermediateDumpParser {
 
   private var isFinished = false
 
-  /// Reads one token; returns the reason if it cannot.
+  /// Reads one token; if that is not possible, returns the reason.
   private mutating func parseToken(at start: Int) -> String? {
     guard let token = cursor.integer(1), let isArray = open.last?.isArray else {
       return "the file ends without an end mark"

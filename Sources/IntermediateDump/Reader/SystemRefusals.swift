@@ -1,21 +1,21 @@
 internal import Glibc
 internal import Synchronization
 
-/// Counts the reads that the system refused for a temporary reason: descriptors or memory used up, or a disk error.
+/// Counts the reads that the system refused for a temporary reason: no free descriptor, no memory, or a disk error.
 ///
-/// Files that may be missing are read by functions that return nil for every failure. Code that makes a permanent
-/// decision from such reads checks here whether one of them was refused. Ordinary code.
+/// Files that may be missing are read with functions that return nil for every failure. Code that bases a permanent
+/// decision on such reads checks here whether one of the reads was refused. Ordinary code.
 package enum SystemRefusals {
-  /// The count over all threads, with the last error number in the lower 32 bits.
+  /// The number of refusals on all threads, with the last error number in the lower 32 bits.
   private static let state = Atomic<UInt64>(0)
 
   /// A point in the count of refusals.
   package struct Point: Sendable {
     fileprivate let count: UInt64
 
-    /// The error number of a refusal since this point; nil if there was none.
+    /// The last error number if a read was refused since this point; nil if no read was refused.
     ///
-    /// A refusal on another thread only delays a decision unnecessarily.
+    /// Refusals on other threads count too; they only delay a decision unnecessarily.
     package var refusalSince: Int32? {
       let now = SystemRefusals.state.load(ordering: .relaxed)
       return now >> 32 == count ? nil : Int32(truncatingIfNeeded: now)

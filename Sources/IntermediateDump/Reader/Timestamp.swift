@@ -1,38 +1,40 @@
 /// A moment by the system's clock, from 1677 to 2262.
 ///
-/// Text and JSON have ISO 8601 in UTC with nanoseconds: "2026-11-21T14:49:05.123456789Z". Arithmetic
-/// ends at the first and the last moment.
+/// In text and JSON it has the form of ISO 8601 in UTC with nanoseconds: "2026-11-21T14:49:05.123456789Z". Results of
+/// arithmetic are limited to the first and the last moment.
 public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// The time in nanoseconds since 1970.
   public var nanoseconds: Int64
 
   /// Creates a moment.
   ///
-  /// - Parameter nanoseconds: since 1970.
+  /// - Parameter nanoseconds: the number of nanoseconds since 1970.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// Creates a moment; the first or the last possible one if the seconds are beyond it.
+  /// Creates a moment; if the seconds are out of range, the first or the last possible moment.
   ///
-  /// - Parameter seconds: since 1970.
+  /// - Parameter seconds: the number of seconds since 1970.
   package init(seconds: Int64) {
     self.init(nanoseconds: seconds.clampedMultiplied(by: 1_000_000_000))
   }
 
-  /// Whole seconds since 1970, rounded down.
+  /// The number of whole seconds since 1970, rounded down.
   package var seconds: Int64 {
     let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return remainder < 0 ? quotient &- 1 : quotient
   }
 
-  /// The release of Swift 6.0, which this package needs: no program with this package can have run before.
+  /// The release date of Swift 6.0, which this package needs, so no program with this package can have run earlier.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
-  /// The difference in nanoseconds that is accepted between the clocks of machines, or when a clock is set back.
+  /// The difference in nanoseconds that is tolerated between the clocks of two machines, or when a clock is set back.
   private static let tolerance: Int64 = 86_400_000_000_000
 
-  /// False for the date of a clock that was not set or set wrong, and for all dates while the clock is not set now:
-  /// such dates have no age.
+  /// False for a date from a clock that was not set, or was set wrong; such a date has no age.
   ///
-  /// A machine whose clock has no battery starts in 1970, until it gets the time from the network.
+  /// The result is also false for all dates as long as the current clock is not set.
+  ///
+  /// On a machine without a clock battery, the clock starts in 1970 and is wrong until the machine gets the time from
+  /// the network.
   ///
   /// - Parameter now: the current time by the same clock.
   package func isPossible(at now: Timestamp) -> Bool {
@@ -42,8 +44,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   /// A rank that orders dates before they are compared: an impossible date counts as newer than a possible one.
   ///
-  /// The highest rank is for impossible dates before the current time. While the clock is not set, these are the
-  /// dates since the machine started.
+  /// Impossible dates before the current time have the highest rank. While the clock is not set, these are the dates
+  /// since the machine started.
   package func newness(at now: Timestamp) -> Int {
     isPossible(at: now) ? 0 : self > now ? 1 : 2
   }
@@ -61,7 +63,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     left.nanoseconds < right.nanoseconds
   }
 
-  /// Reads the form that `description` writes; nil for anything else.
+  /// Reads text in the form of `description`; nil for anything else.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
     let form = Array("0000-00-00T00:00:00.000000000Z".utf8)
@@ -78,7 +80,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     guard (1...12).contains(month) else { return nil }
     let days = Self.days(year: number(0..<4), month: month, day: number(8..<10))
     let seconds = days * 86_400 + number(11..<13) * 3_600 + number(14..<16) * 60 + number(17..<19)
-    // The earliest moments are in a second that begins before the range of 64 bits.
+    // The earliest moments are in a second whose beginning is too early for 64 bits of nanoseconds.
     let isEarly = seconds < 0
     let (whole, overflow) = (seconds + (isEarly ? 1 : 0))
       .multipliedReportingOverflow(by: 1_000_000_000)
@@ -113,10 +115,11 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     try container.encode(description)
   }
 
-  /// Days since 1970 of a date; a year starts in March, so that a leap day ends it.
+  /// The number of days from 1970 to a date; years are counted from March, so that a leap day is the last day of its
+  /// year.
   private static func days(year: Int, month: Int, day: Int) -> Int {
     let shiftedYear = month <= 2 ? year - 1 : year
-    // The year has four digits, so that it is never negative except for the months before March of 0.
+    // The year has four digits, so the shifted year is negative only in January and February of the year 0.
     let era = (shiftedYear + 400) / 400 - 1
     let yearOfEra = shiftedYear - era * 400
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

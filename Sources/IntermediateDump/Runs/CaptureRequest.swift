@@ -1,9 +1,9 @@
-/// A request for a dump, as the value that is queued with the stop signal of a running process.
+/// A request for a dump of a running process, in the form of the value that is queued with the stop signal.
 ///
-/// The lower half is a number by which the sender finds the dump: the last four bytes of its report
-/// ID. Source: sigqueue(3), si_value.
+/// The lower half is a number by which the sender finds the dump: the last four bytes of the dump's report ID.
+/// Source: sigqueue(3), si_value.
 package struct CaptureRequest: Sendable, Equatable {
-  /// The upper half of the value except its last bit: "PMc" and 0.
+  /// The upper half of the value without its last bit: "PMc" and a zero byte.
   private static var magic: UInt64 { @_noLocks get { 0x504D_6300 &>> 1 } }
 
   package let value: UInt64
@@ -23,7 +23,7 @@ package struct CaptureRequest: Sendable, Equatable {
   /// True to stop other threads during the dump.
   package var stopsThreads: Bool { @_noLocks get { value &>> 32 & 1 == 1 } }
 
-  /// The end of the text of the report ID.
+  /// The last digits of the report ID as text.
   package var reportIDSuffix: String {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: number)

@@ -1,11 +1,11 @@
-/// The position in the run record of a process's notes about its own end.
+/// Where the run record has the notes of a process about its own end.
 ///
-/// RUNS-DURING-CRASH. `RunNotes` reads them.
+/// RUNS-DURING-CRASH. `RunNotes` reads the notes.
 package enum RunNotePlace {
   /// The number of bytes of the notes.
   package static var size: Int { @_noLocks get { 32 } }
-  /// The offset after the header, the owner token and the property header of the notes.
+  /// The offset of the notes: after the header, the owner token and the property header of the notes.
   package static var offset: Int64 { @_noLocks get { 32 &+ 3 &+ 7 } }
-  /// The offset of the signal within the notes.
+  /// The offset within the notes of the signal that asked the process to end.
   package static var terminationOffset: Int64 { @_noLocks get { 8 } }
 }

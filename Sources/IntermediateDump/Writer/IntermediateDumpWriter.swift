@@ -1,15 +1,16 @@
 internal import CSignalSafe
 
-/// Streams tokens into a buffer, and the buffer into a file, in the middle of a crash.
+/// Writes tokens into a buffer, and the buffer into a file, during a crash.
 ///
-/// Allocates nothing, takes no lock and cannot trap. A property is written to the buffer completely or not at all, so
-/// a fault between two calls never leaves an incomplete token. After the first failed write, nothing more is written,
-/// so a dump has no gap in its middle.
+/// The writer allocates nothing, takes no lock and cannot trap. A property is written to the buffer completely or not
+/// at all, so a fault never leaves an incomplete token. After the first failed write, nothing more is written, so a
+/// dump has no gap in the middle.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
 @safe
 public struct IntermediateDumpWriter: ~Copyable {
-  /// Properties up to this size are written even beyond the limit: the general registers of arm64 have 272 bytes.
+  /// Properties up to this size are written even beyond the size limit; the general registers of arm64 have 272
+  /// bytes.
   private static var smallSize: Int { 272 }
 
   private let buffer: UnsafeMutableRawPointer
@@ -18,32 +19,33 @@ public struct IntermediateDumpWriter: ~Copyable {
   private let byteLimit: UInt64
   private var used = 0
   private var flushed: UInt64 = 0
-  /// Bit n - 1 says whether the container at depth n is an array.
+  /// Bit n - 1 is set if the container at depth n is an array.
   private var arrays: UInt64 = 0
 
-  /// The values of the three after the last complete token, because a section may be interrupted inside a token.
+  /// The values of these three properties after the last complete token, because a section may be interrupted inside
+  /// a token.
   private var wholeUsed = 0
   private var wholeArrays: UInt64 = 0
   private var wholeDepth = 0
-  /// True during a write call, whose result is not known if the call is interrupted by a recovery.
+  /// True during a write(2) call; if a recovery interrupts the call, its result is not known.
   private var isWriting = false
-  /// True if the file's offset may be read; without that, the dump ends after an interrupted write.
+  /// True if the file's offset may be read; if it is false, the dump ends after an interrupted write.
   public var asksFile = true
 
   /// The number of open maps and arrays.
   public private(set) var depth = 0
   /// The errno of the first failed write; 0 if none has failed.
   public private(set) var failure: Int32 = 0
-  /// The number of bytes of properties that were not written because the dump would have grown past its limit.
+  /// The number of bytes of properties that were left out because the dump would have exceeded its limit.
   public private(set) var bytesOmitted: UInt64 = 0
 
-  /// Wraps a buffer and an open file.
+  /// Creates a writer with a buffer and an open file.
   ///
   /// - Parameters:
-  ///   - buffer: memory that outlives the writer; its contents are lost.
-  ///   - capacity: bytes in `buffer`; at least 4,096, and more than the longest single property.
+  ///   - buffer: memory that outlives the writer; the contents of this memory are overwritten.
+  ///   - capacity: the number of bytes in `buffer`; at least 4,096, and more than the largest property.
   ///   - descriptor: a file open for writing, or -1 for a dump that stays in the buffer.
-  ///   - byteLimit: the size in bytes past which properties longer than registers are left out.
+  ///   - byteLimit: the size of the dump in bytes beyond which properties larger than registers are left out.
   @_noLocks
   public init(
     buffer: UnsafeMutableRawPointer, capacity: Int, descriptor: Int32, byteLimit: UInt64
@@ -63,17 +65,17 @@ public struct IntermediateDumpWriter: ~Copyable {
     return writer
   }
 
-  /// The number of bytes of the dump so far, including those in the buffer.
+  /// The number of bytes of the dump so far, including the bytes in the buffer.
   public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
-  /// True if every byte so far was written to the file.
+  /// True if all bytes so far have been written to the file.
   public var isFlushed: Bool { @_noLocks get { used == 0 } }
 
-  /// The bytes in the buffer; the whole dump if there is no file.
+  /// The number of bytes in the buffer, which are the whole dump if there is no file.
   public var bufferedCount: Int { @_noLocks get { used } }
 
   // MARK: - Tokens
 
-  /// Writes the 32 bytes before the first token.
+  /// Writes the header: the 32 bytes before the first token.
   @_noLocks
   public mutating func header() {
     guard reserve(IntermediateDumpFormat.headerSize) else { return }
@@ -88,10 +90,10 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Writes bytes of the handler's own memory; other memory, which may not be readable, must be copied safely first.
+  /// Writes a property with bytes from memory that is known to be readable; other memory must be copied safely first.
   ///
-  /// - Returns: false if the property was left out: the file is full, the limit is reached, or it
-  ///   does not fit the buffer.
+  /// - Returns: false if the property was left out because an earlier write failed, the limit is reached, or the
+  ///   property does not fit into the buffer.
   @_noLocks @discardableResult
   public mutating func property(
     _ key: IntermediateDumpKey, _ bytes: UnsafeRawPointer?, count: Int
@@ -105,9 +107,9 @@ public struct IntermediateDumpWriter: ~Copyable {
     return true
   }
 
-  /// Returns memory for a property's bytes, which the caller fills and then finishes.
+  /// Returns memory for a property's bytes; the caller fills the memory and then calls `finishProperty`.
   ///
-  /// The property is added to the dump by `finishProperty`; a fault before that leaves no trace in the dump.
+  /// Only `finishProperty` adds the property to the dump; a fault before it leaves no trace in the dump.
   ///
   /// - Returns: memory for `capacity` bytes, or nil if the property must be left out.
   @_noLocks
@@ -144,7 +146,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     unsigned(key, UInt64(bitPattern: value), width: width)
   }
 
-  /// Opens a map; in a map or an array.
+  /// Opens a map inside a map or an array.
   @_noLocks
   public mutating func startMap(_ key: IntermediateDumpKey) {
     start(key, token: IntermediateDumpToken.startMap, isArray: 0)
@@ -168,10 +170,10 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Returns to the last complete token after a section was interrupted anywhere, even in a write.
+  /// Goes back to the last complete token after a section was interrupted at any place, even in a write.
   ///
-  /// Reads the file's offset, to find how much of the buffer an interrupted write had written. If it cannot be read,
-  /// the dump ends there, because repeated bytes would damage the rest.
+  /// Reads the file's offset, to find out how much of the buffer an interrupted write has written. If the offset
+  /// cannot be read, the dump ends there, because repeated bytes would damage the rest.
   @_noLocks
   public mutating func recover() {
     used = wholeUsed
@@ -198,13 +200,13 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Continues in another file, for a dump that has not been written to a file yet.
+  /// Uses another file for a dump of which nothing has been written to a file yet.
   @_noLocks
   public mutating func redirect(to descriptor: Int32) {
     self.descriptor = descriptor
   }
 
-  /// Begins another dump in another file, or in no file (-1); drops the bytes in the buffer.
+  /// Begins another dump, in another file or in no file (-1); drops the bytes in the buffer.
   @_noLocks
   public mutating func restart(on descriptor: Int32) {
     self.descriptor = descriptor
@@ -217,7 +219,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Closes everything deeper than `depth`, for a section that was abandoned in its middle.
+  /// Closes all maps and arrays deeper than `depth`, after a section was abandoned in the middle.
   @_noLocks
   public mutating func close(toDepth depth: Int) {
     while self.depth > depth { end() }
@@ -234,7 +236,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Closes open maps and arrays, writes the end mark and flushes.
   ///
-  /// - Returns: true if every byte reached the file.
+  /// - Returns: true if every byte of the dump was written to the file.
   @_noLocks
   public mutating func endDocument() -> Bool {
     close(toDepth: 0)
@@ -244,7 +246,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     return flush()
   }
 
-  /// Writes the buffer to the file, so that its bytes survive a later fault.
+  /// Writes the buffer to the file, so that the bytes are not lost in a later fault.
   ///
   /// - Returns: false if this or an earlier write failed.
   @_noLocks @discardableResult
@@ -255,14 +257,14 @@ public struct IntermediateDumpWriter: ~Copyable {
     isWriting = true
     while failure == 0, offset < used {
       let result = unsafe pm_write(descriptor, buffer + offset, used &- offset)
-      // On a slow file system, each tick of the handler's timer may end the call with EINTR. The timer limits these
-      // attempts.
+      // On a slow file system, each tick of the handler's timer may end the call with EINTR. The timer also limits
+      // the number of such attempts.
       attempts &+= result == -Int(EINTR) ? 1 : 64
       if result > 0 {
         offset &+= result
         attempts = 0
       } else if attempts >= 1024 {
-        // A temporary error would be over by now. A write of 0 bytes has no errno, so EIO is used.
+        // After so many attempts, the error is not temporary. A write of 0 bytes has no errno, so EIO is used.
         failure = result == 0 ? EIO : Int32(truncatingIfNeeded: 0 &- result)
       }
     }
@@ -285,7 +287,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Stores the end of a complete token.
+  /// Stores the current position as the end of a complete token.
   private mutating func commit() {
     wholeUsed = used
     wholeDepth = depth
@@ -295,7 +297,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   private mutating func startProperty(_ key: IntermediateDumpKey, count: Int) -> Bool {
     let total = count &+ IntermediateDumpFormat.propertyHeaderSize
     guard count >= 0, total <= capacity else {
-      // Without a file the whole dump has to fit: `encode` tries again with a larger buffer.
+      // Without a file, the whole dump must fit into the buffer; `encode` tries again with a larger buffer.
       if descriptor < 0 { failure = ENOBUFS }
       return false
     }
@@ -312,7 +314,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     return true
   }
 
-  /// Makes room for `count` bytes; false if there is none and never will be.
+  /// Makes room for `count` bytes in the buffer; false if that is not possible.
   private mutating func reserve(_ count: Int) -> Bool {
     if failure != 0 { return false }
     if capacity &- used >= count { return true }
@@ -324,7 +326,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   }
 
   private mutating func append(_ value: UInt64, width: Int) {
-    // Both architectures are little-endian, as the format is.
+    // Both architectures are little-endian, like the format.
     let place = unsafe buffer + used
     switch width {
     case 1: unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)

@@ -1,15 +1,15 @@
-/// The properties of a run record that describe its owner, after the course of the run.
+/// The properties of a run record that describe its owner; they come after the course of the run.
 ///
-/// `startHandler` and records that are created in a crash both use this writer.
+/// Both `startHandler` and the code that creates records in a crash write them with this type.
 ///
-/// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads them.
+/// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads the properties.
 package struct OwnerProperties {
   private let processID: UInt32
   private let startTime: UInt64
   private let stackStart: UInt64
   private let processNamespace: UInt64
   private let timeNamespace: UInt64
-  /// The time of the launch; left out if nil.
+  /// The time of the launch; if it is nil, it is not written.
   package var launchTime: Int64?
   package var toldStacks: UInt64?
   package var signals: OwnerSignals?
@@ -17,7 +17,7 @@ package struct OwnerProperties {
   private let takesRequests: Bool
 
   /// - Parameters:
-  ///   - startTime: 0 if it is not known, as for the next three.
+  ///   - startTime: the start time; 0 if it is not known, as for the next three parameters.
   ///   - isMapped: as in `RunRecord`.
   @_noLocks
   package init(
@@ -35,7 +35,7 @@ package struct OwnerProperties {
 
   /// Writes the properties into the owner's map.
   ///
-  /// - Parameter bootID: the text; empty if it is not known.
+  /// - Parameter bootID: the text of the boot ID; empty if it is not known.
   @_noLocks
   package func write(
     to writer: inout IntermediateDumpWriter, bootID: UnsafeRawPointer, count: Int

@@ -1,8 +1,8 @@
 /// The handler's signals, which `postmortem doctor` compares with the signals of a process.
 package struct OwnerSignals: Sendable, Equatable {
-  /// The signals whose handler is this package's; bit n - 1 is signal n.
+  /// The signals that have this package's handler; bit n - 1 stands for signal n.
   package var crash: UInt64
-  /// The stop signal; 0 for none.
+  /// The stop signal; 0 if there is none.
   package var stop: UInt32
   package var watchdog: UInt32
 

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes memory of the process, and NUL-terminated text in it.
+/// Writes memory of the process, and NUL-terminated text from that memory.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -23,7 +23,7 @@ struct MemoryWriter {
 
   // MARK: - Regions
 
-  /// Writes a range of any length; returns the bytes that could be read.
+  /// Writes a range of any length; returns the number of bytes that could be read.
   @_noLocks @discardableResult
   func write(_ address: UInt64, count: Int) -> Int {
     var done = 0
@@ -39,9 +39,9 @@ struct MemoryWriter {
 
   /// Writes one region: its address, the requested size, and the bytes that can be read.
   ///
-  /// If the window begins below a mapping, reads again from the next page.
+  /// If no byte can be read because the region begins below a mapping, a second region starts at the next page.
   ///
-  /// - Returns: the bytes that could be read.
+  /// - Returns: the number of bytes that could be read.
   @inline(never) @_noLocks @discardableResult
   func writeRegion(_ address: UInt64, count: Int) -> Int {
     let allowed = memory.allowed(address, count: count)
@@ -53,7 +53,9 @@ struct MemoryWriter {
       address &+ UInt64(truncatingIfNeeded: toNextPage), count: allowed &- toNextPage)
   }
 
-  /// Writes one region; returns the bytes that could be read: 0 leaves a region without data.
+  /// Writes one region; returns the number of bytes that could be read.
+  ///
+  /// If that number is 0, the region has no data.
   @inline(never) @_noLocks
   func writeReadable(_ address: UInt64, count: Int) -> Int {
     capture.writer.startMap(.memoryRegion)
@@ -64,7 +66,7 @@ struct MemoryWriter {
     return copied
   }
 
-  /// Writes one region whose bytes were read already.
+  /// Writes one region from bytes that were already read.
   @inline(never) @_noLocks
   func write(_ address: UInt64, _ bytes: Bytes) {
     capture.writer.startMap(.memoryRegion)
@@ -99,7 +101,7 @@ struct MemoryWriter {
     if count > 0 { capture.writer.finishProperty(count: count) }
   }
 
-  /// Writes the text that a pointer leads to, after some bytes.
+  /// Writes the text that a pointer refers to, without the first `skipping` bytes of the memory there.
   @_noLocks
   func writeText(
     _ key: IntermediateDumpKey, atPointer pointer: UInt64, skipping: UInt64, limit: Int
@@ -114,10 +116,10 @@ struct MemoryWriter {
 }
 
 extension Capture {
-  /// Writes the memory at an address that can be read; writes nothing if none can.
+  /// Writes the readable part of the memory at an address; writes nothing if none of the memory is readable.
   ///
   /// - Parameter sanitizer: replaces words that may be secrets; nil to replace none.
-  /// - Returns: bytes written.
+  /// - Returns: the number of bytes written.
   @_noLocks @discardableResult
   func write(
     _ key: IntermediateDumpKey, of memory: SafeMemory, at address: UInt64, count: Int,

@@ -1,7 +1,7 @@
 /// Writes the memory that the crashing thread's registers point to.
 ///
-/// The windows begin 128 bytes below each address and end 384 bytes above it; overlapping windows are joined. The
-/// memory that registers point to is often more useful than the stack.
+/// Each register gives a window of memory, from 128 bytes below its address to 384 bytes above; overlapping windows
+/// are joined. The memory that registers point to is often more useful than the stack.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
@@ -33,7 +33,7 @@ struct RegisterMemory {
     self.scratch = scratch
   }
 
-  /// Writes the windows as regions of the array that is open.
+  /// Writes the windows as regions into the array that is open.
   @_noLocks
   func write(_ registers: Bytes) {
     let count = sort(registers)
@@ -53,7 +53,7 @@ struct RegisterMemory {
     }
   }
 
-  /// The pages of the windows, each once.
+  /// The addresses of the pages that the windows cover, each page once.
   private func pages(of count: Int) -> Bytes {
     let pages = scratch.dropFirst(RegisterMemory.pagesOffset)
     let mask = ~UInt64(truncatingIfNeeded: PageCache.pageSize &- 1)
@@ -74,9 +74,9 @@ struct RegisterMemory {
     return pages.bytes(count: total &* 8)
   }
 
-  /// Puts the registers that can be pointers into scratch memory in ascending order.
+  /// Puts the values of the registers that can be pointers into scratch memory, in ascending order.
   ///
-  /// - Returns: their number.
+  /// - Returns: the number of these registers.
   private func sort(_ registers: Bytes) -> Int {
     var count = 0
     var index = 0

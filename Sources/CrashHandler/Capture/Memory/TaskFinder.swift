@@ -9,12 +9,13 @@ internal import IntermediateDump
 struct TaskFinder {
   /// The number of bytes of the runtime's thread-local block that are searched.
   ///
-  /// The block has 32 bytes, and more only in a static executable, which has all thread-local variables in one block.
+  /// The block has 32 bytes. It is larger only in a static executable, where one block holds all thread-local
+  /// variables.
   private static var blockLimit: Int { 4096 }
-  /// The maximum number of pointers in such blocks that are followed, for all threads together.
+  /// The maximum number of pointers that are followed from the thread-local blocks of all threads together.
   private static var candidateLimit: UInt64 { 16384 }
-  /// Offsets in scratch memory: of the number of candidates that were followed, of a block, and of
-  /// the blocks of the next threads, which one call reads.
+  /// Offsets in scratch memory: of the number of pointers that were followed, of one block, and of the blocks of the
+  /// next threads, all of which one system call reads.
   private static var followedOffset: Int { 8 }
   private static var blockOffset: Int { 8192 }
   private static var stageOffset: Int { 16384 }
@@ -35,7 +36,8 @@ struct TaskFinder {
     scratch.setWord(TaskFinder.followedOffset, 0)
   }
 
-  /// Reads the blocks of as many threads as fit, by one call; returns the thread after them.
+  /// Reads the blocks of as many threads as fit, with one system call; returns the index of the first thread after
+  /// them.
   @_noLocks
   func readBlocks(of threads: ThreadTable, from first: Int) -> Int {
     stage.removeAll()
@@ -54,7 +56,7 @@ struct TaskFinder {
     return index > first ? index : first &+ 1
   }
 
-  /// The runtime's thread-local block of a thread.
+  /// The address of the Swift runtime's thread-local block of a thread.
   private func block(at threadPointer: UInt64) -> UInt64 {
     threadPointer &+ UInt64(bitPattern: facts.block_offset)
   }
@@ -66,9 +68,10 @@ struct TaskFinder {
     }
   }
 
-  /// The first word of the thread's block that points to a task.
+  /// The task that the first suitable word of the thread's block points to.
   ///
-  /// Every task begins with the same address, so a word that points to anything else is not a task.
+  /// Every task object begins with the same address, so a word that points to memory with another first word is not a
+  /// pointer to a task.
   @_noLocks
   func task(at threadPointer: UInt64) -> UInt64? {
     guard facts.task_metadata != 0, threadPointer != 0 else { return nil }

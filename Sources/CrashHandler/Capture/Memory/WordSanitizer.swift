@@ -1,15 +1,16 @@
 internal import CSignalSafe
 
-/// Replaces the words of stacks and registers that may be secrets: all except addresses of mapped memory and numbers
-/// below 4,096.
+/// Replaces the words of stacks and registers that may be secrets.
 ///
-/// A converter replaces more, because it knows modules and stacks. Text of at least seven bytes, and most other
-/// secrets, are not addresses. Without mappings all words except small numbers are replaced.
+/// Only addresses of mapped memory and numbers below 4,096 are kept.
+///
+/// The conversion of the dump replaces more words, because it knows the modules and stacks. Text of at least seven
+/// bytes, and most other secrets, are not addresses. Without mappings all words except small numbers are replaced.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 @safe
 struct WordSanitizer {
-  /// The replacement: not an address, easy to recognize in a dump, and the same value as Crashpad's.
+  /// The value that replaces a word: not an address, easy to recognize in a dump, and the same as in Crashpad.
   static var replacement: UInt64 { @_noLocks get { 0x0DEF_ACED_0DEF_ACED } }
 
   private let mappings: MappingTable
@@ -23,13 +24,13 @@ struct WordSanitizer {
   ///
   /// - Parameters:
   ///   - place: the copy of the memory.
-  ///   - address: the address of the original; a word that begins before it or ends after it is replaced.
+  ///   - address: the address of the original; a word that is only partly in the range is replaced.
   @_noLocks
   func sanitize(_ place: UnsafeMutableRawPointer, copyOf address: UInt64, count: Int) {
     let toWord = Int(truncatingIfNeeded: (0 &- address) & 7)
     var offset = toWord < count ? toWord : count
     unsafe replaceBytes(place, copyOf: address, from: 0, to: offset)
-    // The mapping of the previous word, which is usually also that of the next.
+    // The mapping that the previous word points into; the next word usually points into the same mapping.
     var mapping = Mapping.none
     while offset &+ 8 <= count {
       let word = unsafe place.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
@@ -64,7 +65,7 @@ struct WordSanitizer {
     let index = mappings.index(endingAbove: address)
     guard index < mappings.count else { return false }
     let found = mappings[index]
-    // Large ranges without permissions are only reserved address space.
+    // A large range without permissions is only reserved address space.
     guard found.start <= address, found.has(Mapping.isReadable | Mapping.isExecutable) else {
       return false
     }

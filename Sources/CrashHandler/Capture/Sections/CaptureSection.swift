@@ -7,18 +7,18 @@ extension SectionRow {
   }
 }
 
-/// Writes the `capture` map: how complete the dump is.
+/// Writes the `capture` map, which shows how complete the dump is.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_capture) @_noLocks
 func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.writer.startMap(.capture)
-  // Written first, because a reader treats its absence as a fault in this section.
+  // Written first, because a reader treats a missing `sectionsAbandoned` as a fault in this section.
   capture.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
   let (counts, threads) = (capture.session.counts, capture.session.threads)
   var stopped: UInt64 = 0
-  // The capturing thread is not in the table, unless it captures another one's hang.
+  // The capturing thread is not in the table, unless it captures the hang of another thread.
   var found: UInt64 = capture.capturesItself ? 1 : 0
   var index = 0
   let count = threads.count

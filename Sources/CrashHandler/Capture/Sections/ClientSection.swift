@@ -7,9 +7,9 @@ extension SectionRow {
   }
 }
 
-/// Writes client data: annotations, breadcrumbs, and the paths of attachments, each value through scratch memory.
+/// Writes the data that the program has set: annotations, breadcrumbs, and the paths of attachments.
 ///
-/// Copied from `ClientMemory`, even if a thread was changing them.
+/// Each value is copied from `ClientMemory` to scratch memory first, even if a thread was changing it.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_client) @_noLocks
@@ -107,16 +107,16 @@ extension Capture {
 }
 
 extension Capture {
-  /// Writes a breadcrumb that was copied from a ring.
+  /// Writes one breadcrumb that was copied from a ring.
   ///
-  /// - Parameter count: the number of bytes of its text.
+  /// - Parameter count: the number of bytes of the breadcrumb's text.
   @_noLocks
   func writeBreadcrumb(_ slot: Scratch, count: Int) {
     writer.startMap(.breadcrumb)
     writer.property(.breadcrumbUptime, slot.bytes(16, count: 8))
     writer.property(.breadcrumbThreadID, slot.bytes(24, count: 4))
     writer.property(.breadcrumbText, slot.bytes(BreadcrumbRing.textOffset, count: count))
-    // The counts and the level in one word: see `BreadcrumbRing.stride`.
+    // This word holds the counts and the level: see `BreadcrumbRing.stride`.
     let word = slot.word(24) &>> 32
     if word &>> 24 != 0 {
       writer.property(.breadcrumbLevel, slot.bytes(BreadcrumbRing.levelOffset, count: 1))
@@ -129,14 +129,14 @@ extension Capture {
     writer.end()
   }
 
-  /// Ends an array, and writes the number of omitted elements.
+  /// Ends an array, and writes the number of elements that were omitted.
   @_noLocks
   func endArray(_ key: IntermediateDumpKey, _ value: UInt64) {
     writer.end()
     writeCount(key, value)
   }
 
-  /// Writes a count that is not 0.
+  /// Writes a count, unless it is 0.
   @_noLocks
   func writeCount(_ key: IntermediateDumpKey, _ value: UInt64) {
     guard value != 0 else { return }

@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the contexts of the threads, and the crashing thread's breadcrumbs.
+/// Writes the `withContext` values of all threads, and the breadcrumbs of the crashing thread's work.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_contexts) @_noLocks
@@ -17,21 +17,21 @@ func pm_write_contexts(_ argument: UnsafeMutableRawPointer) {
 }
 
 extension Capture {
-  /// The contexts around what this thread does, in scratch memory.
+  /// The `withContext` values that are active on this thread, in scratch memory.
   @_noLocks
   func contextsOfThisThread() -> ContextValue? { ContextReader(self).ofThisThread() }
 }
 
 /// Finds the contexts of `withContext`, and the breadcrumbs of the crashing thread's work.
 ///
-/// A value that is found but does not validate is left out with all that follow, which other values
-/// have taken the place of.
+/// If a value that is found is not valid, other data has taken its place, so that value and all after it are left
+/// out.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/TaskLocal.h, class Item; of a thread without a
 /// task stdlib/public/Concurrency/TaskLocal.cpp, class FallbackTaskLocalStorage.
 @safe
 private struct ContextReader {
-  /// Values of all kinds that are passed of one list.
+  /// The maximum number of task-local values of all kinds that are visited in one list.
   private static var walkLimit: Int { 256 }
   /// Offsets in a part of scratch memory that `TaskFinder` does not use.
   private static var itemOffset: Int { 12288 }
@@ -81,13 +81,13 @@ private struct ContextReader {
     capture.writer.end()
   }
 
-  /// The contexts around what this thread does, in scratch memory.
+  /// The `withContext` values that are active on this thread, in scratch memory.
   fileprivate func ofThisThread() -> ContextValue? {
     let pointer = pm_thread_pointer()
     return context(task: finder.task(at: pointer), threadPointer: pointer)
   }
 
-  /// Writes the contexts of the other threads; returns the number of contexts that had no room.
+  /// Writes the contexts of the other threads; returns the number of contexts for which there was no room.
   private func writeAll(_ threads: ThreadTable, except first: Int32) -> UInt64 {
     var omitted: UInt64 = 0
     var index = 0
@@ -106,7 +106,7 @@ private struct ContextReader {
     return omitted
   }
 
-  /// Writes the contexts of one thread; returns the number of contexts that had no room.
+  /// Writes the contexts of one thread; returns the number of contexts for which there was no room.
   private func write(_ context: ContextValue, of thread: Int32) -> UInt64 {
     var offset = 0
     while let entry = context.entry(offset) {
@@ -121,7 +121,7 @@ private struct ContextReader {
     return context.omittedCount
   }
 
-  /// The current value in a task, or in a thread that runs no task.
+  /// The current context value of a task, or of a thread that runs no task.
   private func context(task: UInt64?, threadPointer: UInt64) -> ContextValue? {
     let place = task == nil ? places.thread_head : places.task_head
     guard place != 0, place & 7 == 0, threadPointer != 0 else { return nil }
@@ -134,7 +134,7 @@ private struct ContextReader {
     return context(in: first)
   }
 
-  /// The first context value in a task-local list.
+  /// The first context value in a list of task-local values.
   private func context(in first: UInt64) -> ContextValue? {
     let item = scratch.dropFirst(ContextReader.itemOffset)
     let headSize = Int(PM_WORK_VALUE_OFFSET)
@@ -164,7 +164,7 @@ private struct ContextReader {
     return value.isValid ? value : nil
   }
 
-  /// The runtime's number of a task; see `TaskSnapshot` for the layout.
+  /// The number that the Swift runtime gave the task; see `TaskSnapshot` for the layout.
   private func id(of task: UInt64) -> UInt64? {
     guard finder.facts.layout_version == 1, let low = memory.word(task &+ 0x20),
       let high = memory.word(task &+ 0x90)

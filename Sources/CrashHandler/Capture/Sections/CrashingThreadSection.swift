@@ -15,15 +15,15 @@ extension SectionRow {
   }
 }
 
-/// Writes the registers and the top of the stack of the thread that crashed; a hung thread is
-/// written once it is stopped.
+/// Writes the registers and the top of the stack of the thread that crashed; a hung thread is written later, after it
+/// is stopped.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread_top) @_noLocks
 func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard capture.capturesItself else { return }
-  // The mappings are needed to recognize addresses, and are read again when no thread changes them any more. Reading
+  // The mappings are needed to recognize addresses; they are read again after the threads are stopped. Reading them
   // may take long, so the exception is written to the file first.
   if capture.installed.isSanitized {
     capture.flush()
@@ -50,7 +50,7 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   }
   let exception = capture.session.exception
   capture.writer.startMap(.crashingThread)
-  // They are written again if the section that writes them was interrupted.
+  // The registers and the top of the stack are written again if the section that writes them was interrupted.
   if capture.session.progress.abandoned & SectionRow.crashingThreadTop.bit != 0 {
     capture.writeRegisters()
   }
@@ -78,9 +78,9 @@ extension Capture {
     writer.unsigned(.threadPointer, pm_thread_pointer())
   }
 
-  /// Writes the hanging thread, which is not the capturing thread.
+  /// Writes the hanging thread, in a dump that another thread takes.
   ///
-  /// - Returns: its context, if it was stopped.
+  /// - Returns: the hanging thread's context, if that thread was stopped.
   fileprivate func writeHungThread() -> SignalContext? {
     guard let record = session.threads.find(session.exception.threadID), !record.status.isGone
     else { return nil }
@@ -88,15 +88,16 @@ extension Capture {
     return record.has(.stopped) ? record.fields.context : nil
   }
 
-  /// Writes the memory that the registers point to, or only the instructions if secrets are left out, and unwind
-  /// tables that no file will have.
+  /// Writes the memory that the registers point to, and the unwind tables that cannot be read from a file later.
+  ///
+  /// If secrets are left out, only the instructions are written instead of the memory that the registers point to.
   fileprivate func writeMemory(around context: SignalContext) {
     let plain = MemoryWriter(self, memory: cachedMemory)
     writer.startArray(.memory)
     if installed.isSanitized {
       writeCode(at: context, plain)
     } else {
-      // The instructions on both sides of the current one, at most in two pages.
+      // The instructions before and after the current one, in at most two pages.
       cachedRegions.writeRegion(context.instructionPointer &- 256, count: 512)
       RegisterMemory(cachedRegions, scratch: session.scratch).write(context.generalRegisters)
     }
@@ -106,7 +107,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes only the instructions, if they are code of a file.
+  /// Writes only the instructions around the current one, if they are code from a file.
   private func writeCode(at context: SignalContext, _ regions: MemoryWriter) {
     let mappings = session.mappings
     let address = context.instructionPointer

@@ -7,11 +7,12 @@ extension SectionRow {
   }
 }
 
-/// Writes the C++ exception that the calling thread caught last: in a process that aborts, an uncaught exception
-/// counts as caught by std::terminate().
+/// Writes the C++ exception that the calling thread caught last.
 ///
-/// The text is read from where the standard library stores it. what() is not called, because it is the program's
-/// code. Only libstdc++'s exceptions are known.
+/// In a process that aborts because of an uncaught exception, that exception counts as caught by std::terminate().
+///
+/// The text is read from where the standard library stores it. what() is not called, because it may be code of the
+/// program. Only exceptions of libstdc++ are supported.
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -39,17 +40,17 @@ func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// The exception object that was caught last; nil if none was caught or another runtime threw it.
+/// The address of the exception object that was caught last; nil if none was caught, or if another runtime threw it.
 private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
   guard let header = memory.word(globals), header != 0,
     let exceptionClass = memory.word(header &+ 80)
   else { return nil }
-  // "GNUCC++" and a zero byte, or a one for an exception that refers to another.
+  // "GNUCC++" and a zero byte, or a byte with value 1 for an exception that refers to another exception.
   if exceptionClass == 0x474E_5543_432B_2B00 { return header &+ ThrownException.headerSize }
   return exceptionClass == 0x474E_5543_432B_2B01 ? memory.word(header) : nil
 }
 
-/// Finds the text in a thrown object by its type's description.
+/// Finds the text in a thrown object with the help of the type description (RTTI).
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI, 2.9.5 (RTTI layout).
 @safe
@@ -63,20 +64,20 @@ private struct ThrownException {
   let facts: pm_exception_facts
   let scratch: UnsafeMutableRawPointer
 
-  /// The address of the text; nil for a type that stores none, or stores it in its own way.
+  /// The address of the text; nil for a type that stores no text, or whose storage is not known.
   fileprivate func message(of object: UInt64, type: UInt64) -> UInt64? {
-    // A C string, and a std::string: a pointer comes first in both.
+    // A thrown C string or std::string: both begin with a pointer to the text.
     if isNamed(type, "PKc") || isNamed(type, "Pc")
       || isNamed(type, "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE")
     {
       return memory.word(object)
     }
     guard let offset = offsetOfStandardError(in: type) else { return nil }
-    // The pointer to its text follows the pointer to its functions.
+    // In a standard error, the pointer to the text follows the pointer to the virtual functions.
     return memory.word(object &+ offset &+ 8)
   }
 
-  /// The offset of std::runtime_error or std::logic_error in an object of a class derived from it.
+  /// The offset of the base class std::runtime_error or std::logic_error in an object of a derived class.
   private func offsetOfStandardError(in type: UInt64) -> UInt64? {
     var current = type
     var offset: UInt64 = 0
@@ -97,14 +98,14 @@ private struct ThrownException {
     return nil
   }
 
-  /// The entry of the first base class that is, or is derived singly from, a standard error.
+  /// The entry of the first base class that is a standard error, or is derived from one by single inheritance.
   private func baseWithError(of type: UInt64) -> UInt64? {
     guard let sizes = memory.word(type &+ 16) else { return nil }
-    // The flags, then the number of bases.
+    // The low half holds the flags, the high half the number of bases.
     var left = sizes &>> 32 < 8 ? sizes &>> 32 : 8
     var entry = type &+ 24
     while left > 0 {
-      // The position of a virtual base is only stored in the object.
+      // A virtual base is skipped, because its position is stored only in the object.
       if let flags = memory.word(entry &+ 8), flags & 1 == 0, let base = memory.word(entry),
         leadsToError(base)
       {

@@ -2,11 +2,11 @@ internal import CSignalSafe
 internal import IntermediateDump
 
 extension DescriptorKind {
-  /// The kind of an open file, by the text of its link in `/proc/thread-self/fd`.
+  /// The kind of an open file, according to the text of its link in `/proc/thread-self/fd`.
   ///
   /// RUNS-DURING-CRASH. Source: proc_pid_fd(5); Linux fs/d_path.c.
   ///
-  /// - Parameter descriptor: used to read the flags with which it was opened.
+  /// - Parameter descriptor: the file's descriptor, whose flags are read.
   @_noLocks
   init(_ link: Bytes, of descriptor: Int32) {
     let text = link.text

@@ -16,7 +16,7 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   // The thread is first, so that a dump that is truncated after it still names the thread.
   capture.writer.startMap(.exception)
   capture.writer.identifier(.exceptionThreadID, capture.session.exception.threadID)
-  // Otherwise there was no signal, and the runtime's last message is about something else.
+  // If it is not a crash, there was no signal, and the runtime's last message is about something else.
   if capture.session.request.isCrash {
     capture.writeSignal()
     if capture.mayMake(CallBit.proc) { capture.writeFaultPage() }
@@ -37,7 +37,7 @@ extension Capture {
     if !installed.isSanitized { writeSenderName(information) }
   }
 
-  /// On x86_64 the error code is among the registers.
+  /// Writes the fault's syndrome on arm64; on x86_64 the error code is among the registers.
   private func writeFaultSyndrome() {
     #if arch(arm64)
       // For a signal that was sent, the kernel does not clear the syndrome of an earlier fault.
@@ -48,7 +48,7 @@ extension Capture {
     #endif
   }
 
-  /// Writes the siginfo_t, 128 bytes in the kernel's ABI, without the value that a sender may have added.
+  /// Writes the siginfo_t, which has 128 bytes in the kernel's ABI, without the value that a sender may have added.
   private func writeSignalInformation(_ information: SignalInformation) {
     guard let place = unsafe writer.beginProperty(.signalInfo, capacity: 128) else { return }
     unsafe pm_copy_bytes(place, information.address, 128)
@@ -61,7 +61,7 @@ extension Capture {
   /// Writes the name of the process that sent the signal, if it still exists.
   private func writeSenderName(_ information: SignalInformation) {
     let (code, sender) = (information.code, information.sender)
-    // Only these have a sender, in si_pid.
+    // Only for these codes does si_pid contain the sender.
     guard code == SI_USER || code == SI_QUEUE || code == SI_MESGQ || code == SI_TKILL,
       sender > 0, sender != shared.process.id,
       let place = unsafe writer.beginProperty(.senderName, capacity: 64)
@@ -70,8 +70,9 @@ extension Capture {
     if count > 0 { writer.finishProperty(count: count) }
   }
 
-  /// For a fault in unmapped memory, writes the kernel's page-map entry of the page: a guard region may be inside an
-  /// existing mapping.
+  /// For a fault in unmapped memory, writes the kernel's page-map entry for the page of the fault address.
+  ///
+  /// The entry shows guard regions, which may be inside an existing mapping.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
   fileprivate func writeFaultPage() {
@@ -86,7 +87,7 @@ extension Capture {
 
   /// Writes the messages of the runtime and libc.
   ///
-  /// libc's text follows its size, see `pm_abort_message_pointer`.
+  /// In libc's message, the text follows the size: see `pm_abort_message_pointer`.
   fileprivate func writeMessages() {
     let (text, limit) = (regions, 16384)
     text.writeText(

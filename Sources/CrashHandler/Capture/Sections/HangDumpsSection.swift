@@ -9,7 +9,7 @@ extension SectionRow {
 
 /// Removes the dumps of hangs that a finished crash dump replaces.
 ///
-/// It runs after the dump, which a fault here cannot damage.
+/// This section runs when the dump is complete, so a fault here cannot damage the dump.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_remove_hang_dumps) @_noLocks

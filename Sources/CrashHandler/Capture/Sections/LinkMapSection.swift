@@ -7,9 +7,9 @@ extension SectionRow {
   }
 }
 
-/// Writes the dynamic linker's own list of what is loaded, for readers that ask for it.
+/// Writes the dynamic linker's own list of loaded files, for readers of the dump that request that list.
 ///
-/// A list that is being changed may be incomplete or circular, so its length is limited.
+/// The list may be incomplete or circular if a thread was changing it, so the number of entries is limited.
 ///
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map.
 @c(pm_write_link_map) @_noLocks
@@ -18,7 +18,7 @@ func pm_write_link_map(_ argument: UnsafeMutableRawPointer) {
   let places = capture.installed.images.known
   let (memory, text) = (capture.cachedMemory, capture.cachedRegions)
   let address = places.debug_address
-  // r_version 0 (4), r_map 8, r_brk 16, r_state 24 (4), r_ldbase 32.
+  // Offsets in struct r_debug: r_version 0 (4 bytes), r_map 8, r_brk 16, r_state 24 (4), r_ldbase 32.
   guard address != 0, let version = memory.word(address), let first = memory.word(address &+ 8)
   else { return }
   capture.writer.startMap(.linkMap)
@@ -37,7 +37,7 @@ func pm_write_link_map(_ argument: UnsafeMutableRawPointer) {
   var entry = first
   var count = 0
   while entry != 0, count < 2048 {
-    // l_addr 0, l_name 8, l_ld 16, l_next 24.
+    // Offsets in struct link_map: l_addr 0, l_name 8, l_ld 16, l_next 24.
     guard let load = memory.word(entry), let next = memory.word(entry &+ 24) else { break }
     capture.writer.startMap(.linkEntry)
     capture.writer.unsigned(.linkAddress, load)

@@ -17,7 +17,7 @@ extension SectionRow {
 @c(pm_read_mappings) @_noLocks
 func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // The buffer of their text may have been used for lists since they were read.
+  // The buffer with the text of the mappings may have been used for other lists since the mappings were read.
   capture.session.mappings.removeAll()
   let descriptor = capture.proc.open(named: "thread-self/maps")
   if descriptor >= 0 {

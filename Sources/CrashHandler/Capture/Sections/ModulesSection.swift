@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes every ELF image: its address, its file, its build ID.
+/// Writes the address, the file and the build ID of every ELF image.
 ///
 /// RUNS-DURING-CRASH. Source: elf(5).
 @c(pm_write_modules) @_noLocks

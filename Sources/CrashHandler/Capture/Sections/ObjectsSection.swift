@@ -7,8 +7,9 @@ extension SectionRow {
   }
 }
 
-/// Writes the objects that the crashing thread's registers and the top of its stack point to, and the metadata from
-/// which a report gets their type names.
+/// Writes the objects to which the crashing thread's registers and the top of its stack point.
+///
+/// Also writes the metadata from which a report gets the type names of these objects.
 ///
 /// Writes nothing if secrets are left out, because a private report has no pointers to objects.
 ///
@@ -24,24 +25,26 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// Tells objects by their first two words: metadata, which begins with its kind, and references.
+/// Recognizes objects by their first two words: a pointer to metadata, which begins with its kind, and the reference
+/// count.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/MetadataKind.def; SwiftShims/swift/shims/RefCount.h.
 @safe
 private struct ObjectWriter {
-  /// The number of bytes of the stack that are searched.
+  /// The number of bytes that are searched at the top of the stack.
   private static var stackSize: Int { 4096 }
   private static var objectSize: Int { 64 }
-  /// Metadata, reference counts, and the type of an error.
+  /// The size of an object's beginning: the metadata pointer, the reference count, and the type of an error.
   private static var headSize: Int { 24 }
-  /// The size of a class's metadata up to its descriptor, and with the words that may be generic arguments.
+  /// The size of a class's metadata up to its descriptor, and the size including the words that may be generic
+  /// arguments.
   private static var classSize: Int { 48 }
   private static var argumentsSize: Int { 256 }
-  /// The number of bytes of all regions; the dump's own size bounds them too.
+  /// The maximum number of bytes of all regions together; the size limit of the dump applies as well.
   private static var byteLimit: UInt64 { 4096 }
-  /// The most addresses that are remembered; the limit of bytes is usually reached first.
+  /// The maximum number of addresses that are remembered; the limit on bytes is usually reached first.
   private static var regionLimit: UInt64 { 256 }
-  /// Offset in scratch memory of the addresses that were written, after the stack.
+  /// Offset in scratch memory of the list of addresses that were written; the copy of the stack is before it.
   private static var writtenOffset: Int { 4096 }
 
   private let memory: SafeMemory
@@ -49,13 +52,15 @@ private struct ObjectWriter {
   private let mappings: MappingTable
   private let scratch: Scratch
   private let limit: UInt64
-  /// The first words of possible objects, their metadata, and the types that metadata and boxes refer to.
+  /// The first words of possible objects, the metadata of these objects, and the types to which metadata and boxes
+  /// refer.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
-  /// Offsets in scratch memory: bytes and regions written, and one type's first words.
+  /// Offsets in scratch memory of the number of bytes written, the number of regions written, and the first words of
+  /// a type.
   private static var bytesOffset: Int { 8192 }
   private static var countOffset: Int { 8200 }
   private static var headOffset: Int { 8208 }
-  // With its table a stage of 32 ranges of `objectSize` or less takes less than 4 KiB.
+  // A stage of 32 ranges of at most `objectSize`, with its table, takes less than 4 KiB.
   private static var objectsOffset: Int { 8448 }
   private static var contentsOffset: Int { 12544 }
   private static var typesOffset: Int { 16640 }
@@ -82,7 +87,9 @@ private struct ObjectWriter {
     writeObjects(scratch.bytes(count: count), isOnStack: true)
   }
 
-  /// Writes the objects that words point to: as many at a time as a stage has room for, by three reads.
+  /// Writes the objects that the words point to, in batches of as many objects as a stage has room for.
+  ///
+  /// Each batch takes three reads.
   private func writeObjects(_ words: Bytes, isOnStack: Bool) {
     var offset = 0
     while offset &+ 8 <= words.count {
@@ -121,7 +128,7 @@ private struct ObjectWriter {
     types.read()
   }
 
-  /// Reads the types that boxes hold, and those that may be generic arguments of classes.
+  /// Reads the metadata of the types in boxes and errors, and of types that may be generic arguments of classes.
   private func readContents() {
     contents.removeAll()
     var index = 0
@@ -150,12 +157,12 @@ private struct ObjectWriter {
     }
   }
 
-  /// Adds a range that is not there yet.
+  /// Adds a range to a stage, unless the stage already has a range with that address.
   private func add(_ address: UInt64, to stage: MemoryStage, _ count: Int, least: Int) {
     if stage.index(of: address) == nil { stage.add(address, count: count, least: least) }
   }
 
-  /// The first words of an object, if the first two can be those of one.
+  /// The first words of a possible object; nil if its first two words cannot be those of an object.
   private func head(ofObject index: Int) -> Bytes? {
     guard let head = objects.bytes(index), isCandidate(head.word(0)),
       ObjectWriter.countsReferences(head.word(8))
@@ -165,7 +172,7 @@ private struct ObjectWriter {
 
   /// The first words of metadata; nil if they cannot be read.
   ///
-  /// Addresses that do not fit into a stage are kept for the next one.
+  /// If no stage contains the metadata, it is read now.
   private func type(_ metadata: UInt64) -> Bytes? {
     if let index = types.index(of: metadata), let bytes = types.bytes(index) { return bytes }
     if let index = contents.index(of: metadata), let bytes = contents.bytes(index) { return bytes }
@@ -182,7 +189,7 @@ private struct ObjectWriter {
     guard let type = type(metadata) else { return }
     switch type.word(0) {
     case 0 where ObjectWriter.isClass(type): writeClass(metadata, type)
-    // Of captured variables; of a box and of an error, which say what is in them; of a task.
+    // 0x400 is a closure's captured variables, 0x502 a task; 0x500 is a box and 0x501 an error, which contain a type.
     case 0x400, 0x502: write(metadata, type.prefix(24))
     case 0x500:
       let content = type.word(16)
@@ -193,12 +200,13 @@ private struct ObjectWriter {
       writeType(head.word(16))
     default: return
     }
-    // What registers point at is in the dump.
+    // The memory that registers point to is already in the dump.
     if isOnStack { write(object, head) }
   }
 
-  /// Writes the metadata of a class up to its descriptor, and of the words after it those that point to
-  /// types, with these: they may be its generic arguments.
+  /// Writes the metadata of a class up to its descriptor, and the types that may be its generic arguments.
+  ///
+  /// Of the words after the descriptor, those that point to types are written, together with these types.
   private func writeClass(_ metadata: UInt64, _ type: Bytes) {
     let end = ObjectWriter.classEnd(type)
     write(metadata, type.prefix(ObjectWriter.classSize))
@@ -212,7 +220,7 @@ private struct ObjectWriter {
     }
   }
 
-  /// Writes the metadata at an address, if it is that of a type; returns whether it is.
+  /// Writes the metadata at an address if it is metadata of a type; returns whether it is.
   @discardableResult
   private func writeType(_ metadata: UInt64) -> Bool {
     guard isCandidate(metadata), let type = type(metadata) else { return false }
@@ -224,9 +232,9 @@ private struct ObjectWriter {
     return true
   }
 
-  /// The offset after the last word of a class's metadata that was read and may be needed.
+  /// The offset of the end of a class's metadata, or of the end of the part that was read.
   private static func classEnd(_ type: Bytes) -> Int {
-    // The size of all of it, and of what lies before its address.
+    // The size of the whole metadata, and the size of its part before the address point.
     let sizes = type.word(32)
     let size = (sizes & 0xFFFF_FFFF) &- (sizes &>> 32)
     return size < UInt64(truncatingIfNeeded: type.count)
@@ -235,8 +243,8 @@ private struct ObjectWriter {
 
   /// True for metadata of a class.
   ///
-  /// The kind of a class is 0, so zeroed memory looks the same. So the size of the metadata, the size before its
-  /// address and the descriptor must fit too.
+  /// The kind of a class is 0, so zeroed memory looks the same. So the size of the metadata, the size of its part
+  /// before the address point, and the descriptor must also be plausible.
   private static func isClass(_ head: Bytes) -> Bool {
     let (sizes, descriptor) = (head.word(32), head.word(40))
     let size = sizes & 0xFFFF_FFFF
@@ -267,7 +275,7 @@ private struct ObjectWriter {
     regions.write(address, bytes)
   }
 
-  /// True for an address that can be read and not executed, because code contains no objects.
+  /// True for an address in memory that is readable and not executable, because code contains no objects.
   private func isData(_ address: UInt64) -> Bool {
     let index = mappings.index(endingAbove: address)
     guard index < mappings.count else { return false }

@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the memory that shows which locks threads wait for, and which threads hold them.
+/// Writes the memory that shows for which locks threads wait, and which threads hold these locks.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_pointed_memory) @_noLocks
@@ -15,22 +15,23 @@ func pm_write_pointed_memory(_ argument: UnsafeMutableRawPointer) {
   unsafe WaitWriter(Capture(argument)).write()
 }
 
-/// Writes the words that threads wait at in futex(2), with the locks that they are a part of.
+/// Writes the futex words that threads wait on in futex(2), with the locks that contain these words.
 ///
-/// One system call reads 32 words; their addresses are first collected in scratch memory.
+/// The addresses are first collected in scratch memory; then one system call reads 32 words.
 ///
 /// RUNS-DURING-CRASH. Source: glibc sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h.
 @safe
 private struct WaitWriter {
-  /// The maximum number of threads.
+  /// The maximum number of threads whose futex words are written.
   private static var limit: Int { 256 }
-  /// The number of bytes before a word, because a `pthread_rwlock_t` may begin there, and the size of the whole
-  /// window.
+  /// The number of bytes written before a word, because a `pthread_rwlock_t` may begin there, and the number of bytes
+  /// in all.
   private static var bytesBelow: UInt64 { 16 }
   private static var size: Int { 56 }
-  /// Offset in scratch memory of the words' contents, after 16 bytes for each thread.
+  /// Offset in scratch memory of the contents of the words; before it are 16 bytes for each thread.
   private static var stageOffset: Int { 8192 }
-  /// The number of queues that are written for one call of `sync`: the queue itself, and the queues that it targets.
+  /// The maximum number of queues that are written for one call of `sync`: the queue of the call, and its target
+  /// queues.
   private static var queueLimit: Int { 4 }
 
   private let memory: SafeMemory
@@ -61,7 +62,7 @@ private struct WaitWriter {
     capture.writer.end()
   }
 
-  /// Stores the address of each thread's word in scratch memory, followed by the thread.
+  /// Stores the address of each thread's futex word in scratch memory, followed by the thread's ID.
   ///
   /// - Returns: the number of words.
   private func findWords() -> Int {
@@ -88,7 +89,7 @@ private struct WaitWriter {
     count &+= 1
   }
 
-  /// The address of the word that a thread waits at, from the system call that was read before the stop.
+  /// The address of the futex word that a thread waits on, from its system call, which was read before the stop.
   private func word(of record: ThreadRecord) -> UInt64? {
     guard !record.status.isGone else { return nil }
     if record.status.isStill, let context = record.fields.context,
@@ -106,8 +107,10 @@ private struct WaitWriter {
     return text.hexadecimal()
   }
 
-  /// The address for the thread that takes the dump, which the signal may have interrupted in such a call: the kernel
-  /// has set its instruction pointer back to the system call.
+  /// The address of the futex word that the thread taking the dump was waiting on; nil if it was not waiting.
+  ///
+  /// If the signal interrupted a futex call, the kernel has set the thread's instruction pointer back to the system
+  /// call instruction.
   private func interruptedWord(_ context: SignalContext) -> UInt64? {
     let registers = context.generalRegisters
     #if arch(arm64)
@@ -142,12 +145,13 @@ private struct WaitWriter {
     } else {
       regions.writeRegion(start(index), count: WaitWriter.size)
     }
-    // The event's value is UINT32_MAX, and its thread's ID is after it.
+    // In an event of libdispatch, the value UINT32_MAX is followed by the ID of the event's thread.
     let (event, thread) = (scratch.word(index &* 16), scratch.word(index &* 16 &+ 8))
     if words.word(Int(WaitWriter.bytesBelow)) == thread &<< 32 | 0xFFFF_FFFF { writeQueues(event) }
   }
 
-  /// Writes the queues that a call of `sync` waits for: their state has the thread that runs them.
+  /// Writes the queues that a call of `sync` waits for; the state of a queue contains the ID of the thread that runs
+  /// it.
   ///
   /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s, dispatch_queue_s.
   private func writeQueues(_ event: UInt64) {

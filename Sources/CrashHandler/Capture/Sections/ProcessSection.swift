@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes facts that could change until the crash: parent, CPU time, the kernel's status text.
+/// Writes facts that can change between launch and crash: parent, CPU time, the kernel's status text.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_process) @_noLocks
@@ -35,12 +35,12 @@ extension Capture {
     }
     var count = unsafe proc.read(named: "self/status", into: place, capacity: capacity)
     var scanner = unsafe TextScanner(place, count: count)
-    // The first thread has ended, so its text lacks the memory; this thread's text is used for that part.
+    // If the main thread has ended, its status text lacks the memory sizes; this thread's text is used for that part.
     if count > 0, !scanner.find("VmSize:") {
       unsafe count &+= proc.read(
         named: "thread-self/status", into: place + count, capacity: capacity &- count)
     }
-    // The main thread's name.
+    // If secrets are left out, the main thread's name is hidden.
     if installed.isSanitized { unsafe hideValues(of: "Name:", place, count: count) }
     if installed.surroundings.isHidden {
       unsafe hideValues(of: "Uid:", place, count: count)
@@ -51,7 +51,7 @@ extension Capture {
   }
 }
 
-/// Replaces the text of a line after its label, such as "Name:\tname".
+/// Replaces the text after the label in a line such as "Name:\tname".
 @_noLocks
 private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer, count: Int) {
   var scanner = unsafe TextScanner(text, count: count)

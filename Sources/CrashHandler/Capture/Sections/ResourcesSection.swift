@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the limits and the use of resources: descriptors, mappings, the cgroup, and the machine's load.
+/// Writes the limits and the usage of resources: descriptors, mappings, the cgroup, and the machine's load.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_resources) @_noLocks
@@ -49,15 +49,15 @@ extension Capture {
     if count > 0 { writer.finishProperty(count: count) }
   }
 
-  /// Writes the number of open descriptors, by the names in /proc/thread-self/fd; false if they could not
-  /// be counted.
+  /// Writes the number of open descriptors, which are the names in /proc/thread-self/fd; false if it could not count
+  /// them.
   fileprivate func writeDescriptorCount() -> Bool {
     let directory = proc.open(named: "thread-self/fd", directory: true)
     guard directory >= 0 else { return false }
     var entries = DirectoryEntries(directory, in: session.scratch)
     var count: UInt64 = 0
     while count < 65536, let name = entries.next() {
-      // Not "." and "..".
+      // Skips "." and "..".
       if name.current != 0x2E { count &+= 1 }
     }
     _ = pm_close(directory)
@@ -110,8 +110,9 @@ extension Capture {
     writer.signed(.oomScoreAdjustment, isNegative ? 0 &- value : value, width: 4)
   }
 
-  /// Writes the number in a file of the cgroup, which is open since the handler was installed; writes nothing for
-  /// "max".
+  /// Writes the number in a file of the cgroup; writes nothing for "max".
+  ///
+  /// The file has been open since the handler was installed.
   fileprivate func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
     if let value = calls.number(in: file, session.scratch) { writer.unsigned(key, value) }
   }

@@ -22,13 +22,13 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   let (result, names) = (capture.session.result, capture.session.names)
   let directory = unsafe capture.installed.paths.directory
   var lines = SummaryLines(capture.installed.summary, processID: capture.shared.process.id)
-  // Swift's backtracer prints the rest.
+  // If Swift's backtracer runs, it prints the rest.
   if capture.session.exception.isBacktraced {
     unsafe lines.append(result, names, in: directory, isAlone: true)
     appendWork(capture, to: &lines)
     return unsafe lines.appendCommands(result, names, in: directory, isAlone: true)
   }
-  // Without a dump, the mappings were not read yet, or not for this crash.
+  // If there is no dump, the mappings have not been read, or not for this crash.
   if !result.hasFile || capture.session.mappings.count == 0 { unsafe pm_read_mappings(argument) }
   let (memory, scratch) = (capture.memory, capture.session.scratch)
   lines.appendHead()
@@ -38,7 +38,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
     let runtime = capture.installed.runtime
     lines.appendMessage(
       "message ", at: runtime.fatalMessageBuffer, skipping: 0, memory: memory, scratch: scratch)
-    // The text follows its size, see pm_abort_message_pointer.
+    // In libc's message, the text follows the size: see `pm_abort_message_pointer`.
     lines.appendMessage(
       "abort-message ", at: runtime.abortMessagePointer, skipping: 4, memory: memory,
       scratch: scratch)
@@ -59,7 +59,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   unsafe lines.appendCommands(result, names, in: directory, isAlone: false)
 }
 
-/// Adds the contexts of the crashing thread, and whether a signal had asked the process to end.
+/// Adds the contexts of the crashing thread, and the signal that had asked the process to end, if any.
 private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
   if !capture.installed.isSanitized, let contexts = capture.contextsOfThisThread() {
     lines.append(contexts)
@@ -68,7 +68,7 @@ private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
   if termination != 0 { lines.append(termination: termination) }
 }
 
-/// Writes the lines to descriptor 2, if that is the same file as at launch.
+/// Writes the lines to descriptor 2, if it refers to the same file as at launch.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_standard_error) @_noLocks

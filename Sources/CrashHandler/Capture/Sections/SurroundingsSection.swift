@@ -7,11 +7,10 @@ extension SectionRow {
   }
 }
 
-/// Writes the process's place on its machine: container, time zone, working directory, and its open
-/// descriptors.
+/// Writes the process's environment on the machine: container, time zone, working directory, and open descriptors.
 ///
-/// Only the kernel's own names are read, never an attribute of a file, because a file system that does not respond,
-/// such as NFS without its server, would delay the end of the process.
+/// Only names that the kernel itself knows are read, never an attribute of a file. A file system that does not
+/// respond, such as NFS without its server, would otherwise delay the end of the process.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5), /proc/pid/fd, cwd, mountinfo.
 @c(pm_write_surroundings) @_noLocks
@@ -26,9 +25,9 @@ enum Surroundings {
   fileprivate static var descriptorLimit: Int { 256 }
   fileprivate static var pathLimit: Int { 512 }
 
-  /// The path of the mounted file in a line of `mountinfo`; empty if there is none.
+  /// The path of the mounted file or directory in a line of `mountinfo`; empty if there is none.
   ///
-  /// A line: two numbers, the device, the mounted path in its file system, the path here, and more.
+  /// A line contains two numbers, the device, the mounted path in its file system, the mount point, and more.
   @_noLocks
   static func containerMount(in text: TextScanner) -> Bytes {
     var lines = text
@@ -115,7 +114,7 @@ extension Capture {
     _ = pm_close(directory)
   }
 
-  /// Writes one descriptor; only its number if the link could not be read.
+  /// Writes one descriptor, or only its number if the link could not be read.
   private func writeDescriptor(_ number: Int32, _ link: Bytes) {
     writer.startMap(.descriptor)
     writer.identifier(.descriptorNumber, number)

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the map that describes earlier survived crashes and the outcome of this one.
+/// Writes the `survival` map, which describes earlier survived crashes and the outcome of this crash.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -32,10 +32,11 @@ extension Capture {
     writer.end()
   }
 
-  /// True if the previous handler of the earlier crash is known to be over: it returned, or its thread no longer runs
-  /// in a signal handler.
+  /// True if the previously installed handler, which got the earlier crash, is known to have ended: it returned, or
+  /// its thread no longer runs in a signal handler.
   ///
-  /// A crash on another thread, while the previous handler still runs, proves nothing about the earlier crash.
+  /// A crash on another thread does not show whether the earlier crash is over, because the previous handler may
+  /// still be running.
   private func isEarlierCrashOver() -> Bool {
     if shared.survived.handlerHasReturned { return true }
     guard session.exception.threadID == shared.survived.thread,

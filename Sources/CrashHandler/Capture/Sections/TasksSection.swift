@@ -15,27 +15,28 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 
 /// Writes the tasks that threads run, and the memory from which their names and calls can be read.
 ///
-/// Only the memory of a task must be found here: its function frames are in the task's slabs, which are copied
-/// completely. The addresses are kept in scratch memory until then.
+/// Only the memory of a task must be found here: the frames of its async functions are in the task's slabs, which are
+/// copied completely. The addresses of the tasks are kept in scratch memory until then.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe
 private struct TaskWriter {
   /// The maximum number of tasks.
   private static var limit: Int { 256 }
-  /// Offset in scratch memory of the addresses, after their count.
+  /// Offset in scratch memory of the addresses of the tasks; their count is before them.
   private static var addressesOffset: Int { 16 }
-  /// The maximum number of slabs that are written for the first task, and for each other task; a slab has 1 KiB
-  /// unless a function needs more.
+  /// The maximum number of slabs that are written for the first task, and the maximum for each other task.
+  ///
+  /// A slab has 1 KiB unless a function needs more.
   private static var slabLimit: Int { 64 }
   private static var otherSlabLimit: Int { 8 }
   private static var slabSizeLimit: UInt64 { 16384 }
-  /// The maximum number of slabs that are walked for the first task and for all other tasks together, and the minimum
-  /// for each of these.
+  /// The maximum number of slabs that are visited for the first task, the maximum for all other tasks together, and
+  /// the minimum for each of the other tasks.
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }
-  /// The number of bytes of a task itself: its fields, its result and its first function frames.
+  /// The number of bytes that are written of a task object: its fields, its result and its first function frames.
   private static var taskSize: Int { 512 }
 
   private let finder: TaskFinder
@@ -114,13 +115,13 @@ private struct TaskWriter {
 
   /// Writes the slabs of the task's function frames.
   ///
-  /// If there are many, writes the last ones, which have the innermost frames.
+  /// If there are too many slabs, only the last ones are written, which contain the innermost frames.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x70 the last allocation,
   /// then the first slab; in a slab its metadata, the next one, its capacity, and how much of it is
   /// used.
   ///
-  /// - Returns: the number of walked slabs.
+  /// - Returns: the number of slabs that were visited.
   private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) -> Int {
     guard let first = memory.word(task &+ 0x78) else { return 0 }
     var slab = first
@@ -143,7 +144,7 @@ private struct TaskWriter {
     return total
   }
 
-  /// The next slab, 0 after the last; nil if the memory is not a slab.
+  /// The address of the next slab; 0 after the last slab; nil if the memory is not a slab.
   private func next(_ slab: UInt64) -> UInt64? {
     guard slab != 0, memory.word(slab) == finder.facts.slab_metadata else { return nil }
     return memory.word(slab &+ 8)

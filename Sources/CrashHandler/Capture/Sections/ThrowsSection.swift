@@ -7,8 +7,9 @@ extension SectionRow {
   }
 }
 
-/// Writes where errors were thrown, if the program turned on recording: by the crashing thread, then by others, the
-/// newest first.
+/// Writes where errors were thrown, if the program has turned on the recording of throws.
+///
+/// The throws of the crashing thread come first, then those of other threads, each with the newest first.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_throws) @_noLocks
@@ -23,12 +24,12 @@ func pm_write_throws(_ argument: UnsafeMutableRawPointer) {
 }
 
 extension Capture {
-  /// Writes the newest throws of a thread, or of all others.
+  /// Writes the newest throws of a thread, or of all other threads.
   ///
-  /// - Parameter isOwn: true for the throws of the thread, false for all others.
+  /// - Parameter isOwn: true for the throws of `thread`, false for the throws of all other threads.
   fileprivate func writeNewestThrows(of thread: UInt32, limit: Int, isOwn: Bool) {
-    // The throw that was written last, by its time and its position in the table; throws of the same time are written
-    // in the table's order.
+    // The throw that was written last, identified by its time and its position in the table. Throws with the same
+    // time are written in the order of the table.
     var (lastTime, lastOrder) = (UInt64.max, Int32.max)
     var written = 0
     var record = pm_throw()
@@ -63,7 +64,7 @@ extension Capture {
     if record.error != 0, !installed.isSanitized { writer.unsigned(.throwError, record.error) }
     var record = record
     var count: Int32 = 0
-    // A function without a frame pointer can end the walk with an arbitrary word.
+    // If a function has no frame pointer, the last address of the walk can be an arbitrary word.
     while count < PM_THROW_ADDRESS_COUNT,
       session.mappings.isExecutable(unsafe pm_throw_address(&record, count))
     {

@@ -2,9 +2,9 @@ internal import CSignalSafe
 
 /// Finds the crashing thread's stack if its stack pointer has left the stack.
 ///
-/// A frame larger than the guard region moves the stack pointer past it, into other memory or unmapped memory. The
-/// next mapping is then not the stack. The frame pointer, which is set before the stack pointer moves, is still in
-/// the stack.
+/// A frame that is larger than the guard region moves the stack pointer past that region, into other memory or
+/// unmapped memory. Then the next mapping is not the stack. The frame pointer, which is set before the stack pointer
+/// moves, is still in the stack.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -18,8 +18,9 @@ struct CrashedStack {
     self.environmentStart = environmentStart
   }
 
-  /// The address to capture from: the stack pointer, or the beginning of the thread's own stack if that is above and
-  /// contains the frame pointer.
+  /// The address from which to capture: the stack pointer, or the beginning of the thread's own stack.
+  ///
+  /// The thread's own stack is used if it is above the stack pointer and contains the frame pointer.
   @_noLocks
   func lowestAddress(_ context: SignalContext) -> UInt64 {
     let stackPointer = context.stackPointer
@@ -29,13 +30,13 @@ struct CrashedStack {
     guard index < mappings.count, mappings[index].start <= framePointer,
       mappings[index].start > stackPointer, mappings[index].has(Mapping.isReadable)
     else { return stackPointer }
-    // libc keeps a thread's control block at the top of its stack; the main thread's is elsewhere,
-    // and its arguments are at the top.
+    // libc keeps a thread's control block at the top of the thread's stack. The main thread's control block is
+    // elsewhere; the top of its stack holds the program's arguments.
     guard
       contains(mappings[index], pm_thread_pointer())
         || contains(mappings[index], environmentStart)
     else { return stackPointer }
-    // The capture starts there, minus the red zone, which the writer adds.
+    // The writer subtracts the red zone of 128 bytes, so the capture starts at the beginning of the mapping.
     return mappings[index].start &+ 128
   }
 

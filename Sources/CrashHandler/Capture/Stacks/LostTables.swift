@@ -1,18 +1,22 @@
 internal import CSignalSafe
 
-/// Writes the unwind tables of images on the crashing thread's stack whose files no longer exist because they were
-/// removed or replaced, or never existed.
+/// Writes the unwind tables of images whose files do not exist.
 ///
-/// libc and optimized code have no frame pointers, and the unwind tables that are needed to find their callers cannot
-/// be read after the crash. The ELF header is written too, because readers find the tables through it.
+/// This is done for images with frames on the crashing thread's stack. A file may have been removed or replaced, or
+/// may never have existed.
+///
+/// libc and optimized code have no frame pointers, so unwind tables are needed to find their callers, and those of a
+/// missing file cannot be read after the crash. The ELF header is written too, because readers find the tables
+/// through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 @safe
 struct LostTables {
-  /// The limit for all tables in bytes: those of libc have 150 KiB, those of libswiftCore 800 KiB.
+  /// The maximum number of bytes of all tables together.
+  ///
+  /// The tables of libc have 150 KiB, those of libswiftCore 800 KiB.
   private static var limit: Int { 2 << 20 }
-  /// The number of bytes of the stack that are searched for addresses, which is enough for 64 frames of a kilobyte
-  /// each.
+  /// The number of bytes of the stack that are searched for addresses: enough for 64 frames of one kilobyte each.
   private static var searchedSize: UInt64 { 65536 }
 
   private let images: ImageFinder
@@ -46,7 +50,7 @@ struct LostTables {
     #if arch(arm64)
       if context.linkRegister &- image.start < size { return true }
     #endif
-    // After a stack overflow, starts at the end of the guard.
+    // After a stack overflow, the search starts at the end of the guard region.
     guard var place = memory.firstReadable(from: (context.stackPointer &+ 7) & ~7) else {
       return false
     }
@@ -60,7 +64,8 @@ struct LostTables {
 
   /// Writes the tables of an image, if there is room for them; returns their size in bytes.
   private func write(_ image: ModuleImage, limit: Int) -> Int {
-    // Version 0, encodings 1 to 3, then the pointer to .eh_frame: all linkers write pcrel|sdata4.
+    // Byte 0 is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. All linkers encode the
+    // pointer as pcrel|sdata4.
     guard let header = image.segment(UInt32(PT_GNU_EH_FRAME)),
       let segment = image.loaded(around: header.address),
       let first = memory.instruction(at: header.address, size: 4), first & 0xFFFF == 0x1B01,
@@ -68,7 +73,7 @@ struct LostTables {
     else { return 0 }
     let place = header.address &+ 4
     let frames = place &+ UInt64(bitPattern: Int64(Int32(bitPattern: offset)))
-    // .eh_frame has no size: it ends before the header, or at the end of the segment.
+    // The size of .eh_frame is not stored: the section ends before the header, or at the end of the segment.
     let start = frames < header.address ? frames : header.address
     let end = frames < header.address ? header.address &+ header.size : segment.end
     let size = Int(truncatingIfNeeded: end &- start)

@@ -2,23 +2,23 @@ internal import IntermediateDump
 
 /// Writes the top of the crashing thread's stack, before any other thread is stopped.
 ///
-/// It is enough for the innermost 64 frames of a kilobyte each. It only uses the registers, because a list of
-/// mappings that is read while threads still run may be outdated when it is used, and many mappings take long to
-/// read.
+/// The top holds the innermost 64 frames of one kilobyte each. Only the registers are used to find it: a list of
+/// mappings that is read while threads still run may be outdated when it is used, and reading many mappings takes
+/// long.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
 struct StackTop {
   private static var byteCount: Int { 65536 }
-  /// The bytes of the stack that are written first, together with the exception.
+  /// The number of bytes of the stack that are written first, together with the exception.
   ///
-  /// They take a few microseconds.
+  /// Writing them takes a few microseconds.
   private static var firstByteCount: Int { 8192 }
 
   private let capture: Capture
   private let memory: SafeMemory
   private let regions: MemoryWriter
-  /// The number of bytes of the stack in the whole dump.
+  /// The maximum number of bytes of this stack in the whole dump.
   private let limit: Int
 
   @_noLocks
@@ -29,9 +29,10 @@ struct StackTop {
     limit = capture.installed.limits.crashingThreadStack
   }
 
-  /// Writes the memory at the stack pointer, and at the frame pointer if that is farther up.
+  /// Writes the memory at the stack pointer, and the memory at the frame pointer if that is not included yet.
   ///
-  /// A frame may be larger than this part, and an overflow by a large frame leaves the stack pointer in other memory.
+  /// A frame may be larger than the part that is written at the stack pointer, and if a large frame overflows the
+  /// stack, the stack pointer is in other memory.
   @_noLocks
   func write(_ context: SignalContext) -> WrittenStack {
     let stackPointer = context.stackPointer
@@ -41,7 +42,7 @@ struct StackTop {
     if let start = memory.firstReadable(from: StackWriter.start(stackPointer)) {
       written.first = writeInTwo(start)
     }
-    // No frame is larger than 4 GiB; a register that is not used as frame pointer may have any value.
+    // No frame is larger than 4 GiB. In code without frame pointers the register may have any value.
     if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
     {

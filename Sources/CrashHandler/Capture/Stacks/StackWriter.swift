@@ -19,10 +19,11 @@ struct StackWriter {
   /// Writes a stack from just below its stack pointer to the end of its mapping, up to the limit.
   ///
   /// - Parameters:
-  ///   - stackPointer: the start of the stack; after an overflow, which leaves it in the guard region, the next
-  ///     readable page is used.
+  ///   - stackPointer: where the stack starts. After an overflow the stack pointer is in the guard region, and the
+  ///     next readable page is used instead.
   ///   - threadPointer: the thread pointer of the stack's thread; 0 if unknown.
-  ///   - limit: in bytes; of a longer stack, three quarters are captured at the top and one quarter at the bottom.
+  ///   - limit: the maximum number of bytes; for a longer stack, three quarters of them are captured at the top and
+  ///     one quarter at the bottom.
   ///   - written: the bytes that are already in the dump.
   ///   - stage: the buffer that may already contain parts of the stack.
   @_noLocks
@@ -58,7 +59,7 @@ struct StackWriter {
     }
   }
 
-  /// The number of bytes of a stack that are captured at its top and at its bottom.
+  /// How many bytes of a stack are captured at its top, and how many at its bottom.
   private static func parts(of size: Int, limit: Int) -> (top: Int, bottom: Int) {
     guard size > limit else { return (size, 0) }
     let top = limit / 4 &* 3 & ~15
@@ -77,10 +78,12 @@ struct StackWriter {
     }
   }
 
-  /// The address to capture a stack from, and its mapping; nil if the address is not in a stack.
+  /// The address from which to capture a stack, and the bounds of the stack's mapping; nil if the address is not in a
+  /// stack.
   ///
-  /// Stacks with guards inside their mapping (glibc 2.42) share one mapping with their neighbors. libc keeps a
-  /// thread's control block at the top of its stack, in the last page.
+  /// Since glibc 2.42 a stack may have its guard inside its mapping, so that neighboring stacks share one mapping.
+  /// The end of such a stack is found because libc keeps a thread's control block in the last page of the thread's
+  /// stack.
   private func place(
     from wanted: UInt64, _ threadPointer: UInt64
   ) -> (start: UInt64, lowest: UInt64, end: UInt64)? {
@@ -88,14 +91,14 @@ struct StackWriter {
     guard index < mappings.count else { return nil }
     let mapping = mappings[index]
     let start = mapping.start > wanted ? mapping.start : wanted
-    // A pointer far below any mapping is not a stack pointer.
+    // An address far below the next mapping is not a stack pointer.
     guard start &- wanted <= 1 &<< 30 else { return nil }
     let isInside = threadPointer > start && threadPointer < mapping.end
     let end = isInside ? (threadPointer & ~4095) &+ 4096 : mapping.end
     return (start, mapping.start, end)
   }
 
-  /// Adds a stack to the ones that are read together; false if there is no room for it.
+  /// Adds a stack to the stacks that are read with one system call; false if there is no room for it.
   @_noLocks
   func add(
     from stackPointer: UInt64, threadPointer: UInt64, limit: Int, to stage: MemoryStage
@@ -111,14 +114,14 @@ struct StackWriter {
       || stage.add(place.start &+ UInt64(truncatingIfNeeded: size &- bottom), count: bottom)
   }
 
-  /// The bytes up to the end of the stack.
+  /// The number of bytes up to the end of the stack.
   ///
   /// The main thread's stack ends before the arguments and the environment, which are at the end of the same mapping.
   private func size(from start: UInt64, to end: UInt64) -> Int {
     end > start ? regions.memory.allowed(start, count: Int(truncatingIfNeeded: end &- start)) : 0
   }
 
-  /// The lowest address of a stack that is captured.
+  /// The lowest address to capture of a stack.
   ///
   /// The System V ABI lets a leaf function use 128 bytes below the stack pointer.
   @_noLocks
@@ -126,7 +129,7 @@ struct StackWriter {
     stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15
   }
 
-  /// Writes the readable bytes, because without /proc the end of the stack is not known.
+  /// Writes all readable bytes up to the limit, because the end of the stack is not known without /proc.
   private func writeWithoutMappings(from address: UInt64, limit: Int, written: WrittenStack) {
     capture.writer.startArray(.stack)
     var done = Int(truncatingIfNeeded: written.end(around: address) &- address)

@@ -11,7 +11,7 @@ struct ThreadWriter {
   private let memory: SafeMemory
   private let status: ThreadStatus
   private let stage: MemoryStage
-  /// Replaces secrets in registers; nil for a dump that keeps registers and names.
+  /// Replaces secrets in registers; nil if the dump keeps registers and names.
   private let sanitizer: WordSanitizer?
 
   @_noLocks
@@ -38,7 +38,8 @@ struct ThreadWriter {
     }
   }
 
-  /// Reads the stacks of as many threads as fit, by one call; returns the thread after them.
+  /// Reads the stacks of as many threads as fit, with one system call; returns the index of the first thread after
+  /// them.
   private func readStacks(of threads: ThreadTable, from first: Int, limit: Int) -> Int {
     stage.removeAll()
     var index = first
@@ -58,11 +59,11 @@ struct ThreadWriter {
     return index > first ? index : first &+ 1
   }
 
-  /// Writes a thread of the table.
+  /// Writes one thread of the table.
   @_noLocks
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     capture.writer.startMap(key)
-    // A thread that could not be stopped may have crashed since then.
+    // A thread that could not be stopped may have crashed meanwhile.
     if !record.status.isStill, let crash = capture.shared.waiting.crash(of: record.threadID) {
       record.setCrash(crash)
     }
@@ -92,7 +93,7 @@ struct ThreadWriter {
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
-    // In a dump without a crash, threads may have continued since they were found.
+    // If the process has not crashed, the thread may have continued since the table was filled.
     if record.systemCall.count == 0 || !capture.session.request.isCrash
       || record.has(.unresponsive)
     {
@@ -122,7 +123,7 @@ struct ThreadWriter {
     capture.writer.unsigned(.captureMethod, method.code, width: 1)
   }
 
-  /// Writes name, state and scheduling, as they were before the thread was stopped.
+  /// Writes the thread's name, state and scheduling, as they were before the thread was stopped.
   private func writeStatus(_ record: ThreadRecord) {
     if !isSanitized { capture.writer.property(.threadName, record.name) }
     guard record.fields.stateLetter != 0 else { return }
@@ -145,8 +146,9 @@ struct ThreadWriter {
     capture.writer.signed(.niceValue, Int64(niceValue), width: 4)
   }
 
-  /// Writes name and state of the capturing thread, which was running when it crashed; its mask is stored with its
-  /// registers.
+  /// Writes the name and state of the capturing thread, which was running when it crashed.
+  ///
+  /// The thread's signal mask is stored with its registers.
   @_noLocks
   func writeOwnStatus(_ threadID: Int32) {
     capture.writer.unsigned(.threadState, 0x52, width: 1)  // "R"
@@ -186,8 +188,9 @@ struct ThreadWriter {
     capture.writer.finishProperty(count: registers.count / 8 &* 8)
   }
 
-  /// True for the instruction and stack pointers and for values of the processor: flags, segments, error code, trap
-  /// number and mask in `gregset_t`; on arm64 pstate.
+  /// True for the instruction pointer, the stack pointer and values that the processor sets.
+  ///
+  /// These values are flags, segments, error code, trap number and mask in `gregset_t`; on arm64 pstate.
   ///
   /// False for the frame pointer, because code without frame pointers may have any value in that register.
   @_noLocks

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
-/// The program's operations on the list; the crash handler only reads it.
+/// The operations of the program on the list of annotations; the crash handler only reads the list.
 extension AnnotationList {
-  /// The offset of the cell that contains an annotation's number; 0 if the annotation does not exist.
+  /// The offset of the cell that holds a number annotation's value; 0 if the annotation does not exist.
   @_noLocks
   func numberOffset(_ offset: UInt32) -> UInt32 {
     guard let node = node(offset) else { return 0 }
@@ -10,7 +10,7 @@ extension AnnotationList {
       &+ UInt32(truncatingIfNeeded: AnnotationNode.cellOffset(nameCount: node.nameCount))
   }
 
-  /// The number of an annotation at its `numberOffset`; nil for 0, the offset of an annotation without room.
+  /// The cell of a number annotation at its `numberOffset`; nil for 0, which means that there was no room for it.
   @_noLocks
   func number(_ offset: UInt32) -> NumberCell? {
     let start = Int(offset)
@@ -18,9 +18,9 @@ extension AnnotationList {
     return unsafe NumberCell(base + start)
   }
 
-  /// The annotation with a name, type and capacity; creates it if there is none.
+  /// The offset of the annotation with this name, type and capacity; creates the annotation if it does not exist.
   ///
-  /// - Returns: 0 if there is no room for it, which is counted.
+  /// - Returns: 0 if there is no room for the annotation; such annotations are counted.
   @_noLocks
   func offset(
     name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int
@@ -44,7 +44,7 @@ extension AnnotationList {
           unsafe count < AnnotationList.maximumCount
           ? make(name: name, nameCount: nameCount, type: type, capacity: capacity) : 0
       }
-      // Another thread may have added the last annotation since this thread counted.
+      // Another thread may have added the last possible annotation since this thread counted them.
       guard made != 0, count < AnnotationList.maximumCount, let node = node(made) else {
         omitted.add(1)
         return 0
@@ -54,7 +54,7 @@ extension AnnotationList {
     }
   }
 
-  /// Reserves memory for a node and fills it; 0 if no memory is left.
+  /// Reserves memory for a node, fills the node, and returns its offset; 0 if no memory is left.
   private func make(
     name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int
   ) -> UInt32 {
@@ -65,7 +65,7 @@ extension AnnotationList {
       nameCount: nameCount, cellByteCount: AnnotationNode.cellByteCount(type, capacity: capacity))
     while true {
       let old = used.value
-      // Offset 0 stands for none.
+      // Offset 0 means "no node", so the first node is at 8.
       let start = old < 8 ? 8 : Int(old)
       guard start &+ size <= byteCount else { return 0 }
       let end = UInt32(truncatingIfNeeded: start &+ size)

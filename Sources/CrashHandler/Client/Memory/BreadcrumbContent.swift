@@ -1,4 +1,4 @@
-/// The content of a slot of a `BreadcrumbRing`; text and metadata share its room.
+/// The content of one slot of a `BreadcrumbRing`; text and metadata share the room in the slot.
 @safe
 struct BreadcrumbContent {
   let text: UnsafeRawPointer
@@ -7,7 +7,7 @@ struct BreadcrumbContent {
   let metadataCount: Int
   let level: UInt8
 
-  /// The word at byte 28 of a slot.
+  /// The word at offset 28 of a slot, which holds the sizes of text and metadata and the level.
   var counts: UInt32 {
     @_noLocks get {
       UInt32(truncatingIfNeeded: textCount) | UInt32(truncatingIfNeeded: metadataCount) &<< 8

@@ -1,13 +1,13 @@
 internal import CSignalSafe
 
-/// The program's operations on the ring; the crash handler only reads it.
+/// The operations of the program on a ring of breadcrumbs; the crash handler only reads the ring.
 extension BreadcrumbRing {
   /// Adds a breadcrumb.
   ///
   /// - Parameters:
-  ///   - content: its text, then its metadata, at most 224 bytes.
+  ///   - content: the breadcrumb's text, then its metadata, at most 224 bytes in all.
   ///   - work: the `WorkRings` key of the unit of work.
-  ///   - uptime: CLOCK_BOOTTIME in nanoseconds.
+  ///   - uptime: the time by CLOCK_BOOTTIME in nanoseconds.
   @_noLocks
   func leave(
     _ content: BreadcrumbContent, work: UInt64, uptime: UInt64, threadID: Int32
@@ -27,8 +27,8 @@ extension BreadcrumbRing {
       slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))
   }
 
-  /// Takes the next number and its slot, and marks the slot as incomplete; nil if another thread is still writing
-  /// that slot.
+  /// Takes the next number and its slot, and marks the slot as incomplete; nil if another thread is still writing to
+  /// it.
   @_noLocks
   func take() -> UInt64? {
     let number = unsafe pm_atomic_add_64(next, 1)

@@ -1,10 +1,11 @@
 internal import CSignalSafe
 
-/// The program's operations on a table; the crash handler only reads it.
+/// The operations of the program on a table; the crash handler only reads the table.
 extension CellTable {
   /// Sets the value of a key.
   ///
-  /// - Returns: false if there was no room, which is counted, or if other threads are setting it at the same time.
+  /// - Returns: false if there was no room (the table counts this), or if other threads are setting the value at the
+  ///   same time.
   @_noLocks
   func set(
     key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0

@@ -1,15 +1,16 @@
 internal import CSignalSafe
 
-/// The program's operations on a value; the crash handler only reads it.
+/// The operations of the program on a context value; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// The number of bytes of a value for which outer contexts are removed; a longer value is cut first.
+  /// The number of bytes for which outer contexts are removed to make room for a value; a longer value is cut
+  /// instead.
   private static var leastValue: Int { 32 }
 
-  /// Begins with the outer contexts of the new context, if any.
+  /// Begins the value with the contexts around the new context, if there are any.
   ///
-  /// Leaves out the context with the same name, which the new one replaces. Also leaves out the outermost ones if
-  /// their text would leave no room for the name and the beginning of the value.
+  /// The context with the same name is left out, because the new one replaces it. The outermost contexts are left out
+  /// too if their text would leave no room for the new name and the beginning of the new value.
   @_noLocks
   func begin(inside outer: ContextValue?, work: UInt64, adding name: Bytes, valueCount: Int) {
     guard let outer else {
@@ -31,7 +32,7 @@ extension ContextValue {
     while let entry = outer.entry(offset) {
       let size = entry.next &- offset
       if entry.name.isEqual(to: name) {
-        // The new context replaces it.
+        // The new context replaces this one.
       } else if excess > 0 {
         excess &-= size
         omit()
@@ -45,14 +46,15 @@ extension ContextValue {
     }
   }
 
-  /// The maximum number of bytes for the value of a name; nil if there is no room for the name.
+  /// The number of bytes that are left for the value of a context with this name; nil if there is no room for the
+  /// name.
   @_noLocks
   func room(nameCount: Int) -> Int? {
     let room = ContextValue.textCapacity &- textCount &- 2 &- nameCount
     return nameCount <= ContextValue.nameCapacity && room >= 0 ? room : nil
   }
 
-  /// Counts a context that had no room.
+  /// Counts a context for which there was no room.
   @_noLocks
   func omit() {
     if omittedCount < 0xFFFF { set(word(16) &+ 0x1_0000, at: 16) }
@@ -80,7 +82,7 @@ extension ContextValue {
     set(expectedSeal, at: 0)
   }
 
-  /// Makes it invalid, so that its remains are not read as a value.
+  /// Makes the value invalid, so that its remains are not read as a value.
   @_noLocks
   func breakSeal() { set(0 as UInt64, at: 0) }
 

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// The program's operations on a value; the crash handler only reads it.
+/// The operations of the program on a value; the crash handler only reads the value.
 extension ValueCell {
   /// Replaces the value.
   ///
   /// - Parameter version: the version that may be replaced; nil for any.
-  /// - Returns: whether it was set; false if another thread was faster, or all buffers are taken.
+  /// - Returns: whether the value was set; false if another thread was faster, or all buffers are in use.
   @_noLocks
   func set(
     key: UnsafeRawPointer?, keyCount: Int, value: UnsafeRawPointer?, valueCount: Int,
@@ -31,7 +31,7 @@ extension ValueCell {
     return show(index, replacing: version)
   }
 
-  /// Reserves a buffer that is neither read nor written; -1 and the reason if there is none.
+  /// Reserves a buffer that is neither being read nor being written; -1 and the reason if there is no such buffer.
   @_noLocks
   func take(_ version: UInt64?) -> (index: Int, failure: CellResult) {
     while true {
@@ -46,7 +46,7 @@ extension ValueCell {
     }
   }
 
-  /// Makes a reserved and filled buffer the value, or releases it.
+  /// Makes a reserved and filled buffer the current value, or releases the buffer.
   @_noLocks
   func show(_ index: Int, replacing version: UInt64?) -> CellResult {
     while true {
@@ -71,9 +71,9 @@ extension ValueCell {
     }
   }
 
-  /// True if the value has a key.
+  /// True if the value has the given key.
   ///
-  /// The answer is valid for the given state, so the caller may only act on that version.
+  /// The answer is valid only for the given state, so the caller may only change that version of the value.
   @_noLocks
   func hasKey(_ key: UnsafeRawPointer, count: Int, in state: CellState) -> Bool {
     guard state.hasValue else { return false }
@@ -85,9 +85,9 @@ extension ValueCell {
 }
 
 extension CellState {
-  /// A buffer that is not being written and does not hold the value; -1 if there is none.
+  /// A buffer that is not being written and does not hold the current value; -1 if there is none.
   ///
-  /// The buffer of the last value is kept even if the value was cleared, because a reader may be copying it.
+  /// The buffer of the last value is not reused even if the value was cleared, because a reader may be copying it.
   var freeBuffer: Int {
     @_noLocks get {
       var index = 0
@@ -105,7 +105,7 @@ extension CellState {
   @_noLocks
   func giving(_ buffer: Int) -> CellState { CellState(word: word & ~bit(buffer)) }
 
-  /// The state after a written buffer has become the value.
+  /// The state after a written buffer has become the current value.
   @_noLocks
   func showing(_ buffer: Int) -> CellState {
     let writing = word & 0x0F & ~bit(buffer)
@@ -135,7 +135,7 @@ struct CellResult: Equatable {
   static var done: CellResult { @_noLocks get { CellResult(code: 0) } }
   /// Another thread has replaced the value.
   static var overtaken: CellResult { @_noLocks get { CellResult(code: 1) } }
-  /// Three other threads are writing it.
+  /// Three other threads are writing the value.
   static var noBuffer: CellResult { @_noLocks get { CellResult(code: 2) } }
   static var tooLong: CellResult { @_noLocks get { CellResult(code: 3) } }
 

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The program's operations on the rings; the crash handler only reads them.
+/// The operations of the program on the rings; the crash handler only reads the rings.
 extension WorkRings {
   private func index(of work: UInt64, from first: Int) -> Int? {
     var index = first
@@ -11,9 +11,9 @@ extension WorkRings {
     return nil
   }
 
-  /// The ring of a unit of work.
+  /// The breadcrumb ring of a unit of work.
   ///
-  /// Reserves one if it has none; nil if other units of work have reserved all.
+  /// Reserves a ring if the unit of work has none; nil if other units of work have reserved all rings.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)
@@ -26,7 +26,7 @@ extension WorkRings {
       let oldest = oldest(from: first)
       let owner = unsafe word(0, oldest)
       let old = unsafe pm_atomic_load_64(owner)
-      // Marked as used first, so that the next thread takes another one.
+      // The ring is marked as used before anything else, so that the next thread takes another ring.
       unsafe pm_atomic_store_64(word(WorkRings.usesOffset, oldest), uptime)
       if unsafe pm_atomic_compare_exchange_64(owner, old, work) == old { return ring(oldest) }
       attempts &+= 1
@@ -46,7 +46,7 @@ extension WorkRings {
     return oldest
   }
 
-  /// Releases the ring of a unit of work for the next one that needs a ring.
+  /// Releases the ring of a unit of work, so that another unit of work can take it.
   @_noLocks
   func retire(_ work: UInt64) {
     guard let index = index(of: work, from: bucket(work)) else { return }

@@ -3,11 +3,12 @@ internal import IntermediateDump
 
 /// The program's annotations: a list that only grows, in memory that is never freed.
 ///
-/// A node: offset of the next one (4), type (4), bytes of the name (4), capacity (4), the name, and from the next
-/// multiple of 8 on the `ValueCell` of a text or the `NumberCell` of any other type. A node is complete before a
-/// compare-and-swap adds it to the list's head.
+/// A node consists of the offset of the next node (4 bytes), the type (4), the length of the name (4), the capacity
+/// (4) and the name. From the next multiple of 8 on, it has a `ValueCell` for a text, or a `NumberCell` for any other
+/// type. A node is complete before a compare-and-swap adds it at the list's head.
 ///
-/// It is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Source: Crashpad `client/annotation_list.h`.
+/// The list is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Source: Crashpad
+/// `client/annotation_list.h`.
 @safe
 struct AnnotationList {
   static var maximumCount: Int { @_noLocks get { 400 } }
@@ -36,10 +37,10 @@ struct AnnotationList {
 
   var omittedCount: UInt32 { @_noLocks get { omitted.value } }
 
-  /// The first node, which was added last; 0 if the list is empty.
+  /// The offset of the first node, which was added last; 0 if the list is empty.
   var first: UInt32 { @_noLocks get { head.value } }
 
-  /// The node with a number; nil for a number that no node has, which ends the list.
+  /// The node at an offset; nil if there is no node at that offset, which ends the list.
   @_noLocks
   func node(_ offset: UInt32) -> AnnotationNode? {
     let start = Int(offset)
@@ -67,7 +68,7 @@ struct AnnotationNode {
     unsafe self.base = base
   }
 
-  /// The type of a text in `AnnotationType`.
+  /// The code of a text in `AnnotationType`.
   private static var textType: UInt32 { UInt32(truncatingIfNeeded: AnnotationType.text.code) }
 
   @_noLocks
@@ -101,14 +102,14 @@ struct AnnotationNode {
     unsafe base + AnnotationNode.cellOffset(nameCount: nameCount)
   }
 
-  /// The value of a text.
+  /// The cell with the value of a text annotation.
   var text: ValueCell {
     @_noLocks get { unsafe ValueCell(cellBase, capacity: capacity) }
   }
 
   /// Copies the value, of any type.
   ///
-  /// - Parameter place: at least `capacity` bytes, and 8.
+  /// - Parameter place: memory of at least `capacity` bytes, and at least 8.
   @_noLocks
   func read(into place: UnsafeMutableRawPointer) -> CellReading {
     unsafe type == AnnotationNode.textType
@@ -122,27 +123,27 @@ struct AnnotationNode {
 
 /// A number that any thread may replace at any time.
 ///
-/// The value is one word, the number combined with `mark`, so that 0 means no value. One store replaces it. A second
-/// word marks the one number whose combined word would be 0. Setting it reads nothing. If many threads set the same
-/// number at the same time, a read would wait for the cache line that another thread has just written, but stores are
-/// queued.
+/// The value is one word: the number combined with `mark`, so that 0 means no value. One store replaces the word. A
+/// second word marks the one number whose combined word would be 0. Setting a number reads nothing: if many threads
+/// set the same number at the same time, a read would wait for the cache line that another thread has just written,
+/// but stores are queued.
 ///
 /// RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct NumberCell {
   static var byteCount: Int { @_noLocks get { 16 } }
-  /// A number that programs rarely set.
+  /// The value that is combined with each number; a number that programs rarely set.
   static var mark: UInt64 { @_noLocks get { 0x9E37_79B9_7F4A_7C15 } }
 
   let words: UnsafeMutablePointer<UInt64>
 
-  /// The cell at an address that is a multiple of 8; zeros are a cell without a number.
+  /// Creates the cell at an address that is a multiple of 8; memory that contains zeros is a cell without a number.
   @_noLocks
   init(_ base: UnsafeMutableRawPointer) {
     unsafe words = base.assumingMemoryBound(to: UInt64.self)
   }
 
-  /// Copies the number, 8 bytes, little-endian.
+  /// Copies the number as 8 bytes, little-endian.
   @_noLocks
   func read(into place: UnsafeMutableRawPointer) -> CellReading {
     let word = unsafe pm_atomic_load_64(words)

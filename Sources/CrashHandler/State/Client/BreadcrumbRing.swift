@@ -6,17 +6,17 @@ internal import CSignalSafe
 ///
 /// Each breadcrumb takes the next number, which determines its slot. The first word of a slot contains the number of
 /// its breadcrumb. The word is odd while the slot is written and even afterward, so that an incomplete slot can be
-/// recognized. If a thread that was stopped one round ago still writes the slot, the new breadcrumb is dropped.
+/// recognized. If a slower thread is still writing the slot's previous breadcrumb, the new breadcrumb is dropped.
 ///
-/// It is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
+/// The program's ring is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
 @safe
 struct BreadcrumbRing {
-  /// The number of the process's breadcrumbs that are kept.
+  /// The number of breadcrumbs that are kept for the process.
   static var processCount: Int { @_noLocks get { 128 } }
   /// The number of bytes of a slot.
   ///
-  /// Its fields by offset: word 0, unit of work 8, CLOCK_BOOTTIME 16, thread 24, number of bytes of the text 28, of
-  /// the metadata 29, level 31 (0 for none), text from 32, followed by the metadata.
+  /// The fields have these offsets: word 0, unit of work 8, CLOCK_BOOTTIME 16, thread 24, number of bytes of the text
+  /// 28, number of bytes of the metadata 29, level 31 (0 for none), text 32. The metadata follows the text.
   static var stride: Int { @_noLocks get { 256 } }
   static var metadataCountOffset: Int { @_noLocks get { 29 } }
   static var levelOffset: Int { @_noLocks get { 31 } }
@@ -35,7 +35,7 @@ struct BreadcrumbRing {
     unsafe self.next = next
   }
 
-  /// The number of breadcrumbs since the program's start.
+  /// The number of breadcrumbs that were left since the program's start.
   var leftCount: UInt64 { @_noLocks get { unsafe pm_atomic_load_64(next) } }
 
   @_noLocks
@@ -50,8 +50,8 @@ struct BreadcrumbRing {
 
   /// Copies a breadcrumb with the layout of its slot.
   ///
-  /// - Parameter place: at least `stride` bytes.
-  /// - Returns: the number of bytes of its text; -1 if it is incomplete or has been replaced.
+  /// - Parameter place: memory of at least `stride` bytes.
+  /// - Returns: the number of bytes of the breadcrumb's text; -1 if the breadcrumb is incomplete or was replaced.
   @_noLocks
   func read(_ number: UInt64, into place: UnsafeMutableRawPointer) -> Int {
     let slot = unsafe slot(number)
@@ -59,7 +59,7 @@ struct BreadcrumbRing {
     let whole = BreadcrumbRing.whole(number)
     guard unsafe pm_atomic_load_64(word) == whole else { return -1 }
     unsafe pm_copy_bytes(place, slot, BreadcrumbRing.stride)
-    // Checked by a swap, which unlike a load is ordered after the copy.
+    // The word is checked with a swap, because a swap, unlike a load, is ordered after the copy.
     guard unsafe pm_atomic_compare_exchange_64(word, whole, whole) == whole else { return -1 }
     let counts = unsafe place.loadUnaligned(fromByteOffset: 28, as: UInt32.self)
     let (count, metadataCount) = (counts & 0xFF, counts &>> 8 & 0xFF)

@@ -1,18 +1,18 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A fixed number of keys with a value each, set and removed by any thread.
+/// A table with a fixed number of keys and their values, which any thread can set and remove.
 ///
-/// Two threads that set the same new key at the same time may both find a free cell. Readers take the first cell that
-/// has a key, and setting it again clears the others.
+/// Two threads that set the same new key at the same time may both find a free cell. Readers use the first cell that
+/// has a key. When the key is set again, the other cells with that key are cleared.
 ///
-/// It is in `ClientMemory`. RUNS-DURING-CRASH; set by the program.
+/// The table is in `ClientMemory`. RUNS-DURING-CRASH; set by the program.
 @safe
 struct CellTable {
   let base: UnsafeMutableRawPointer
   let count: Int
   let capacity: Int
-  /// Counts entries that had no room.
+  /// The number of entries for which there was no room.
   let omitted: FutexWord
 
   @_noLocks
@@ -36,11 +36,11 @@ struct CellTable {
   }
 }
 
-/// The word of a `ValueCell`.
+/// The state word of a `ValueCell`.
 ///
-/// Bits 0 to 3 are set for buffers that are being written. Bits 4 and 5 number the buffer with the value, bit 6 is
-/// set if there is a value, and bit 7 if a later value was dropped. The bits from 8 on count the changes of the
-/// value.
+/// Bits 0 to 3 are set for buffers that are being written. Bits 4 and 5 are the number of the buffer with the value.
+/// Bit 6 is set if there is a value, and bit 7 if a later value was dropped. The bits from 8 on count the changes of
+/// the value.
 ///
 /// RUNS-DURING-CRASH.
 struct CellState {
@@ -56,7 +56,7 @@ struct CellState {
   var current: Int { @_noLocks get { Int(truncatingIfNeeded: word &>> 4 & 3) } }
 }
 
-/// The contents of a `ValueCell`.
+/// The result of reading a `ValueCell`.
 ///
 /// RUNS-DURING-CRASH.
 struct CellReading {
@@ -67,7 +67,7 @@ struct CellReading {
 
     static var empty: Kind { @_noLocks get { Kind(code: 0) } }
     static var value: Kind { @_noLocks get { Kind(code: 1) } }
-    /// There is a value, but it changed faster than it could be copied, or was overwritten.
+    /// There is a value, but the value changed faster than it could be copied, or was overwritten.
     static var unreadable: Kind { @_noLocks get { Kind(code: 2) } }
 
     @_noLocks
@@ -96,7 +96,7 @@ struct CellReading {
     self.isBeingWritten = isBeingWritten
   }
 
-  /// The state for a report; nil if there is nothing to note.
+  /// The state of the annotation that a report shows; nil if there is nothing to show.
   var state: AnnotationState? {
     @_noLocks get {
       if kind == .unreadable { return .unreadable }

@@ -2,16 +2,18 @@ internal import CSignalSafe
 
 /// The memory of all client data: annotations, breadcrumbs, attachments and memory ranges.
 ///
-/// This is one block of static memory, all zeros at first. It can be used before `startHandler`, needs no
-/// initialization, and a forked child has its own copy.
+/// This is one block of static memory, which initially contains only zeros. The memory can be used before
+/// `startHandler`, and needs no initialization. A forked child has its own copy.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct ClientMemory {
-  /// Offsets in the memory: counts of left-out entries at 0, 4, 8 and 12, the list's head and end at 16 and 20, the
-  /// next breadcrumb's number at 24.
+  /// Offset of the tables in the memory.
+  ///
+  /// Before the tables are the counts of left-out entries at 0, 4, 8 and 12, the head and the end of the annotation
+  /// list at 16 and 20, and the number of the next breadcrumb at 24.
   private static var tablesOffset: Int { 64 }
-  /// The number of bytes of key and value of a simple annotation together.
+  /// The maximum number of bytes of a simple annotation's key and value together.
   ///
   /// Source: Crashpad `client/simple_string_dictionary.h`.
   fileprivate static var simpleCapacity: Int { 510 }
@@ -30,7 +32,7 @@ struct ClientMemory {
     }
   }
 
-  /// - Parameter base: zeros, at a multiple of 8.
+  /// - Parameter base: memory that contains zeros, at a multiple of 8.
   @_noLocks
   init(_ base: UnsafeMutableRawPointer, byteCount: Int) {
     unsafe self.base = base
@@ -49,7 +51,7 @@ struct ClientMemory {
     }
   }
 
-  /// Keys are address and size, 8 bytes each.
+  /// The registered memory ranges; a key is the address and the size, 8 bytes each.
   var memoryRanges: CellTable {
     @_noLocks get {
       unsafe CellTable(
@@ -58,7 +60,7 @@ struct ClientMemory {
     }
   }
 
-  /// Keys are paths.
+  /// The attachments; a key is a path.
   var attachments: CellTable {
     @_noLocks get {
       unsafe CellTable(

@@ -2,11 +2,12 @@ internal import CSignalSafe
 
 /// The names and values of all contexts around a unit of work, as they are stored with a task.
 ///
-/// It is self-contained, so that a copy made by the runtime outlives the original. Word 0 is a checksum of the rest,
-/// which does not match a value that was overwritten or not completely written. Word 1 is the `WorkKey` of the unit
-/// of work. It is followed by the size of the text (2 bytes), the number of contexts without room (2) and 0 (4). The
-/// text begins at 24, with the outermost context first. For each context it has the length of the name, with `cutBit`
-/// if the value was cut, the length of the value, the name and the value. Zeros fill the last word.
+/// The value is self-contained, so that a copy made by the Swift runtime outlives the original. Word 0 is a checksum
+/// of the rest, by which a value that was overwritten or not completely written is recognized. Word 1 is the
+/// `WorkKey` of the unit of work. Word 2 has the size of the text (2 bytes), the number of contexts for which there
+/// was no room (2) and 0 (4). The text begins at offset 24, with the outermost context first. For each context the
+/// text has the length of the name (with `cutBit` if the value was cut), the length of the value, the name and the
+/// value. Zeros fill the last word.
 ///
 /// RUNS-DURING-CRASH; filled by the program.
 @safe
@@ -38,7 +39,7 @@ struct ContextValue {
 
   /// The checksum of this value; never 0.
   ///
-  /// An odd factor for each word detects every change of a single word.
+  /// Each word is multiplied by an odd factor, so every change of a single word is detected.
   var expectedSeal: UInt64 {
     @_noLocks get {
       let end = ContextValue.textOffset &+ (textCount &+ 7) & ~7
@@ -54,7 +55,7 @@ struct ContextValue {
     }
   }
 
-  /// True if it has not changed since its checksum was set.
+  /// True if the value has not changed since its checksum was set.
   var isValid: Bool {
     @_noLocks get {
       word(16) &>> 32 == 0 && textCount <= ContextValue.textCapacity && word(0) == expectedSeal
@@ -66,11 +67,11 @@ struct ContextValue {
     let name: Bytes
     let value: Bytes
     let isCut: Bool
-    /// The offset of the next.
+    /// The offset of the next context.
     let next: Int
   }
 
-  /// The context at an offset, from 0 on; nil after the last.
+  /// The context at an offset, beginning with 0; nil after the last context.
   @_noLocks
   func entry(_ offset: Int) -> Entry? {
     guard offset >= 0, offset &+ 2 <= textCount else { return nil }

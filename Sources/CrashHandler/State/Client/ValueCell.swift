@@ -2,26 +2,27 @@ internal import CSignalSafe
 
 /// A value of bytes that any thread may replace at any time, and that is read completely or not at all.
 ///
-/// It has a word and four buffers. The word says which buffer has the value, which ones are being written, and how
-/// often the value was replaced. A setter takes another buffer, fills it, and makes it the value by one
-/// compare-and-swap. So a thread that is stopped while it writes, even permanently, does not block other threads, and
-/// its incomplete value is never read. If two threads write at the same time, the last swap decides. If all three
-/// other buffers are in use, the new value is dropped and the old one is marked as stale. Setting never waits and
-/// never allocates.
+/// A cell has a word and four buffers. The word contains which buffer has the value, which buffers are being written,
+/// and how often the value was replaced. A thread that sets the value takes another buffer, fills it, and makes it
+/// the value with one compare-and-swap. So a thread that is stopped while it writes, even permanently, does not block
+/// other threads, and its incomplete value is never read. If two threads write at the same time, the last swap
+/// decides. If all three other buffers are in use, the new value is dropped and the old one is marked as stale.
+/// Setting never waits and never allocates.
 ///
-/// It is in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
+/// The cell is in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }
-  /// Before the bytes of a value are their count (4 bytes) and the count of those that are the key (4 bytes).
+  /// The size of the header before a value: the number of bytes of the value (4 bytes), and how many of them are the
+  /// key (4 bytes).
   static var headerSize: Int { @_noLocks get { 8 } }
 
   private let word: UnsafeMutablePointer<UInt64>
   private let buffers: UnsafeMutableRawPointer
-  /// The number of bytes of the longest value, including its key.
+  /// The maximum number of bytes of a value, including its key.
   let capacity: Int
 
-  /// The number of bytes that a cell takes.
+  /// The number of bytes of memory that a cell takes.
   @_noLocks
   static func byteCount(capacity: Int) -> Int {
     8 &+ bufferCount &* stride(capacity)
@@ -31,7 +32,7 @@ struct ValueCell {
     headerSize &+ (capacity &+ 7) & ~7
   }
 
-  /// The cell at an address that is a multiple of 8; zeros are a cell without a value.
+  /// Creates the cell at an address that is a multiple of 8; memory that contains zeros is a cell without a value.
   @_noLocks
   init(_ base: UnsafeMutableRawPointer, capacity: Int) {
     unsafe word = base.assumingMemoryBound(to: UInt64.self)
@@ -53,12 +54,12 @@ struct ValueCell {
     unsafe buffers + index &* ValueCell.stride(capacity)
   }
 
-  /// Copies the value, key first.
+  /// Copies the value, which begins with the key.
   ///
   /// Other threads may still be running; a value that changes while it is copied is copied again,
   /// a few times.
   ///
-  /// - Parameter place: at least `capacity` bytes.
+  /// - Parameter place: memory of at least `capacity` bytes.
   @_noLocks
   func read(into place: UnsafeMutableRawPointer) -> CellReading {
     var attempts = 0
@@ -73,8 +74,8 @@ struct ValueCell {
       if count <= capacity && keyCount <= count {
         unsafe pm_copy_bytes(place, source + ValueCell.headerSize, count)
       }
-      // Checked by a swap, which unlike a load is ordered after the copy. Only the version is compared, because a
-      // buffer is not written again before another buffer has become the value.
+      // The word is checked with a swap, because a swap, unlike a load, is ordered after the copy. Only the version
+      // is compared, because a buffer is not written again before another buffer has become the value.
       let after = self.state
       guard after.version == state.version, exchange(after, after) else { continue }
       // The program has overwritten the cell, so this is not the value that was set.

@@ -20,15 +20,16 @@ enum WorkKey {
 /// used ring of its bucket; a ring of a finished unit counts as never used. Each slot contains the key of its unit of
 /// work, so that a reassigned ring does not show breadcrumbs of another unit.
 ///
-/// It has its own memory. RUNS-DURING-CRASH; filled by the program.
+/// The rings have separate memory. RUNS-DURING-CRASH; filled by the program.
 @safe
 struct WorkRings {
   static var ways: Int { @_noLocks get { 8 } }
   private static var buckets: Int { 64 }
-  /// The number of breadcrumbs of a ring.
+  /// The number of breadcrumbs in a ring.
   static var ringCount: Int { @_noLocks get { 16 } }
-  /// Offsets of three tables with a word for each ring (its unit of work, its last use, the number of its next
-  /// breadcrumb), and of the rings, which follow them.
+  /// Offsets of three tables with one word for each ring, and of the rings, which follow the tables.
+  ///
+  /// The words are the ring's unit of work, the time of its last use, and the number of its next breadcrumb.
   static var usesOffset: Int { @_noLocks get { 4096 } }
   private static var nextsOffset: Int { 8192 }
   private static var ringsOffset: Int { 12288 }
@@ -40,7 +41,7 @@ struct WorkRings {
     @_noLocks get { unsafe WorkRings(pm_ring_memory()) }
   }
 
-  /// - Parameter base: `PM_RING_MEMORY_SIZE` zeros.
+  /// - Parameter base: memory of `PM_RING_MEMORY_SIZE` bytes that contains zeros.
   @_noLocks
   init(_ base: UnsafeMutableRawPointer) {
     unsafe self.base = base
@@ -66,13 +67,14 @@ struct WorkRings {
     return Int(truncatingIfNeeded: hash) & (WorkRings.buckets &- 1) &* WorkRings.ways
   }
 
-  /// Copies the breadcrumbs of a unit of work one by one, those of a ring oldest first; a unit of work may have
-  /// several rings.
+  /// Copies the next breadcrumb of a unit of work.
+  ///
+  /// A unit of work may have several rings; within a ring, the oldest breadcrumb comes first.
   ///
   /// - Parameters:
-  ///   - next: the position to begin at; set to the position after the found breadcrumb.
-  ///   - place: at least `BreadcrumbRing.stride` bytes.
-  /// - Returns: the number of bytes of its text; -1 if there are no more breadcrumbs.
+  ///   - next: the position at which the search begins; set to the position after the breadcrumb that was found.
+  ///   - place: memory of at least `BreadcrumbRing.stride` bytes.
+  /// - Returns: the number of bytes of the breadcrumb's text; -1 if there are no more breadcrumbs.
   @_noLocks
   func read(_ work: UInt64, next: inout Int, into place: UnsafeMutableRawPointer) -> Int {
     let first = bucket(work)

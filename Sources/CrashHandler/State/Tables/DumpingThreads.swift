@@ -1,8 +1,8 @@
-/// The threads that take a dump without a crash, each with its capture.
+/// The threads that take a dump for another reason than a crash, each with its capture.
 ///
-/// A fault in a section of such a dump is not a crash of the program, but it also reaches the crash handler, which
-/// finds the recovery point through this table. Each thread adds, removes and looks up only its own entry, so that no
-/// state is used after it was freed.
+/// A fault in a section of such a dump is not a crash of the program, but it also reaches the crash handler. The
+/// handler finds the recovery point through this table. Each thread adds, removes and looks up only its own entry, so
+/// no state is used after it was freed.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -12,7 +12,7 @@ struct DumpingThreads {
   private struct Entry {
     /// The ID of the thread; 0 if the entry is free.
     let threadID: UInt32
-    /// The argument of the `Capture`.
+    /// The argument of the thread's `Capture`.
     var dump: UnsafeMutableRawPointer?
   }
 
@@ -20,7 +20,7 @@ struct DumpingThreads {
   static var byteCount: Int { @_noLocks get { 64 &* 16 } }
 
   private let base: UnsafeMutableRawPointer
-  /// Counts the entries that were freed.
+  /// The number of times that an entry was freed.
   let freed: FutexWord
 
   @_noLocks
@@ -34,8 +34,8 @@ struct DumpingThreads {
   func add(_ threadID: Int32, _ dump: UnsafeMutableRawPointer) -> Bool {
     var index = 0
     while index < DumpingThreads.capacity {
-      // The entry is reserved with a number that is not a thread ID. The thread ID is stored last, when the rest is
-      // complete.
+      // The entry is reserved with a number that is not a thread ID. The thread ID is stored last, after the rest of
+      // the entry.
       if word(index).exchange(expected: 0, desired: UInt32.max) == 0 {
         unsafe entry(index).pointee.dump = dump
         word(index).store(UInt32(bitPattern: threadID))
@@ -56,7 +56,7 @@ struct DumpingThreads {
     freed.wakeAll()
   }
 
-  /// Removes all entries, in a forked child, where those threads do not exist.
+  /// Removes all entries; called in a forked child, where those threads do not exist.
   @_noLocks
   func removeAll() {
     var index = 0

@@ -1,16 +1,17 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The files of dumps of hangs in progress, so that a crash can remove them, because the crash report shows the same
-/// process at a later time.
+/// The files of dumps of hangs in progress.
+///
+/// A crash removes these dumps, because the crash report shows the same process at a later time.
 ///
 /// RUNS-DURING-CRASH; filled in ordinary code.
 @safe
 struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
-  /// The head of an entry; after it the names of dump, run record and FIFO.
+  /// The head of an entry; the names of the dump, the run record and the FIFO follow it.
   private struct Entry {
-    /// The state of the entry: 0 free, 1 being filled, 2 valid, 3 valid until exit.
+    /// The state of the entry: 0 free, 1 being filled, 2 valid, 3 valid and removed at exit.
     let state: UInt32
     var dump: HeldFile
     var fifo: HeldFile
@@ -39,7 +40,7 @@ struct HangDumps {
     return -1
   }
 
-  /// Fills an entry from a finished dump, and takes over its descriptors.
+  /// Fills an entry with the names of a finished dump, and takes over the dump's descriptors.
   @_noLocks
   func fill(_ index: Int, _ files: SessionFiles, _ names: DumpNames) {
     unsafe entry(index).pointee.dump = files.dump
@@ -50,7 +51,7 @@ struct HangDumps {
     word(index).store(2)
   }
 
-  /// Overwrites a value of 8 bytes in the dump, if its descriptor still refers to that file.
+  /// Overwrites a value of 8 bytes in the dump, if the descriptor still refers to the dump's file.
   @_noLocks
   func overwrite(_ index: Int, _ value: UInt64, at offset: Int64) {
     let dump = unsafe entry(index).pointee.dump
@@ -68,7 +69,7 @@ struct HangDumps {
     word(index).store(0)
   }
 
-  /// Removes the dump, then its run record and FIFO; empties it first, like `Capture.discardDump`.
+  /// Empties and removes the dump, like `Capture.discardDump`, then removes its run record and FIFO.
   @_noLocks
   func removeFiles(_ index: Int, directory: Int32) {
     let dump = unsafe entry(index).pointee.dump
@@ -93,7 +94,7 @@ struct HangDumps {
     }
   }
 
-  /// Makes the process remove the dump if it ends itself.
+  /// Makes the process remove the dump when it calls exit or `_exit`.
   @_noLocks
   func expectExit(_ index: Int) { _ = word(index).exchange(expected: 2, desired: 3) }
 
@@ -110,7 +111,7 @@ struct HangDumps {
   private func copyName(
     _ name: UnsafePointer<CChar>, to place: UnsafeMutablePointer<CChar>
   ) {
-    // An identifier has at most 128 bytes, a report ID 36, a suffix 7.
+    // The name fits: an identifier has at most 128 bytes, a report ID 36, a suffix 7.
     var index = 0
     while index < 255, unsafe name[index] != 0 {
       unsafe place[index] = name[index]

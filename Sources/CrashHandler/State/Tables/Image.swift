@@ -12,14 +12,14 @@ struct Image {
   /// The address of the program headers.
   var headers: UInt64 = 0
   var bias: UInt64 = 0
-  /// The bounds, as in `ModuleImage`; the end is 0 for an image that was not found at its address.
+  /// The bounds of the image, as in `ModuleImage`; the end is 0 for an image that was not found at its address.
   var start: UInt64 = 0
   var end: UInt64 = 0
-  /// From the linker's list: the addresses of the dynamic section and of the name.
+  /// The addresses of the dynamic section and of the name, from the dynamic linker's list.
   var dynamicSection: UInt64 = 0
   var name: UInt64 = 0
 
-  /// True for an image of the linker's list.
+  /// True for an image that is in the dynamic linker's list.
   var isLinked: Bool {
     @_noLocks get {
       if case .linker = source { true } else { false }

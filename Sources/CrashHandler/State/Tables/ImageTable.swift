@@ -5,7 +5,7 @@
 struct ImageTable {
   static var capacity: Int { @_noLocks get { 4096 } }
   private static var stride: Int { 64 }
-  /// The number of bytes of the table: the entries and their number.
+  /// The number of bytes of the table: the entries, and the word that counts them.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer
@@ -26,7 +26,7 @@ struct ImageTable {
     }
   }
 
-  /// An entry below `count`.
+  /// The entry at an index below `count`.
   @_noLocks
   subscript(index: Int) -> Image {
     @_noLocks unsafeAddress { unsafe UnsafePointer(place(index)) }
@@ -40,7 +40,7 @@ struct ImageTable {
   @_noLocks
   func removeAll() { count = 0 }
 
-  /// Adds an image; returns its index, -1 if there is no room.
+  /// Adds an image; returns its index, or -1 if there is no room.
   @_noLocks @discardableResult
   func add(_ image: Image) -> Int {
     let index = count
@@ -63,7 +63,8 @@ struct ImageTable {
     return -1
   }
 
-  /// The index of an image of the linker's list that was not found yet, by the data in the list; -1 if there is none.
+  /// The index of an image of the dynamic linker's list that was not found in memory yet, searched by the data in the
+  /// list; -1 if there is none.
   @_noLocks
   func missing(bias: UInt64, dynamicSection: UInt64) -> Int {
     var index = 0

@@ -1,11 +1,11 @@
 /// The last handled fault of each thread, and whether its handler returned.
 ///
-/// A handler that returns without having removed the cause is called again and again for the same fault. A previous
-/// handler that leaves by siglongjmp ends the fault: the next fault, even at the same instruction with the same
-/// stack, is another crash.
+/// A handler that returns without having removed the cause is called again and again for the same fault. If a
+/// previous handler leaves by siglongjmp, that fault is over: the next fault, even at the same instruction with the
+/// same stack, is another crash.
 ///
-/// The table has a fixed size, and the oldest entry is replaced. Only the capturing thread adds and searches, but
-/// when a previous handler returns, another thread may already be capturing.
+/// The table has a fixed size; when it is full, the oldest entry is replaced. Only the capturing thread adds and
+/// searches entries. But when a previous handler returns, another thread may already be capturing.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -14,8 +14,8 @@ struct KnownFaults {
   private static var stride: Int { 48 }
   /// The number of bytes of the table.
   ///
-  /// An entry has the fault (32 bytes), and at offset 40 a word: twice the fault's number, plus one once its handler
-  /// has returned; 0 for a free entry. The number of the last fault follows all entries.
+  /// An entry has the fault (32 bytes) and, at offset 40, a word. The word is twice the fault's number, plus one once
+  /// the fault's handler has returned, and 0 for a free entry. The number of the last fault follows all entries.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer
@@ -25,7 +25,7 @@ struct KnownFaults {
     unsafe self.base = base
   }
 
-  /// True for the last fault of its thread if it occurred again because its handler returned.
+  /// True if the fault is the last fault of its thread, and has occurred again because its handler returned.
   @_noLocks
   func isRepetition(_ fault: FaultIdentity) -> Bool {
     let index = index(of: fault)
@@ -33,22 +33,23 @@ struct KnownFaults {
     return unsafe place(index).pointee.isEqual(to: fault)
   }
 
-  /// Stores a fault as the last one of its thread.
+  /// Stores a fault as the last fault of its thread.
   ///
-  /// - Returns: the fault's number; 0 for none.
+  /// - Returns: the fault's number; 0 if there is no fault.
   @_noLocks
   func add(_ fault: FaultIdentity) -> UInt32 {
     guard !fault.isNone else { return 0 }
     let last = unsafe FutexWord(
       (base + KnownFaults.capacity &* KnownFaults.stride).assumingMemoryBound(to: UInt32.self))
-    // 31 bits, because one bit of the word is for the return.
+    // The number has 31 bits, because one bit of the word stands for the return of the handler.
     let number = last.value >= UInt32.max / 2 ? 1 : last.value &+ 1
     last.store(number)
     var index = index(of: fault)
     if index < 0 {
       index = Int(truncatingIfNeeded: number) & (KnownFaults.capacity &- 1)
     }
-    // The word is cleared first, so that the return of an earlier fault is not taken for this fault's.
+    // The word is cleared first, so that the return of an earlier fault's handler is not taken for the return of this
+    // fault's handler.
     word(index).store(0)
     unsafe place(index).pointee = fault
     word(index).store(number &* 2)
@@ -68,7 +69,7 @@ struct KnownFaults {
     }
   }
 
-  /// Removes all faults, in a forked child, whose threads are different.
+  /// Removes all faults; called in a forked child, whose threads are different.
   @_noLocks
   func removeAll() {
     var index = 0
@@ -78,7 +79,7 @@ struct KnownFaults {
     }
   }
 
-  /// The entry of a fault's thread; -1 if there is none.
+  /// The index of the entry for a fault's thread; -1 if there is none.
   private func index(of fault: FaultIdentity) -> Int {
     var index = 0
     while index < KnownFaults.capacity {

@@ -5,9 +5,9 @@ struct Mapping {
   static var isReadable: UInt8 { @_noLocks get { 1 } }
   static var isWritable: UInt8 { @_noLocks get { 2 } }
   static var isExecutable: UInt8 { @_noLocks get { 4 } }
-  /// The flag of a mapping whose file offset is 0.
+  /// The flag of a mapping that begins at file offset 0.
   static var startsFile: UInt8 { @_noLocks get { 8 } }
-  /// The flag of private memory without a file.
+  /// The flag of a private mapping without a file.
   static var isAnonymous: UInt8 { @_noLocks get { 16 } }
   /// The flag of a mapping that is known to contain an image.
   static var isOfImage: UInt8 { @_noLocks get { 32 } }

@@ -1,5 +1,6 @@
-/// `/proc/thread-self/maps` in a crash: its text, read once, and a table of where each mapping begins and
-/// ends.
+/// The contents of `/proc/thread-self/maps` in a crash.
+///
+/// The text is read once; a table has the start and end of each mapping.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
 @safe
@@ -8,7 +9,7 @@ struct MappingTable {
     let start: UInt64
     let end: UInt64
     let pathOffset: UInt32
-    /// PATH_MAX is 4,096.
+    /// The length of the path, which fits because PATH_MAX is 4,096.
     let pathLength: UInt16
     var flags: UInt8
   }
@@ -16,14 +17,14 @@ struct MappingTable {
   /// The number of bytes of one entry.
   static var stride: Int { @_noLocks get { 24 } }
 
-  /// The size of the text's buffer, and the bytes used.
+  /// The buffer of the text, and its size in bytes.
   let text: UnsafeMutableRawPointer
   let textCapacity: Int
   private let entries: UnsafeMutableRawPointer
   private let capacity: Int
-  /// textCount (8), count (8).
+  /// Two words: the number of bytes of the text, and the number of mappings.
   private let counts: UnsafeMutablePointer<Int>
-  /// The images that lie in the mappings, as `ImageFinder` has found them.
+  /// The images that `ImageFinder` has found in the mappings.
   let images: ImageTable
 
   @_noLocks
@@ -58,7 +59,7 @@ struct MappingTable {
     unsafe Bytes(text + mapping.pathOffset, count: mapping.pathLength)
   }
 
-  /// The text of a mapping's line from the device on: `major:minor`.
+  /// The text of a mapping's line that begins with the device, `major:minor`.
   @_noLocks
   func device(of mapping: Mapping) -> TextScanner {
     var start = mapping.pathOffset
@@ -68,7 +69,7 @@ struct MappingTable {
     return line
   }
 
-  /// The free memory after the text.
+  /// The free part of the buffer after the text.
   var room: Scratch {
     @_noLocks get { unsafe Scratch(text + textCount, size: textCapacity &- textCount) }
   }
@@ -76,9 +77,9 @@ struct MappingTable {
   /// The text as the kernel returned it.
   var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
 
-  /// Finds the lines of the text; lines that do not fit are left out.
+  /// Finds the mappings in the lines of the text; mappings for which the table has no room are left out.
   ///
-  /// - Parameter filled: the number of bytes of the text.
+  /// - Parameter filled: the number of bytes of text in the buffer.
   @_noLocks
   func findLines(_ filled: Int) {
     unsafe counts[0] = filled
@@ -98,7 +99,7 @@ struct MappingTable {
     images.removeAll()
   }
 
-  /// One line: `start-end rwxp offset device inode   path`.
+  /// Adds the mapping in one line, which has the form `start-end rwxp offset device inode   path`.
   private func addLine(_ scanner: inout TextScanner) {
     let index = count
     guard index < capacity else { return }

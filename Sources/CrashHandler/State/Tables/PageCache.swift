@@ -2,31 +2,33 @@ internal import CSignalSafe
 
 /// Recently read pages of the program's memory.
 ///
-/// Lists, chains of frames and headers are read in words that are close together. The cache needs one call for each
-/// page instead of one for each word, and one call for many pages whose addresses are known. A cached page is not
-/// updated, so only dumps whose threads are stopped, or that tolerate old contents, read through the cache. Entries
-/// are reused in turn.
+/// Lists, chains of frames and headers are read word by word, and these words are close together. With the cache, one
+/// system call reads a page instead of a word, or many pages whose addresses are known. A cached page is not updated.
+/// So memory is read through the cache only if the threads are stopped or old contents can be tolerated. Entries are
+/// reused in turn.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
 struct PageCache {
   /// The number of bytes of a page, also on systems with larger pages.
   static var pageSize: Int { @_noLocks get { 4096 } }
-  /// The number of pages.
+  /// The number of pages in the cache.
   ///
-  /// It is small, because the kernel clears each page at its first use, which costs as much as reading a page.
+  /// The number is small, because the kernel clears each page of the cache at its first use, which takes as long as
+  /// reading a page.
   static var capacity: Int { @_noLocks get { 16 } }
-  /// The maximum number of pages that one call reads.
+  /// The maximum number of pages that one system call reads.
   static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }
-  /// The number of pages that are read together if the following ones will be needed too.
+  /// The number of pages that are read together if the next pages will be needed too.
   static var readAhead: Int { @_noLocks get { 4 } }
-  /// The number of bytes of the table: the pages, an entry for each, the next entry to be taken, the last one found.
+  /// The number of bytes of the table: the pages, an entry for each page, the index of the next entry to reserve, and
+  /// the index of the entry that was found last.
   static var byteCount: Int { @_noLocks get { capacity &* (pageSize &+ 16) &+ 16 } }
 
   struct Entry {
-    /// The page's address; 0 for a free entry, because page 0 is never read.
+    /// The page's address; 0 for a free entry, because the page at address 0 is never read.
     var address: UInt64 = 0
-    /// The number of bytes of the page, from its start, that could be read.
+    /// The number of bytes that could be read from the start of the page.
     var count = 0
 
     @_noLocks
@@ -47,7 +49,8 @@ struct PageCache {
   @_noLocks
   func removeAll() { remove(0, count: PageCache.capacity) }
 
-  /// Reserves at most `batch` consecutive entries; they are empty until they are filled.
+  /// Reserves `count` consecutive entries, at most `batch`, and returns the index of the first; they are empty until
+  /// they are filled.
   @_noLocks
   func take(_ count: Int) -> Int {
     let next = unsafe cursors[0]
@@ -65,7 +68,7 @@ struct PageCache {
     }
   }
 
-  /// The entry of a page; -1 if there is none.
+  /// The index of a page's entry; -1 if there is none.
   @_noLocks
   func index(of page: UInt64) -> Int {
     let last = unsafe cursors[1]

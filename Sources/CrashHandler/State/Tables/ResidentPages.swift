@@ -1,36 +1,40 @@
 internal import CSignalSafe
 
-/// Finds which pages of the process are in memory or in swap: these can be read without waiting for another process.
+/// Finds out which pages of the process are in memory or in swap.
 ///
-/// A thread of the program may have to provide other pages, for userfaultfd or as a FUSE file system. That thread may
-/// be stopped or may be the crashed one, and no signal interrupts the wait in process_vm_readv.
+/// Such pages can be read without waiting for a thread of the program.
+///
+/// Any other page may have to be provided by a thread of the program, through userfaultfd or as a FUSE file system.
+/// That thread may be stopped, or may be the crashed thread, and no signal interrupts the wait in process_vm_readv.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux
 /// Documentation/admin-guide/mm/pagemap.rst.
 @safe
 struct ResidentPages {
-  /// The number of pages that one read covers, and the number of such windows that are cached: enough for the stack
-  /// and the thread-local block of about a hundred threads.
+  /// The number of pages in a window, which is read at once, and the number of windows that are cached.
+  ///
+  /// That is enough for the stacks and thread-local blocks of about a hundred threads.
   private static var window: Int { 512 }
   private static var capacity: Int { 1024 }
-  /// The number of bytes of a window: its number with the count of `forget` above it, and a bit for each page.
+  /// The number of bytes that a window takes: a word with the window's number and `generation`, and one bit for each
+  /// page.
   private static var stride: Int { 8 &+ window / 8 }
   private static var entriesOffset: Int { capacity &* stride }
   static var byteCount: Int { @_noLocks get { entriesOffset &+ window &* 8 } }
-  /// Bits of an entry.
+  /// Bits of a page-map entry: the page is in memory, the page is in swap.
   private static var presentOrSwapped: UInt64 { 1 &<< 63 | 1 &<< 62 }
 
   private let memory: Scratch
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private(set) var file = HeldFile()
-  /// The number of calls of `forget`, from bit 44 on, and the attempt of `again`, from bit 56 on.
+  /// The number of calls of `forget`, from bit 44 on, and the `attempt` of `again`, from bit 56 on.
   ///
-  /// No window has such a high number.
+  /// The bits are free, because no window's number is that large.
   private var generation: UInt64 = 0
 
   /// - Parameters:
-  ///   - memory: `byteCount` zeros.
+  ///   - memory: `byteCount` bytes that contain zeros.
   ///   - pageSize: the page size of the system.
   @_noLocks
   init(memory: Scratch, pageSize: Int) {
@@ -38,10 +42,10 @@ struct ResidentPages {
     self.pageSize = UInt64(truncatingIfNeeded: pageSize)
   }
 
-  /// False if the kernel does not provide the file; then no page's state is known.
+  /// False if the kernel does not provide the file; then the state of no page is known.
   var isOpen: Bool { @_noLocks get { file.descriptor >= 0 } }
 
-  /// Reads from this file from now on; from no file if it is empty.
+  /// Makes later reads use this file, or no file if the value is empty.
   @_noLocks
   mutating func use(_ file: HeldFile) {
     self.file = file
@@ -57,13 +61,13 @@ struct ResidentPages {
     return word
   }
 
-  /// Empties the cache, because threads have run since it was filled.
+  /// Empties the cache; needed when threads have run since the cache was filled.
   @_noLocks
   mutating func forget() { generation &+= 1 &<< 44 }
 
-  /// The same pages, but read again, because a running thread may have mapped some in the meantime.
+  /// The same pages, but read again, because a running thread may have mapped more pages meanwhile.
   ///
-  /// - Parameter attempt: 0 to use the cache; another number up to 64 each time to read again.
+  /// - Parameter attempt: 0 to use the cache; a new number up to 64 each time to read again.
   @_noLocks
   func again(_ attempt: UInt64) -> ResidentPages {
     var pages = self
@@ -71,9 +75,10 @@ struct ResidentPages {
     return pages
   }
 
-  /// Counts the bytes after an address with the same state: all in pages in memory, or all in other pages.
+  /// Counts the bytes from an address on that have the same state: all in pages that are in memory, or all in other
+  /// pages.
   ///
-  /// - Parameter count: the maximum; more than 0.
+  /// - Parameter count: the maximum number of bytes; more than 0.
   @_noLocks
   func run(_ address: UInt64, count: Int) -> (count: Int, isHere: Bool) {
     let last = (address &+ UInt64(truncatingIfNeeded: count &- 1)) / pageSize
@@ -87,7 +92,7 @@ struct ResidentPages {
   /// True for a page that is in memory or in swap, or whose state is not known.
   private func has(_ page: UInt64) -> Bool {
     let number = page &>> 9
-    // Hashed by multiplication, because stacks are at equal distances.
+    // Numbers are hashed by multiplication, because stacks are at equal distances.
     let hash = (number &* 0x9E37_79B9_7F4A_7C15) &>> 54
     let offset = Int(truncatingIfNeeded: hash) &* ResidentPages.stride
     if memory.word(offset) != generation | number { read(number, to: offset) }
@@ -101,12 +106,12 @@ struct ResidentPages {
     let size = ResidentPages.window &* 8
     let result = unsafe pm_pread(
       file.descriptor, entries.address, size, Int64(truncatingIfNeeded: number &* UInt64(size)))
-    // Marks the window as invalid, in case a fault or the time limit interrupts the read.
+    // The window is marked as invalid first, in case a fault or the time limit interrupts the read.
     memory.setWord(offset, 0)
     var (page, bits) = (0, UInt64(0))
     while page < ResidentPages.window {
-      // If the read is refused, the page's state is unknown; beyond the end of the file there are no addresses of a
-      // program.
+      // If the read is refused, the state of the pages is unknown. Addresses beyond the end of the file do not belong
+      // to programs.
       let isHere =
         result < 0
         || page &* 8 < result && entries.word(page &* 8) & ResidentPages.presentOrSwapped != 0

@@ -9,7 +9,7 @@ internal import CSignalSafe
 @safe
 struct StackOffers {
   private struct Record {
-    /// A `State`, which the thread itself changes too.
+    /// The `State` of the offer, which the thread that gets the offer changes too.
     let state: UInt32
     var threadID: Int32
     /// The lowest address of the stack.
@@ -32,7 +32,7 @@ struct StackOffers {
   private let stackSize: Int
   private let sufficientSize: Int
   let count: FutexWord
-  /// The number of offers that were taken or declined.
+  /// The number of offers that threads have taken or declined.
   let answers: FutexWord
 
   @_noLocks
@@ -79,7 +79,8 @@ struct StackOffers {
     return true
   }
 
-  /// The size that is set for an alternate stack if the thread had none: a little less than its real size.
+  /// The size that is set for a new alternate stack of a thread that had none: a little less than the stack's real
+  /// size.
   ///
   /// A crash recognizes the stack by this size, so that nothing must be written into it.
   @_noLocks
@@ -91,10 +92,11 @@ struct StackOffers {
     size == UInt64(truncatingIfNeeded: StackOffers.firstSize(stackSize))
   }
 
-  /// Installs the stack that is offered to this thread, or declines if it has one, and unblocks the crash signals
-  /// that the thread blocks.
+  /// Installs the stack that is offered to this thread, or declines the offer if the thread has an alternate stack.
   ///
-  /// Both take effect when the handler returns.
+  /// Also unblocks the crash signals that the thread blocks.
+  ///
+  /// The new stack and the new mask take effect when the signal handler returns.
   @_noLocks
   func answer(_ threadID: Int32, _ context: SignalContext) {
     let count = Int(truncatingIfNeeded: self.count.value)

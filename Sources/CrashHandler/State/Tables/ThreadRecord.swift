@@ -1,26 +1,28 @@
 internal import CSignalSafe
 
-/// One record of the thread table, in memory that the capturing thread and the stopped one share.
+/// One record of the thread table, in memory that the capturing thread and the stopped thread share.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadRecord {
   /// The state of the thread's stop.
   enum Status: UInt32 {
-    /// The thread was found and not signaled: it blocks every signal that could stop it, or must not be stopped.
+    /// The thread was found and not sent a signal, because it blocks every signal that could stop it, or must not be
+    /// stopped.
     case running = 0
     /// The thread was sent a stop signal.
     case signalled = 1
     /// The thread has stopped; its context is in the record.
     case stopped = 2
-    /// The thread also crashed and waits in the handler; its context is that of its crash.
+    /// The thread also crashed, and waits in the handler; the context in the record is that of its crash.
     case alsoCrashed = 3
     /// The thread has ended since it was found.
     case gone = 4
-    /// The thread could not be signaled yet: libc blocks every signal in it for a moment, or the kernel refused the
-    /// signal.
+    /// The thread could not be sent a signal yet: libc blocks every signal in it for a moment, or the kernel refused
+    /// the signal.
     case closed = 5
-    /// The thread was signaled and has not stopped in time: it may be in a call that no signal interrupts.
+    /// The thread was sent a signal and has not stopped in time; it may be in a system call that no signal
+    /// interrupts.
     case unresponsive = 6
 
     /// True if the thread's context is in the record.
@@ -40,20 +42,21 @@ struct ThreadRecord {
     }
   }
 
-  /// The head of a record; the texts of the name and of the system call follow it.
+  /// The head of a record; the texts of the thread's name and system call follow it.
   struct Fields {
-    /// A `Status`, which the thread itself changes too.
+    /// The `Status` of the thread, which the thread itself changes too.
     fileprivate let status: UInt32
     fileprivate let threadID: Int32
-    /// The context in the thread's signal frame; nil until it has stopped.
+    /// The context in the thread's signal frame; nil until the thread has stopped.
     var context: SignalContext?
     var threadPointer: UInt64 = 0
-    /// The blocked signals; only those below 32 unless `knowsAllSignals`.
+    /// The signals that the thread blocks; only signals below 32 are known unless `knowsAllSignals` is true.
     var blockedSignals: UInt64 = 0
-    /// The state letter of proc(5), before the thread was signaled; 0 if unknown.
+    /// The thread's state letter as in proc(5), read before the thread was sent a signal; 0 if unknown.
     var stateLetter: UInt8 = 0
-    /// True for a thread that the kernel created for io_uring: it runs no code of the program, and always blocks all
-    /// signals.
+    /// True for a thread that the kernel created for io_uring.
+    ///
+    /// Such a thread runs no code of the program, and always blocks all signals.
     var isKernelWorker = false
     fileprivate var nameLength: UInt8 = 0
     fileprivate var systemCallLength: UInt8 = 0
@@ -96,13 +99,13 @@ struct ThreadRecord {
   @_noLocks
   func setStatus(_ status: Status) { statusWord.store(status.rawValue) }
 
-  /// Sets the status, unless the thread itself has set another one.
+  /// Sets the status, unless the thread itself has set another status meanwhile.
   @_noLocks
   func setStatus(_ status: Status, insteadOf expected: Status) {
     _ = statusWord.exchange(expected: expected.rawValue, desired: status.rawValue)
   }
 
-  /// Stores the crash of a thread that also crashed and waits.
+  /// Stores the crash of a thread that also crashed, and now waits.
   @_noLocks
   func setCrash(_ crash: WaitingCrashes.Crash) {
     fields.context = crash.context
@@ -112,7 +115,7 @@ struct ThreadRecord {
 
   var threadID: Int32 { @_noLocks get { fields.threadID } }
 
-  /// True if the thread waited, was in the kernel or was stopped: S, D, T or t.
+  /// True if the thread was waiting or stopped: its state letter was S, D, T or t.
   var isBlocked: Bool {
     @_noLocks get {
       let letter = fields.stateLetter
@@ -120,7 +123,9 @@ struct ThreadRecord {
     }
   }
 
-  /// True for the first thread of a process after it has ended: the kernel keeps it until the last thread ends.
+  /// True for the first thread of a process after that thread has ended.
+  ///
+  /// The kernel keeps the first thread until the last thread ends.
   var hasEnded: Bool {
     @_noLocks get {
       let letter = fields.stateLetter
@@ -148,7 +153,8 @@ struct ThreadRecord {
     fields.schedulingPolicy = line.schedulingPolicy
   }
 
-  /// The text of proc_pid_syscall(5), read before the thread was signaled; empty if unknown.
+  /// The thread's system call in the format of proc_pid_syscall(5), read before the thread was sent a signal; empty
+  /// if unknown.
   var systemCall: Bytes {
     @_noLocks get {
       unsafe Bytes(base + ThreadRecord.systemCallOffset, count: Int(fields.systemCallLength))
@@ -162,9 +168,9 @@ struct ThreadRecord {
     fields.systemCallLength = UInt8(truncatingIfNeeded: count)
   }
 
-  /// True if the stop signal interrupted that system call, and not a later one.
+  /// True if the stop signal interrupted the system call in `systemCall`, and not a later system call.
   ///
-  /// For a call that is repeated after the handler, the kernel sets the instruction pointer back to the call.
+  /// If the call is repeated after the signal handler, the kernel has set the instruction pointer back to the call.
   @_noLocks
   func isInSystemCall(_ context: SignalContext) -> Bool {
     let place = SystemCallPlace(systemCall.text)

@@ -1,22 +1,23 @@
 internal import CSignalSafe
 
-/// The threads found in a crash: a fixed table of raw records, filled by the capturing thread and
-/// by each stopped thread.
+/// The threads that were found in a crash.
+///
+/// This is a table of fixed size, whose records are filled by the capturing thread and by each stopped thread.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadTable {
   /// The number of bytes of one record.
   static var stride: Int { @_noLocks get { 320 } }
-  /// The longest thread name kept, in bytes: 15 by the kernel's rule, each escaped by proc(5) to at
-  /// most 4.
+  /// The maximum number of bytes of a thread name: the kernel allows 15 characters, and escapes each with at most 4
+  /// bytes.
   static var nameCapacity: Int { @_noLocks get { 64 } }
 
-  /// The longest text of a system call kept, in bytes: ten numbers of 18 digits and their blanks.
+  /// The maximum number of bytes of the text of a system call: ten numbers of 18 digits, separated by blanks.
   static var systemCallCapacity: Int { @_noLocks get { 192 } }
   /// The maximum number of threads whose system call is read.
   ///
-  /// Each takes 6 microseconds, which is too long for thousands of threads.
+  /// Reading each takes 6 microseconds, which is too long for thousands of threads.
   static var systemCallThreads: Int { @_noLocks get { 512 } }
 
   let capacity: Int
@@ -26,8 +27,8 @@ struct ThreadTable {
   private let countWord: FutexWord
 
   /// - Parameters:
-  ///   - slots: `slotCount(capacity)` zeros; each becomes the number of a record, from 1 on.
-  ///   - countWord: 0.
+  ///   - slots: `slotCount(capacity)` words that are 0; each later holds the number of a record, beginning with 1.
+  ///   - countWord: the word that counts the records; 0 at first.
   @_noLocks
   init(
     base: UnsafeMutableRawPointer, slots: UnsafeMutablePointer<UInt32>, capacity: Int,
@@ -40,7 +41,8 @@ struct ThreadTable {
     self.countWord = countWord
   }
 
-  /// The slots of the hash table of threads: a power of two, at most half of them used.
+  /// The number of slots of the hash table of threads: a power of two, so large that at most half of the slots are
+  /// used.
   @_noLocks
   static func slotCount(_ capacity: Int) -> Int {
     var count = 2
@@ -57,7 +59,7 @@ struct ThreadTable {
 
   /// The record of a thread; nil if it is not in the table.
   ///
-  /// A stopped thread finds its own record with this.
+  /// A stopped thread finds its own record with this function.
   @_noLocks
   func find(_ threadID: Int32) -> ThreadRecord? {
     // The kernel assigns consecutive thread IDs, so their slots rarely collide.
@@ -83,7 +85,7 @@ struct ThreadTable {
     record.reset(threadID: threadID)
     var place = Int(threadID) & slotMask
     while slot(place).value != 0 { place = (place &+ 1) & slotMask }
-    // Published only now, so that a thread that searches its own record sees complete records.
+    // The record is published only now, so that a thread that searches for its own record sees complete records.
     slot(place).store(UInt32(truncatingIfNeeded: index &+ 1))
     countWord.store(UInt32(truncatingIfNeeded: index &+ 1))
     return record
@@ -92,7 +94,7 @@ struct ThreadTable {
   @_noLocks
   func removeAll() {
     var index = count
-    // The last record is removed first, because a search for it passes the slots of earlier records.
+    // The last record is removed first, because a search for a record passes the slots of earlier records.
     while index > 0 {
       var place = Int(self[index &- 1].threadID) & slotMask
       var steps = 0

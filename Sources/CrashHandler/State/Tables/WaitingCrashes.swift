@@ -1,10 +1,10 @@
 internal import CSignalSafe
 
-/// Threads that crashed while another one was already capturing, with their contexts.
+/// The threads that crashed while another thread was already capturing, with their contexts.
 ///
-/// They get no stop signal, because they already wait, and a small alternate stack may have no room for a second
-/// signal frame. So a waiting thread blocks the stop signals, and this table has the data that the stop handler would
-/// have read. It has as many entries as the table of threads.
+/// These threads get no stop signal, because they already wait, and a small alternate stack may have no room for a
+/// second signal frame. So a waiting thread blocks the stop signals, and this table has the data that the stop
+/// handler would have stored. The table has as many entries as the table of threads.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -25,13 +25,13 @@ struct WaitingCrashes {
   /// The number of bytes of one entry.
   private static var stride: Int { 32 }
 
-  /// The number of bytes of a table: the number of entries that were ever used comes first.
+  /// The number of bytes of a table; the table begins with the number of entries that were ever used.
   @_noLocks
   static func byteCount(capacity: Int) -> Int { stride &* (capacity &+ 1) }
 
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
-  /// The signal that waits until the capturing thread is done.
+  /// A signal that was sent to the capturing thread, and waits until that thread is done.
   let signal: PostponedSignal
 
   @_noLocks
@@ -47,8 +47,8 @@ struct WaitingCrashes {
     var index = 0
     while index < capacity {
       let word = word(index)
-      // The entry is reserved with a number that is not a thread ID. The thread ID is stored last, when the rest is
-      // complete.
+      // The entry is reserved with a number that is not a thread ID. The thread ID is stored last, after the rest of
+      // the entry.
       if word.value == 0, word.exchange(expected: 0, desired: UInt32.max) == 0 {
         unsafe entry(index).pointee.crash = Crash(
           context: context, threadPointer: pm_thread_pointer())
@@ -81,7 +81,7 @@ struct WaitingCrashes {
     }
   }
 
-  /// Removes all entries, in a forked child, where those threads do not exist.
+  /// Removes all entries; called in a forked child, where those threads do not exist.
   @_noLocks
   func removeAll() {
     signal.forget()
@@ -93,7 +93,7 @@ struct WaitingCrashes {
     }
   }
 
-  /// The crash of a thread; nil if it is not waiting.
+  /// The crash of a thread; nil if the thread is not waiting.
   @_noLocks
   func crash(of threadID: Int32) -> Crash? {
     let index = index(of: threadID)
@@ -101,7 +101,7 @@ struct WaitingCrashes {
     return unsafe entry(index).pointee.crash
   }
 
-  /// The thread of an entry; 0 if the entry is free.
+  /// The ID of the thread in an entry; 0 if the entry is free.
   @_noLocks
   func threadID(at index: Int) -> Int32 {
     let value = word(index).value

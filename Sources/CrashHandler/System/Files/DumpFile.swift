@@ -6,7 +6,8 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 enum DumpFile {
   static var writeOnly: Int32 { @_noLocks get { O_WRONLY | O_CLOEXEC | O_NOFOLLOW } }
-  /// The file is also open for reading, because a dump may have to be copied and a run record is mapped.
+  /// The flags for a new file; it is also open for reading, because a dump may have to be copied, and a run record is
+  /// mapped.
   fileprivate static var createNew: Int32 {
     @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
   }
@@ -14,24 +15,25 @@ enum DumpFile {
   /// The number of bytes that are preallocated for a dump: enough for the crash, mappings, modules and about 20
   /// threads.
   ///
-  /// Releasing a whole megabyte took 115 microseconds of a crash on tmpfs.
+  /// With a whole megabyte, releasing the blocks took 115 microseconds of a crash on tmpfs.
   static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
 
-  /// The number of attempts at a call of a slow file system that signals interrupt, most likely ticks of the
-  /// handler's own timer.
+  /// The maximum number of attempts at a system call on a slow file system that is interrupted by signals.
+  ///
+  /// Most of these signals are ticks of the handler's own timer.
   fileprivate static var interruptions: Int { 64 }
 }
 
-/// Checks before the first byte that the dump is written into its own file.
+/// Checks, before the first byte is written, that the dump is written into its own file.
 ///
-/// The program may have closed the handler's descriptors and opened other files under their numbers, the file or its
-/// directory may have been removed, and a forked child has only its parent's file. Missing files are opened or
-/// created again. A descriptor that no longer is the handler's file is never written to. Also creates the next file
-/// of a process that survived a crash.
+/// The program may have closed the handler's descriptors and opened other files under their numbers. The file or its
+/// directory may have been removed. A forked child has only its parent's file. Missing files are opened or created
+/// again. Nothing is written to a descriptor that no longer refers to the handler's file. This code also creates the
+/// next file of a process that survived a crash.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Prepares the writer with a file to write to.
+  /// Gives the writer a file to write to.
   ///
   /// - Returns: false if no dump can be written anywhere.
   @_noLocks
@@ -40,7 +42,8 @@ extension Capture {
     let opensFiles = mayMake(CallBit.files)
     if session.files.isMissing { return opensFiles && (makeNewDumpFile() || makeNewDumpFile()) }
     let isOpen = isSame(session.files.dump, linked: true)
-    // A dump to a path that the program chose has no name in the directory, and cannot be written anywhere else.
+    // A dump to a path that the program chose has no name in the pending directory, and cannot be written anywhere
+    // else.
     guard session.request.isRenamed else { return isOpen }
     if isOpen && !isDumpTaken() { return true }
     guard opensFiles else { return isOpen }
@@ -53,12 +56,14 @@ extension Capture {
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
-    // It was removed: another process may have reported the end of this run under the old ID.
+    // The file was removed, so another process may have reported the end of this run under the old report ID.
     return makeNewDumpFile() || makeNewDumpFile() || isOpen
   }
 
-  /// True if the file no longer has its name: a converter that judged this process dead has renamed it, and removes
-  /// it once it has a report.
+  /// True if the file no longer has its name.
+  ///
+  /// Then a converter that considered this process dead has renamed the file, and removes it when it has made a
+  /// report.
   private func isDumpTaken() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     return unsafe session.files.dump.identity.isGone(
@@ -67,10 +72,10 @@ extension Capture {
 
   /// Creates a locked file with a new report ID.
   ///
-  /// FIFO and run record are created first, so that the locked file never exists without the evidence that its owner
-  /// is alive.
+  /// The FIFO and the run record are created first, so that the locked file never exists without the evidence that
+  /// its owner is alive.
   ///
-  /// - Returns: false if there is no file; a converter then removes FIFO and run record.
+  /// - Returns: false if the file could not be created; a converter later removes the FIFO and the run record.
   @_noLocks
   func makeNewDumpFile() -> Bool {
     chooseReportID()
@@ -79,16 +84,17 @@ extension Capture {
     makeRunRecord()
     guard create() else { return false }
     session.files.isMissing = false
-    // This only ensures that the next crash can be written even if the disk is full.
+    // This only ensures that the next dump can be written even if the disk is full, so a failure is ignored.
     _ = pm_preallocate(session.files.dump.descriptor, DumpFile.preallocated)
     return true
   }
 
-  /// Releases preallocated blocks that a complete dump did not need, because the next start may be much later.
+  /// Releases preallocated blocks that a complete dump did not need, because the dump may stay there for long.
   @_noLocks
   func releaseDumpBlocks() {
     let size = session.writer.size
-    // Checked again, because the rename may have taken long, and the program's file must not be truncated.
+    // The descriptor is checked again, because the rename may have taken long, and a file of the program must not be
+    // truncated.
     guard mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
       isSame(session.files.dump)
     else { return }
@@ -97,7 +103,7 @@ extension Capture {
 
   /// Removes an incomplete dump.
   ///
-  /// Empties the file first: a process that has changed its user cannot remove a name from the directory, and an
+  /// The file is emptied first: a process that has changed its user cannot remove a name from the directory, but an
   /// empty dump does not become a report.
   @_noLocks
   func discardDump() {
@@ -112,10 +118,10 @@ extension Capture {
 
   /// Removes `.locked` from the name of a complete dump.
   ///
-  /// The suffix is the only lock. If this fails, the dump keeps the suffix, but its end mark shows that it is
-  /// complete.
+  /// The suffix is the only lock. If the rename fails, the dump keeps the suffix, but its end mark shows that the
+  /// dump is complete.
   ///
-  /// - Returns: false if the file keeps its name or has a converter's name.
+  /// - Returns: false if the file keeps its name, or has the name that a converter gave it.
   @_noLocks
   func finishDump() -> Bool {
     let result = takeLockAway()
@@ -123,7 +129,7 @@ extension Capture {
     return takeLockAway() == 0
   }
 
-  /// Copies the dump into a new file, if its own was removed while it was written.
+  /// Copies the dump into a new file, if its file was removed while the dump was written.
   ///
   /// A file that was only renamed is kept, because the converter that renamed it checks it again before removing it.
   private func copyDumpToNew() -> Bool {
@@ -157,7 +163,7 @@ extension Capture {
     }
   }
 
-  /// Closes the file, unless its number now belongs to another file.
+  /// Closes the file, unless its descriptor now refers to another file.
   @_noLocks
   func closeDumpFile() {
     if mayMake(CallBit.files)
@@ -168,9 +174,9 @@ extension Capture {
     session.files.dump.descriptor = -1
   }
 
-  /// Opens a file of the pending directory for writing; negative if it does not exist.
+  /// Opens a file of the pending directory for writing; the result is negative if the file does not exist.
   ///
-  /// - Parameter truncating: whether its contents are dropped.
+  /// - Parameter truncating: whether the contents of the file are dropped.
   @_noLocks
   func openPendingFile(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
     guard mayMake(CallBit.files) else { return -1 }
@@ -178,7 +184,7 @@ extension Capture {
     return unsafe open(session.files.directory.descriptor, name, flags)
   }
 
-  /// Creates the run record, and keeps it open if the end of the run is noted.
+  /// Creates the run record, and keeps it open if the end of the run is to be noted.
   private func makeRunRecord() {
     var record = createRunRecord()
     if record.isWhole && session.runRecord.isFollowed {
@@ -189,14 +195,14 @@ extension Capture {
     guard session.runRecord.isFollowed else { return }
     session.runRecord.isFollowed = false
     guard record.descriptor >= 0 else { return }
-    // If the record is too large for the disk, only the owner's identity is written, a few hundred bytes.
+    // If the disk has no room for the whole record, only the identity of the owner is written: a few hundred bytes.
     _ = unsafe pm_unlink(
       session.files.directory.descriptor, session.names.runRecord)
     record = createRunRecord()
     if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
   }
 
-  /// Creates, maps and writes a run record; the descriptor is negative if it cannot be created.
+  /// Creates, maps and writes a run record; the descriptor is negative if the record cannot be created.
   private func createRunRecord() -> (descriptor: Int32, isWhole: Bool) {
     let record = unsafe create(session.names.runRecord)
     guard record >= 0 else { return (record, false) }
@@ -207,7 +213,7 @@ extension Capture {
     return (record, writeRunRecord(to: record, isMapped: isMapped))
   }
 
-  /// Replaces the read end of the old FIFO, whose dump is finished, by that of a new one.
+  /// Creates a new FIFO, whose read end replaces that of the old FIFO; the dump of the old FIFO is finished.
   private func makeFIFO() {
     if isSame(session.files.fifo) {
       _ = pm_close(session.files.fifo.descriptor)
@@ -222,8 +228,8 @@ extension Capture {
     give(session.files.fifo.descriptor)
   }
 
-  /// Opens directories again if their descriptors are no longer the handler's; creates a removed pending directory
-  /// again.
+  /// Opens directories again if their descriptors now refer to other files; creates the pending directory again if it
+  /// was removed.
   private func prepareDirectories() {
     guard mayMake(CallBit.files) else { return }
     if mayMake(CallBit.proc), !isSame(session.files.proc) {
@@ -243,7 +249,7 @@ extension Capture {
     unsafe open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
   }
 
-  /// Renames the dump, which removes its lock; returns 0 or -errno.
+  /// Renames the dump, which removes the dump's lock; returns 0 or -errno.
   private func takeLockAway() -> Int {
     var result = -Int(EINTR)
     var attempts = 0
@@ -268,11 +274,11 @@ extension Capture {
     return Int32(truncatingIfNeeded: result)
   }
 
-  /// Creates the locked file with its current name, and uses it.
+  /// Creates the locked file with its current name, and makes it the file of the dump.
   private func create() -> Bool {
     let descriptor = unsafe create(session.names.locked)
     guard descriptor >= 0 else {
-      // A directory that cannot be opened is the cause; its "descriptor" is the errno.
+      // If the directory could not be opened, that is the cause; then its "descriptor" is the negative errno.
       let directory = session.files.directory.descriptor
       session.result.failure = 0 &- (directory < 0 ? directory : descriptor)
       return false
@@ -281,7 +287,7 @@ extension Capture {
     return true
   }
 
-  /// Creates a file that must not exist; negative if it cannot be created.
+  /// Creates a file that must not exist yet; the result is negative if the file cannot be created.
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
     let descriptor = unsafe open(
       session.files.directory.descriptor, name, DumpFile.createNew)
@@ -289,9 +295,9 @@ extension Capture {
     return descriptor
   }
 
-  /// Gives a file to the database's owner, who could not read it otherwise.
+  /// Gives a file to the database's owner, who could not read the file otherwise.
   ///
-  /// The kernel refuses this if the process has become that user.
+  /// The kernel refuses this if the process is now that user, but then the user can read the file anyway.
   private func give(_ descriptor: Int32) {
     let owner = installed.filesOwner
     if descriptor >= 0, owner.0 != 0 { _ = pm_fchown(descriptor, owner.0, owner.1) }

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
-/// Raises the soft limit of file sizes to the hard one while the handler writes its files.
+/// Raises the soft limit on file sizes to the hard limit while the handler writes its files.
 ///
-/// Under a limit of 0 every write fails with EFBIG, even into preallocated blocks.
+/// With a limit of 0, every write fails with EFBIG, even a write into preallocated blocks.
 ///
 /// RUNS-DURING-CRASH. Source: getrlimit(2), RLIMIT_FSIZE.
 struct FileSizeLimit {

@@ -1,20 +1,24 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Keeps a dump out of the program's files if a thread could not be stopped and opens, duplicates and closes
-/// descriptors while the dump is written.
+/// Keeps a dump from being written into the program's files.
 ///
-/// If the process ends by its crash, the capturing thread stops sharing the table of descriptors. Changes by other
-/// threads no longer affect it, so a descriptor stays valid after it was checked. This cannot be undone, so a process
-/// that may continue keeps sharing the table. There the file is checked before each flush, and a dump that has lost
-/// its file is written again from its beginning. A write between a check and the flush, or in the middle of a
-/// section, may still reach a file of the program.
+/// This could happen if a thread that could not be stopped opens, duplicates and closes descriptors while the dump is
+/// written.
+///
+/// If the process ends by its crash, the capturing thread stops sharing the descriptor table with the other threads.
+/// Their changes then no longer affect the capturing thread, so a descriptor that was checked stays valid. Unsharing
+/// cannot be undone, so in a process that may continue, the table stays shared. There the file is checked before each
+/// flush, and a dump that has lost its file is written again from its beginning. A write between a check and the
+/// flush, or in the middle of a section, may still reach a file of the program.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: unshare(2), CLONE_FILES.
 extension Capture {
-  /// Unshares the descriptor table if the default action follows the dump, because that action uses no descriptors.
+  /// Unshares the descriptor table if the default action is taken after the dump, because that action uses no
+  /// descriptors.
   ///
-  /// A previous handler would still see descriptors as open that other threads have closed.
+  /// It stays shared for a previous handler, which would otherwise see descriptors as open that other threads have
+  /// closed.
   @_noLocks
   func leaveDescriptorTable() {
     session.files.hasOwnDescriptors = false
@@ -38,16 +42,16 @@ extension Capture {
     return false
   }
 
-  /// Prepares a dump that has lost its file to be written again; false if it has not lost its file, or lost it too
-  /// often.
+  /// Prepares a dump that has lost its file to be written again; false if the dump has not lost its file, or has lost
+  /// it too often.
   ///
-  /// The threads stay stopped, and the mappings stay known.
+  /// The threads stay stopped, and the mappings are not read again.
   @_noLocks
   ///
-  /// - Parameter kept: sections that write nothing, by bits.
+  /// - Parameter kept: the bits of sections that write nothing, so that they need not run again.
   func beginDumpAgain(keeping kept: UInt64) -> Bool {
     guard session.progress.hasLostFile else { return false }
-    // The number belongs to another file.
+    // The descriptor's number now belongs to another file.
     session.files.dump.descriptor = -1
     session.result.hasFile = false
     session.result.failure = EBADF

@@ -1,26 +1,26 @@
 internal import CSignalSafe
 
-/// Keeps a write of the handler, outside a crash, from raising SIGXFSZ in the program.
+/// Keeps a write by the handler, outside a crash, from raising SIGXFSZ in the program.
 ///
-/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process. So the signal is blocked during
-/// the write, a pending one is removed, and the soft limit is raised if that is allowed.
+/// A write beyond RLIMIT_FSIZE raises SIGXFSZ, whose default action ends the process. So SIGXFSZ is blocked during
+/// the write and removed if it is pending afterward, and the soft limit is raised if that is allowed.
 ///
-/// `finish` must follow. RUNS-DURING-CRASH: signal handlers and `_exit` write notes; `startHandler` and
-/// dumps without a crash use it too.
+/// `finish` must be called after the write. RUNS-DURING-CRASH: signal handlers and `_exit` write notes;
+/// `startHandler` and requested dumps use this type too.
 ///
 /// Source: write(2), EFBIG; setrlimit(2), RLIMIT_FSIZE; rt_sigtimedwait(2).
 struct OwnWriting {
   private static var signal: UInt64 { SignalMask.bit(SIGXFSZ) }
 
   private let limit: FileSizeLimit
-  /// The thread's earlier mask.
+  /// The thread's signal mask before the write.
   let previousMask: UInt64
   private let wasPending: Bool
 
   /// - Parameters:
-  ///   - raisesLimit: true if the limit may be raised.
+  ///   - raisesLimit: true if the soft limit on file sizes may be raised.
   ///   - signals: the bits of other signals that are blocked during the write.
-  ///   - open: the signals that stay unblocked, whatever the thread had blocked.
+  ///   - open: the signals that are unblocked during the write, even if the thread had blocked them.
   @_noLocks
   init(raisesLimit: Bool, blocking signals: UInt64 = 0, opening open: UInt64 = 0) {
     previousMask = SignalMask.block(signals | OwnWriting.signal) ?? 0
@@ -29,11 +29,11 @@ struct OwnWriting {
     limit = FileSizeLimit(isRaised: raisesLimit)
   }
 
-  /// - Parameter hasFailed: true if a write may have failed because of the file's size.
+  /// - Parameter hasFailed: true if a write may have failed because of the limit on file sizes.
   @_noLocks
   func finish(hasFailed: Bool) {
     limit.restore()
-    // The kernel sends it to the writing thread, so no other signal is removed.
+    // The kernel sends SIGXFSZ to the writing thread, so only the signal that this write raised is removed.
     if hasFailed && !wasPending { SignalMask.take(OwnWriting.signal) }
     SignalMask.set(previousMask)
   }

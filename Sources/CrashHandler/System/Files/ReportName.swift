@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Chooses a report ID in a crash and puts it into the names of the dump's file.
+/// Chooses a report ID in a crash, and puts it into the names of the dump's files.
 ///
 /// RUNS-DURING-CRASH. Source: RFC 9562, version 4; `PendingDumpName` reads the names.
 extension Capture {
@@ -10,8 +10,8 @@ extension Capture {
   func chooseReportID() {
     let bytes = unsafe session.names.reportID
     if unsafe !mayMake(CallBit.files) || pm_getrandom(bytes, 16) != 16 {
-      // If the kernel has no entropy yet, or a seccomp profile forbids the call, the ID is made unique by time and
-      // thread.
+      // If the kernel has no entropy yet, or a seccomp filter forbids the call, the ID is made unique by the time and
+      // the thread ID.
       unsafe bytes.storeBytes(of: wallClock, as: UInt64.self)
       unsafe bytes.storeBytes(
         of: UInt64(truncatingIfNeeded: pm_gettid()) &<< 32
@@ -23,7 +23,7 @@ extension Capture {
     }
     setReportIDBits(6, keeping: 0x0F, adding: 0x40)
     setReportIDBits(8, keeping: 0x3F, adding: 0x80)
-    // All names are "<identifier>@<uuid>…" and are in the handler's own memory.
+    // All names have the form "<identifier>@<uuid>…" and are in the handler's own memory.
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.locked))
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.finished))
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.runRecord))

@@ -2,21 +2,22 @@ internal import CSignalSafe
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Writes notes into the run record: that the process ends itself, or which signal asks it to end.
+/// Writes notes into the run record: that the process exits, or which signal asks the process to end.
 ///
-/// Each note is one write in the middle of the file. It writes nothing in a child unless the child's end is noted,
-/// because the record belongs to the parent.
+/// Each note is one write in the middle of the file. In a forked child nothing is written, because the record belongs
+/// to the parent, unless the child has a record for its own end.
 ///
-/// RUNS-DURING-CRASH: signal handlers and `_exit` call it, the latter also in children of vfork.
+/// RUNS-DURING-CRASH: signal handlers and `_exit` write notes; `_exit` does so also in children of vfork.
 extension Capture {
   /// True in the process whose end is noted in the run record.
   var followsRun: Bool {
     @_noLocks get { session.runRecord.isFollowed && shared.isOwnProcess }
   }
 
-  /// Notes that the process ends itself.
+  /// Notes that the process exits.
   ///
-  /// If the record cannot be written, it is removed: without a record, no report says how the run ended.
+  /// If the note cannot be written, the record is removed, because without a record there is no wrong report on how
+  /// the run ended.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
     removeExpectedHangDumps()
@@ -28,7 +29,7 @@ extension Capture {
     closeRunDirectory(directory)
   }
 
-  /// These hangs are no longer watched: if the process ends itself, they get no report.
+  /// Removes the dumps of hangs that are no longer watched, because such hangs get no report if the process exits.
   private func removeExpectedHangDumps() {
     guard
       !shared.process.isForkedChild && pm_getpid() == shared.process.id
@@ -55,8 +56,8 @@ extension Capture {
     _ = unsafe writeRunNote(&note, 16, at: RunNotePlace.offset &+ RunNotePlace.terminationOffset)
   }
 
-  /// Writes to the record, even if the program has closed the handler's descriptor, lowered the limit of file sizes,
-  /// or used up its descriptors.
+  /// Writes to the run record, even if the program has closed the handler's descriptor, lowered the limit on file
+  /// sizes, or used up its descriptors.
   @_noLocks
   func writeRunNote(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64) -> Bool {
     let writing = OwnWriting(raisesLimit: mayMake(CallBit.files))

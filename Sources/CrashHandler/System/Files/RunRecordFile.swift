@@ -1,15 +1,16 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The run record for a locked file that `startHandler` did not create: a forked child's, or the next one of a
-/// process that continues after a crash.
+/// The run record for a locked file that `startHandler` did not create.
 ///
-/// RUNS-DURING-CRASH. `RunRecord` writes the first one.
+/// This is the file of a forked child, or the next file of a process that continues after a crash.
+///
+/// RUNS-DURING-CRASH. `RunRecord` writes the first run record of a process.
 extension Capture {
   /// Writes the run record to an open file.
   ///
-  /// - Parameter isMapped: true if this process maps that file (`RecordMapping`).
-  /// - Returns: false if it is incomplete; a reader then ignores it.
+  /// - Parameter isMapped: true if this process maps the file (`RecordMapping`).
+  /// - Returns: false if the record is incomplete; readers ignore such a record.
   @_noLocks
   func writeRunRecord(to descriptor: Int32, isMapped: Bool) -> Bool {
     let half = session.scratch.size / 2
@@ -19,7 +20,7 @@ extension Capture {
       byteLimit: UInt64.max)
     writer.header()
     writer.startMap(.owner)
-    // Written first, because notes and heartbeat are overwritten in place.
+    // Notes and the heartbeat come first, because they are later overwritten in place.
     if session.runRecord.isFollowed {
       writer.encoded(installed.encoded.course)
     }
@@ -41,12 +42,13 @@ extension Capture {
     return writer.endDocument()
   }
 
-  /// The identity of this process; a forked child cannot use its parent's.
+  /// The identity of this process; a forked child cannot use the identity of its parent.
   private func runFacts() -> RunFacts {
     let known = shared.process.run
     guard shared.process.isForkedChild && !known.isOfThisProcess else { return known }
     let own = readRunFacts(over: known)
-    // Any number of threads may take a dump without a crash, so each reads the facts for itself.
+    // The facts are stored only in a crash: any number of threads may take requested dumps, so each of them reads the
+    // facts again.
     if session.request.isCrash { shared.process.run = own }
     return own
   }
@@ -64,7 +66,7 @@ extension Capture {
       run.startTime = line.startTime
       run.stackStart = line.stackStart
     }
-    // A child can be the first process of a namespace that its parent made.
+    // A child can be the first process of a namespace that its parent has created.
     run.processNamespace = namespaceNumber(
       "thread-self/ns/pid", of: proc, otherwise: parent.processNamespace)
     run.timeNamespace = namespaceNumber(
@@ -72,7 +74,7 @@ extension Capture {
     return run
   }
 
-  /// A namespace's inode; 0 if its status cannot be read, `other` if it cannot be opened.
+  /// A namespace's inode; 0 if its status cannot be read; `other` if the namespace cannot be opened.
   private func namespaceNumber(
     _ path: StaticString, of proc: ProcReader, otherwise: UInt64
   ) -> UInt64 {

@@ -2,15 +2,15 @@ internal import CSignalSafe
 
 /// Keeps the handler's files from getting descriptors 0 to 2.
 ///
-/// A daemon may have closed them, and the kernel uses the lowest free number: output to standard error would then go
-/// into the dump. Placeholders take the closed ones until `giveBack`.
+/// A daemon may have closed these descriptors, and the kernel uses the lowest free number. So output to standard
+/// error could go into the dump. Until `giveBack`, placeholders take the numbers of the closed descriptors.
 ///
-/// RUNS-DURING-CRASH; `startHandler` uses it too.
+/// RUNS-DURING-CRASH; `startHandler` uses this type too.
 struct StandardDescriptors {
-  /// The bits of the descriptors that were taken.
+  /// The bits of the descriptors that placeholders have taken.
   private let taken: UInt32
 
-  /// Takes no descriptor, for a process that has all three open.
+  /// A value without placeholders, for a process that has all three descriptors open.
   static var none: StandardDescriptors { @_noLocks get { StandardDescriptors(taken: 0) } }
 
   private init(taken: UInt32) { self.taken = taken }
@@ -31,7 +31,7 @@ struct StandardDescriptors {
     self.taken = taken
   }
 
-  /// False if standard error was closed: descriptor 2 is then a placeholder, which this value closes.
+  /// False if standard error was closed; then descriptor 2 is a placeholder, which `giveBack` closes.
   var hasStandardError: Bool { @_noLocks get { !isTaken(STDERR_FILENO) } }
 
   @_noLocks

@@ -1,10 +1,11 @@
 internal import CSignalSafe
 
-/// Reads pages that are not in memory, except those that another process would have to provide.
+/// Reads pages that are not in memory, except those that another process or thread would have to provide.
 ///
-/// These are pages that were never touched, and pages of files that the kernel reads itself. They are read through
-/// `/proc/thread-self/mem`, where the kernel fails instead of waiting for userfaultfd. It could wait for a file
-/// server, so pages of such files are left out. It ignores page permissions, so the mappings must be known.
+/// Such pages were never touched, or belong to files that the kernel itself reads. They are read through
+/// `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. The kernel could
+/// still wait for a file server, so pages of files on such servers are left out. The kernel ignores page permissions
+/// there, so the mappings must be known.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
 /// fs/userfaultfd.c, handle_userfault; proc_pid_mountinfo(5).
@@ -27,7 +28,7 @@ struct AbsentPages {
     AbsentPages(resident: resident.again(attempt), mappings: mappings, proc: proc)
   }
 
-  /// Copies up to `count` bytes, of one mapping; returns the number that could be read.
+  /// Copies up to `count` bytes of one mapping; returns the number of bytes that could be read.
   @_noLocks
   func copy(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
     let index = mappings.index(endingAbove: address)
@@ -43,17 +44,19 @@ struct AbsentPages {
     return result > 0 ? result : 0
   }
 
-  /// True for a mapping of a file that a process may serve: of FUSE or 9P, or of a file system that is
-  /// not in the list of mounts.
+  /// True for a mapping of a file that a process may serve.
+  ///
+  /// The file is on FUSE or 9P, or on a file system that is not in the list of mounts.
   private func isServed(_ mapping: Mapping) -> Bool {
     var device = mappings.device(of: mapping)
     let major = device.hexadecimal()
     device.skip(0x3A)  // ":"
     let minor = device.hexadecimal()
-    // 0:0 stands for no file; a file system on a block device has the device's number.
+    // The device 0:0 means that there is no file. A file system on a block device has that device's number, whose
+    // major number is not 0.
     guard major == 0, minor != 0 else { return false }
     let path = mappings.path(of: mapping).text
-    // The kernel's own file system of shared memory is not in the list of mounts.
+    // The kernel's internal file system for shared memory is not in the list of mounts.
     if path.matches("/memfd:") || path.matches("/dev/zero") || path.matches("/SYSV") {
       return false
     }
@@ -69,7 +72,7 @@ struct AbsentPages {
     let count = unsafe ProcReader.fill(room.address, capacity: room.size, from: descriptor)
     _ = pm_close(descriptor)
     var list = room.text(count: count)
-    // `ID parent major:minor root place options … - type source options`
+    // A line has the form `ID parent major:minor root place options … - type source options`.
     while !list.isAtEnd {
       list.skipWords(2)
       let major = list.decimal()

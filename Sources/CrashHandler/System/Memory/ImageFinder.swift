@@ -3,19 +3,19 @@ internal import IntermediateDump
 
 /// Finds the images of the process.
 ///
-/// The kernel gives the addresses of the program and the vDSO, and the dynamic linker's list gives the others.
-/// Program headers describe each image. A mapping's path, permissions and first bytes do not: a small library linked
-/// by lld shows its ELF header in each mapping, and a program may move its code into memory without a file. Images
-/// that the linker does not list (of other namespaces, copied, loaded by others) are found by ELF headers at the
-/// start of mappings.
+/// The kernel provides the addresses of the program and the vDSO. The dynamic linker's list has the addresses of the
+/// other images. An image is described by its program headers. The path, permissions and first bytes of a mapping are
+/// not enough: a small library linked by lld shows its ELF header in each mapping, and a program may move its code
+/// into memory without a file. Images that the linker does not list (in other linker namespaces, copied, or loaded
+/// without the linker) are found by ELF headers at the start of mappings.
 ///
-/// The list is read without the linker's lock, which the crashed thread may hold, entry by entry through the
-/// fault-tolerant reader. An image that is not at the listed address is skipped.
+/// The list is read entry by entry through the fault-tolerant reader, without the linker's lock, because the crashed
+/// thread may hold that lock. An image that is not at the listed address is skipped.
 ///
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map; elf(5).
 @safe
 struct ImageFinder {
-  /// Offset in scratch memory of the addresses of headers that are read by one call.
+  /// Offset in scratch memory of the addresses of headers that one system call reads.
   private static var addressesOffset: Int { ModuleImage.scratchSize }
 
   var images: ImageTable { @_noLocks get { mappings.images } }
@@ -24,8 +24,8 @@ struct ImageFinder {
   private let memory: SafeMemory
   private let scratch: Scratch
 
-  // The progress of `next`.
-  /// The image that was found last.
+  // The properties below are the progress of `next`.
+  /// The index of the image that was found last.
   private(set) var current = -1
   private var listed = 0
   private var listedCount = 0
@@ -45,7 +45,7 @@ struct ImageFinder {
 
   // MARK: - The list
 
-  /// Starts again with the images that the kernel and the linker list.
+  /// Starts again, with the images that the kernel and the dynamic linker list.
   @_noLocks
   mutating func begin() {
     images.removeAll()
@@ -70,13 +70,13 @@ struct ImageFinder {
   }
 
   private func addList(_ known: pm_image_places) {
-    // r_version 0 (4), r_map 8.
+    // Offsets in struct r_debug: r_version 0 (4 bytes), r_map 8.
     guard known.debug_address != 0, var entry = memory.word(known.debug_address &+ 8) else {
       return
     }
     var count = 0
     while entry != 0, count < ImageTable.capacity {
-      // l_addr 0, l_name 8, l_ld 16, l_next 24.
+      // Offsets in struct link_map: l_addr 0, l_name 8, l_ld 16, l_next 24.
       guard let bias = memory.word(entry), let name = memory.word(entry &+ 8),
         let dynamicSection = memory.word(entry &+ 16), let next = memory.word(entry &+ 24)
       else { return }
@@ -93,9 +93,9 @@ struct ImageFinder {
 
   // MARK: - The images
 
-  /// The next image; nil after the last.
+  /// The next image; nil after the last image.
   ///
-  /// Its index in the table is `current`.
+  /// The index of this image in the table is `current`.
   @_noLocks
   mutating func next() -> ModuleImage? {
     while listed < listedCount {
@@ -116,7 +116,7 @@ struct ImageFinder {
           at: mappings[index].start, memory: memory, scratch: scratch.address),
         image.isMapped(in: mappings)
       else { continue }
-      // An image whose ELF header is not at its first address is still in the list.
+      // If an image's ELF header is not at its first address, the image may be in the list nevertheless.
       current = images.missing(
         bias: image.bias, dynamicSection: image.dynamicSection)
       if current < 0 { current = images.add(Image(.headers)) }
@@ -151,7 +151,7 @@ struct ImageFinder {
     return image.bias == entry.bias && image.dynamicSection == entry.dynamicSection
   }
 
-  /// Completes the current entry.
+  /// Completes the entry of the current image in the table.
   private func found(_ image: ModuleImage) -> ModuleImage {
     images[current].headers = image.headersAddress
     images[current].headersSize = UInt32(truncatingIfNeeded: image.programHeaders.count)
@@ -165,7 +165,7 @@ struct ImageFinder {
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
   /// The start of a file may be mapped more than once; only a mapping whose code can be executed is an image. Memory
-  /// without a file may contain an image if code follows.
+  /// without a file may contain an image only if it can be executed.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
@@ -179,7 +179,7 @@ struct ImageFinder {
 
   // MARK: - Reading ahead
 
-  /// Reads the first pages of as many images as one call allows.
+  /// Reads the first pages of as many listed images as one system call allows.
   private mutating func readListedAhead() {
     let addresses = scratch.dropFirst(ImageFinder.addressesOffset)
     var count = 0
@@ -208,7 +208,8 @@ struct ImageFinder {
 
   /// The path of an image's file; empty if it is not known.
   ///
-  /// It is the kernel's path if one of the image's mappings has one, otherwise the linker's.
+  /// This is the path that the kernel shows for a mapping of the image, otherwise the path in the dynamic linker's
+  /// list.
   @_noLocks
   func path(of index: Int, _ image: ModuleImage) -> Bytes {
     var place = mappings.index(endingAbove: image.start)
@@ -232,7 +233,7 @@ struct ImageFinder {
     }
   }
 
-  /// Reads the image with a segment at an address; its index is -1 if there is none.
+  /// Reads the image that has a segment at an address; the index is -1 if there is no such image.
   @_noLocks
   func image(around address: UInt64) -> (index: Int, image: ModuleImage?) {
     let index = images.index(around: address)
@@ -242,10 +243,9 @@ struct ImageFinder {
     return (index, image)
   }
 
-  /// True for an address of code, according to the mappings.
+  /// True for an address in executable memory, according to the mappings.
   ///
-  /// The images decide if there are no mappings, or if an emulator maps the code that its guest executes as readable
-  /// only.
+  /// If there are no mappings, or an emulator maps the guest's code as only readable, the images are used instead.
   @_noLocks
   func isCode(_ address: UInt64) -> Bool {
     if mappings.count > 0 {

@@ -1,11 +1,12 @@
 internal import CSignalSafe
 
-/// Ranges of the program's memory, read by one system call.
+/// Ranges of the program's memory that are read with one system call.
 ///
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe
 struct MemoryStage {
-  /// The layout is the number of ranges, the number of bytes of all, then address and size of each range.
+  /// Offset of the ranges: the number of ranges and the number of all their bytes come first, then the address and
+  /// size of each range.
   private static var rangesOffset: Int { 16 }
   private static var dataOffset: Int {
     @_noLocks get { rangesOffset &+ Int(PM_COPIED_RANGES) &* 16 }
@@ -28,7 +29,7 @@ struct MemoryStage {
     scratch.setWord(8, 0)
   }
 
-  /// The number of added ranges.
+  /// The number of ranges that were added.
   var count: Int { @_noLocks get { Int(truncatingIfNeeded: scratch.word(0)) } }
   var isFull: Bool { @_noLocks get { count == Int(PM_COPIED_RANGES) } }
 
@@ -36,7 +37,7 @@ struct MemoryStage {
   @_noLocks
   func address(_ index: Int) -> UInt64 { scratch.word(MemoryStage.rangesOffset &+ index &* 16) }
 
-  /// The first staged range that begins at an address; nil if there is none.
+  /// The index of the first range that begins at an address; nil if there is none.
   @_noLocks
   func index(of address: UInt64) -> Int? {
     var index = 0
@@ -47,10 +48,11 @@ struct MemoryStage {
     return nil
   }
 
-  /// Adds a range to read, or as many of its first bytes as are in memory; false if these are too few, or there is no
-  /// room.
+  /// Adds a range to read, or as many of its first bytes as are in memory.
   ///
-  /// - Parameter least: the minimum number of bytes to add; nil for all.
+  /// Returns false if these bytes are too few, or if there is no room.
+  ///
+  /// - Parameter least: the minimum number of bytes to add; nil if all bytes of the range are needed.
   @_noLocks @discardableResult
   func add(_ address: UInt64, count: Int, least: Int? = nil) -> Bool {
     let (number, size) = (self.count, Int(truncatingIfNeeded: scratch.word(8)))

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
-/// An ELF image in memory: its program headers, its build ID, its segments.
+/// An ELF image in memory, with its program headers, build ID and segments.
 ///
-/// Its bytes are in the handler's scratch memory until the next image is read.
+/// The bytes of the headers are in the handler's scratch memory until the next image is read.
 ///
 /// RUNS-DURING-CRASH. Source: elf(5).
 @safe
@@ -10,9 +10,9 @@ struct ModuleImage {
   /// The address of the program headers.
   let headersAddress: UInt64
   let programHeaders: Bytes
-  /// The difference between addresses in memory and in the program headers.
+  /// The difference between addresses in memory and addresses in the program headers.
   let bias: UInt64
-  /// The page of the lowest loaded address, which has the ELF header if that is loaded.
+  /// The page of the lowest loaded address, where the ELF header is if it is loaded.
   private(set) var start: UInt64 = .max
   /// The end of the highest loaded address.
   private(set) var end: UInt64 = 0
@@ -21,16 +21,17 @@ struct ModuleImage {
 
   /// The number of bytes of scratch memory that an image takes.
   static var scratchSize: Int { @_noLocks get { 8192 } }
-  /// The number of bytes of an Elf64_Phdr: p_type 0, p_flags 4, p_offset 8, p_vaddr 16, p_filesz 32, p_memsz 40.
+  /// The number of bytes of an Elf64_Phdr, with these offsets: p_type 0, p_flags 4, p_offset 8, p_vaddr 16, p_filesz
+  /// 32, p_memsz 40.
   private static var headerSize: Int { 56 }
 
   /// Reads the ELF header at an address; nil if no image begins there.
   ///
-  /// - Parameter scratch: `scratchSize` bytes.
+  /// - Parameter scratch: scratch memory of `scratchSize` bytes.
   @_noLocks
   init?(at start: UInt64, memory: SafeMemory, scratch: UnsafeMutableRawPointer) {
-    // Elf64_Ehdr: magic 0, class 4, e_phoff 32, e_phentsize 54, e_phnum 56; 64 bytes. The program headers follow
-    // directly in every image that a linker made, so one read gets both.
+    // An Elf64_Ehdr has 64 bytes, with these offsets: magic 0, class 4, e_phoff 32, e_phentsize 54, e_phnum 56. In
+    // every image that a linker made, the program headers follow directly, so one read gets both.
     let readable = unsafe memory.copy(start, to: scratch, count: 4096)
     guard readable >= 64,
       unsafe scratch.loadUnaligned(fromByteOffset: 0, as: UInt32.self) == 0x464C_457F,
@@ -45,7 +46,7 @@ struct ModuleImage {
       &* ModuleImage.headerSize
     guard offset >= 64, offset <= readable, size <= readable &- offset else { return nil }
     let headers = unsafe Bytes(scratch + offset, count: size)
-    // The image's first byte is at `start`, for any page size.
+    // `start` is the address of the image's first byte, whatever the page size is.
     let first = ModuleImage.firstLoaded(headers)
     unsafe self.init(
       headers, at: start &+ place, bias: start &- (first.address &- first.offset), memory: memory,
@@ -117,7 +118,7 @@ struct ModuleImage {
     return nil
   }
 
-  /// The address of the dynamic section; 0 without one.
+  /// The address of the dynamic section; 0 if there is none.
   var dynamicSection: UInt64 {
     @_noLocks get {
       guard let segment = segment(UInt32(PT_DYNAMIC)) else { return 0 }
@@ -125,7 +126,7 @@ struct ModuleImage {
     }
   }
 
-  /// The loaded segment whose pages contain an address; nil for an address between segments or outside.
+  /// The loaded segment whose pages contain an address; nil for an address between segments or outside the image.
   @inline(never) @_noLocks
   func loaded(around address: UInt64) -> (end: UInt64, isCode: Bool)? {
     var offset = 0
@@ -142,7 +143,7 @@ struct ModuleImage {
     return nil
   }
 
-  /// True if the image's code can be executed: it is loaded as code, and not only mapped as a file to read.
+  /// True if the image's code can be executed: the image is loaded as code, and not only mapped like a file to read.
   @_noLocks
   func isMapped(in mappings: MappingTable) -> Bool {
     var index = 0
@@ -158,7 +159,7 @@ struct ModuleImage {
 
   /// The GNU build ID, at most 64 bytes, of the first PT_NOTE segment that has one.
   ///
-  /// - Returns: its bytes; none if there is none.
+  /// - Returns: the bytes of the build ID; no bytes if there is none.
   @_noLocks
   func buildID() -> Bytes {
     var index = 0

@@ -1,5 +1,5 @@
 extension SafeMemory {
-  /// Copies up to `count` bytes into scratch memory; returns the number that could be read.
+  /// Copies up to `count` bytes into scratch memory; returns the number of bytes that could be read.
   @_noLocks
   func copy(_ address: UInt64, to scratch: Scratch, count: Int) -> Int {
     unsafe copy(address, to: scratch.address, count: count < scratch.size ? count : scratch.size)
@@ -7,17 +7,17 @@ extension SafeMemory {
 }
 
 extension SafeMemory {
-  /// Copies the text that a pointer refers to, after some bytes.
+  /// Copies the text that a pointer refers to, without the first `skipping` bytes of the memory there.
   ///
-  /// Another aborting thread may replace the text and unmap the old one while this thread reads it, and the addresses
-  /// may be reused. So the text is read again until the pointer was the same before and after. That thread may have
-  /// mapped the text after the resident pages were read, so each attempt reads them again. Source: glibc
-  /// sysdeps/posix/libc_fatal.c.
+  /// Another thread that aborts may replace the text and unmap the old text while it is being read, and the addresses
+  /// may be reused. So the text is read again until the pointer is the same before and after the read. The other
+  /// thread may have mapped the text after the list of resident pages was read, so each attempt reads that list
+  /// again. Source: glibc sysdeps/posix/libc_fatal.c.
   @_noLocks
   func copyText(
     atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int
   ) -> Int {
-    // More than the number of threads that abort while the text is read.
+    // This is more than the number of threads that abort while the text is read.
     var attempts: UInt64 = 64
     guard pointer != 0, var buffer = uncached(0).word(pointer) else { return 0 }
     while buffer != 0 {

@@ -1,29 +1,30 @@
 internal import CSignalSafe
 
-/// Reads memory of the program through the kernel, which returns an error for an invalid address instead of raising a
-/// signal.
+/// Reads memory of the program through the kernel.
 ///
-/// It never reads the arguments, the environment or the auxiliary vector's strings, even if a pointer refers to them,
-/// because they may contain credentials.
+/// For an invalid address the kernel returns an error instead of raising a signal.
+///
+/// The arguments, the environment and the auxiliary vector's strings are never read, even if a pointer refers to
+/// them, because they may contain credentials.
 ///
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe
 struct SafeMemory {
   let processID: Int32
-  /// The start of the arguments; everything from there to `environmentEnd` is refused.
+  /// The start of the arguments; nothing is read from there to `environmentEnd`.
   ///
-  /// 0 if unknown.
+  /// This is 0 if the address is not known.
   let environmentStart: UInt64
   /// The end of the mapping that contains `environmentStart`.
   let environmentEnd: UInt64
   /// True if process_vm_readv may be called.
   private let usesSystemCall: Bool
-  /// The recovery points for copies if a seccomp filter denies the system call; nil if the handler could not recover
-  /// from a fault.
+  /// The recovery point for copies without the system call, if a seccomp filter denies it; nil if the handler could
+  /// not recover from a fault.
   private let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
   /// The cache of recently read pages; nil to read from memory each time.
   private let pages: PageCache?
-  /// Reads pages that are not in memory; nil if those are not distinguished.
+  /// The reader of pages that are not in memory; nil if such pages are not distinguished from others.
   private let absent: AbsentPages?
 
   @_noLocks
@@ -41,7 +42,7 @@ struct SafeMemory {
     self.environmentEnd = environmentEnd
   }
 
-  /// The number of bytes from an address on that are allowed to be read, at most `count`.
+  /// The number of bytes from an address on that may be read, at most `count`.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
@@ -53,7 +54,8 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// The number of bytes at an address, up to `count`, that may be read and, as far as is known, are in memory.
+  /// The number of bytes from an address on, at most `count`, that may be read and, as far as is known, are in
+  /// memory.
   @_noLocks
   func countAtHand(_ address: UInt64, count: Int) -> Int {
     let allowed = allowed(address, count: count)
@@ -79,9 +81,9 @@ struct SafeMemory {
       absent: absent?.again(attempt))
   }
 
-  /// Copies up to `count` bytes; returns the number that could be read, from the first on.
+  /// Copies up to `count` bytes; returns the number of bytes up to the first byte that could not be read.
   ///
-  /// - Parameter isBegun: true if the bytes after them will be needed too.
+  /// - Parameter isBegun: true if the bytes after these will be needed too.
   @_noLocks
   func copy(
     _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool = false
@@ -93,19 +95,19 @@ struct SafeMemory {
     return unsafe pages.copy(address, to: place, count: allowed, isBegun: isBegun, from: self)
   }
 
-  /// Reads pages that will be needed into the cache, with few calls; does nothing without a cache.
+  /// Reads pages that will be needed into the cache, with few system calls; does nothing without a cache.
   ///
   /// - Parameter addresses: the addresses of the pages, one word each.
   @_noLocks
   func readAhead(_ addresses: Bytes) { pages?.read(addresses, from: self) }
 
-  /// Copies whole pages to consecutive ones, by one call.
+  /// Copies whole pages into consecutive memory, with one system call.
   ///
   /// - Parameters:
   ///   - addresses: the addresses of the pages, one word each.
   ///   - count: at most `PageCache.batch`.
-  /// - Returns: the number of pages before the first that cannot be read, must not be read, or is not in memory; nil
-  ///   if pages cannot be read in this way.
+  /// - Returns: the number of pages before the first page that cannot be read, must not be read, or is not in memory;
+  ///   nil if pages cannot be read with this system call.
   @_noLocks
   func copyPages(_ addresses: Bytes, count: Int, to place: UnsafeMutableRawPointer) -> Int? {
     guard usesSystemCall else { return nil }
@@ -147,7 +149,7 @@ struct SafeMemory {
     if usesSystemCall {
       let result = unsafe pm_copy_memory(processID, place, source, count)
       if result > 0 { return result }
-      // Other errors, such as ENOSYS and EPERM, do not mean that the memory is unreadable.
+      // With other errors, such as ENOSYS and EPERM, the memory may still be readable in another way.
       if result == -Int(EFAULT) || result == 0 { return 0 }
     }
     return unsafe copyGuarded(source, to: place, count: count)
@@ -155,7 +157,7 @@ struct SafeMemory {
 
   /// Copies page by page with plain loads.
   ///
-  /// After a fault, the handler returns to a recovery point set for each page.
+  /// After a fault, the handler continues at a recovery point, which is set for each page.
   ///
   /// Some seccomp profiles answer process_vm_readv with ENOSYS (getsentry/sentry-native#1655).
   @_noLocks
@@ -175,12 +177,12 @@ struct SafeMemory {
     return done
   }
 
-  /// Copies ranges into one buffer with one system call.
+  /// Copies ranges into one buffer with one system call; returns the number of bytes that were copied.
   ///
-  /// It returns the number of bytes before the first that cannot be read; 0 if the call is not allowed.
+  /// These are the bytes before the first byte that cannot be read; 0 if the system call is not allowed.
   ///
   /// - Parameters:
-  ///   - ranges: pairs of an address and a size, all of which are in memory.
+  ///   - ranges: pairs of an address and a size; all the ranges are in memory.
   ///   - number: the number of ranges, at most `PM_COPIED_RANGES`.
   ///   - count: the number of bytes of all ranges together.
   @_noLocks
@@ -198,8 +200,9 @@ struct SafeMemory {
     return unsafe copy(address, to: &byte, count: 1) == 1
   }
 
-  /// The address itself, or the next readable page above it; nil if that is farther away than the size of a stack's
-  /// guard.
+  /// The address itself if it is readable, otherwise the next readable page above it.
+  ///
+  /// Nil if that page is farther away than the size of a stack's guard.
   @_noLocks
   func firstReadable(from address: UInt64) -> UInt64? {
     var place = address
@@ -212,7 +215,7 @@ struct SafeMemory {
     return nil
   }
 
-  /// An instruction of at most 4 bytes; nil if it cannot be read.
+  /// The instruction at an address, of at most 4 bytes; nil if it cannot be read.
   @_noLocks
   func instruction(at address: UInt64, size: Int) -> UInt32? {
     var value: UInt32 = 0
@@ -220,7 +223,7 @@ struct SafeMemory {
     return value
   }
 
-  /// A 64-bit word; nil if it cannot be read.
+  /// The 64-bit word at an address; nil if it cannot be read.
   @inline(never) @_noLocks
   func word(_ address: UInt64) -> UInt64? {
     var value: UInt64 = 0
