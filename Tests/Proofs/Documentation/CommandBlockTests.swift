@@ -70,6 +70,7 @@ import Testing
       wait
       \(block.commands.contains { $0.hasPrefix("postmortem process") } ? ":" : "postmortem process >/dev/null")
       report=$(postmortem list -q | tail -n 1)
+      postmortem symbols web -o symbols >/dev/null
 
       """
     for (number, command) in block.commands.enumerated() {
@@ -80,6 +81,8 @@ import Testing
       environment: [
         "PATH": "\(products):\(toolchain):/usr/bin:/bin", "HOME": directory.path,
         "POSTMORTEM_DATABASE": directory.path + "/db", "SWIFT_BACKTRACE": "enable=no",
+        // LLDB would wait for commands.
+        "POSTMORTEM_LLDB": "/bin/true",
       ], patience: 300)
     let output = try? String(contentsOfFile: directory.path + "/output", encoding: .utf8)
     #expect(child.standardOutput.isEmpty, "\(child.standardOutput)\(script)\(output ?? "")")
