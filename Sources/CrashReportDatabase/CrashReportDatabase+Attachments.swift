@@ -97,7 +97,7 @@ extension CrashReportDatabase {
   private static func copy(
     _ source: borrowing OpenFile, to file: borrowing OpenFile, limit: Int64
   ) throws(CrashReportDatabaseError) -> AttachmentCopy {
-    // Only as many bytes as the file has now are copied, so that the copy of a growing log ends.
+    // Copies no more than the current size of the file, so that copying a log that is still growing terminates.
     let size = try source.status().size
     let start = max(0, size.clampedSubtracting(limit))
     var done: Int64 = 0

@@ -1,4 +1,4 @@
-/// The number of dumps and reports that this process has written, made and sent since its launch, for metrics.
+/// Counts, since launch, of the dumps that this process has written and the reports that it has made and uploaded.
 ///
 /// ```swift
 /// for (outcome, count) in handler.counters.values {

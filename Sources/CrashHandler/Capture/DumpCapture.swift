@@ -52,8 +52,8 @@ extension Capture {
     switch session.progress.file {
     case .lost: return false
     case .none:
-      // If the time is over, the file cannot be checked, so nothing is written to it; a call that hung would hang
-      // again.
+      // After the time limit, the file is not checked, because the check could repeat a call that hung. Nothing is
+      // written to a file that was not checked.
       guard !session.time.isCut else { return false }
       let isReady = prepareDumpFile()
       // This call must follow `prepareDumpFile`, which opens /proc again if its descriptor was closed.

@@ -24,8 +24,7 @@ extension Capture {
 
 /// Finds the contexts of `withContext`, and the breadcrumbs of the crashing thread's work.
 ///
-/// If a value that is found is not valid, other data has taken its place, so that value and all after it are left
-/// out.
+/// An invalid value means that its memory has been reused. This value and those after it in the list are left out.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/TaskLocal.h, class Item; of a thread without a
 /// task stdlib/public/Concurrency/TaskLocal.cpp, class FallbackTaskLocalStorage.

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The files of dumps of hangs in progress.
+/// The dump files of hangs that have not ended.
 ///
 /// A crash removes these dumps, because the crash report shows the same process at a later time.
 ///

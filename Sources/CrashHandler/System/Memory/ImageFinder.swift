@@ -204,7 +204,7 @@ struct ImageFinder {
     memory.readAhead(addresses.bytes(count: count &* 8))
   }
 
-  // MARK: - What the images tell
+  // MARK: - Facts read from the images
 
   /// The path of an image's file; empty if it is not known.
   ///
