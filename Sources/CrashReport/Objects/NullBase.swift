@@ -62,7 +62,7 @@ struct MemoryOperand: Equatable {
     if number == 4 { guard rest.popFirst() == 0x24 else { return nil } }
     let width = mode >> 6 == 1 ? 1 : 4
     guard let distance = Array(rest).littleEndian(at: 0, width: width),
-      distance >> (8 * UInt64(width) - 1) == 0
+      distance >> (width == 1 ? 7 : 31) == 0
     else { return nil }
     base = Self.registers[Int(number) + (isHigh ? 8 : 0)]
     displacement = distance

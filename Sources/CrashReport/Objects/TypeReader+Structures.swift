@@ -17,7 +17,8 @@ extension TypeReader {
     }
     let members = (0..<count).map { index in
       let type = part(at: metadata &+ (24 &+ 16 &* index), depth)
-      guard names.indices.contains(Int(index)), case let name = names[Int(index)], !name.isEmpty
+      guard let place = Int(exactly: index), names.indices.contains(place),
+        case let name = names[place], !name.isEmpty
       else { return type }
       return TypeName(name + ": ") + type
     }
@@ -48,7 +49,8 @@ extension TypeReader {
   func function(_ metadata: Address, _ depth: Int) -> TypeName? {
     guard let flags = reader.word(metadata &+ 8), flags & 0xFFFF <= UInt64(Self.maximumCount),
       flags & Function.isDifferentiable == 0,
-      case let convention = Int(flags >> 16 & 0xFF), convention < Function.conventions.count
+      case let convention = Int(truncatingIfNeeded: flags >> 16 & 0xFF),
+      convention < Function.conventions.count
     else { return nil }
     let count = flags & 0xFFFF
     var parameters = (0..<count).map { part(at: metadata &+ (24 &+ 8 &* $0), depth) }

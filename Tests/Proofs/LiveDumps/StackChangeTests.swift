@@ -27,7 +27,8 @@ import Testing
     var commands: [String] {
       switch self {
       case .crashBegins: ["break pm_capture_crash", "run"]
-      case .crashEnds: ["rbreak ^.s12CrashHandler7CaptureV17restoreAndReraise33_.*8isForced", "run"]
+      case .crashEnds:
+        ["rbreak ^.s12CrashHandler7CaptureV17restoreAndReraise33_.*8isForced", "run"]
       case .dumpBegins: ["break pm_capture_dump", "run"]
       case .dumpIsOver: ["rbreak ^.s12CrashHandler7CaptureV13closeDumpFileyyF$", "run"]
       }
