@@ -92,7 +92,7 @@ struct AlternateStack {
 
   // MARK: - The calling thread
 
-  /// The size of the calling thread's alternate stack, whoever created it; 0 if the thread has none.
+  /// The size of the calling thread's alternate stack, no matter who created it; 0 if the thread has none.
   static var currentSize: Int {
     var current = unsafe stack_t()
     guard unsafe sigaltstack(nil, &current) == 0,

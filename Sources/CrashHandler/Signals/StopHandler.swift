@@ -3,9 +3,9 @@ internal import CSignalSafe
 /// The handler of the stop signals: publishes this thread's registers, then waits.
 ///
 /// The thread waits on a futex and never polls, because a thousand polling threads would take all CPU time from the
-/// capturing thread. While threads are being stopped, every SIGPROF stops a known thread, whoever sent it, because
-/// the kernel drops a SIGPROF that is sent while another one is pending. At any other time the signal offers the
-/// thread an alternate stack, or requests the dump of `postmortem capture`.
+/// capturing thread. While threads are being stopped, every SIGPROF stops a known thread, no matter who sent it,
+/// because the kernel drops a SIGPROF that is sent while another one is pending. At any other time the signal
+/// offers the thread an alternate stack, or requests the dump of `postmortem capture`.
 ///
 /// RUNS-DURING-CRASH, on every thread except the capturing thread.
 @c(pm_handle_stop) @_noLocks

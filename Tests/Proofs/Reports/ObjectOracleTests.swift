@@ -54,7 +54,7 @@ struct ObjectOracleTests {
   }
 
   @Test(arguments: BuildConfiguration.allCases)
-  func ownTypes(_ configuration: BuildConfiguration) async throws {
+  func typesOfOurOwnHaveTheNamesThatLLDBHas(_ configuration: BuildConfiguration) async throws {
     #expect(await SwiftLLDB.obstacle() == nil)
     let scene = try await ObjectScene(configuration)
     var count = Count()
@@ -72,7 +72,7 @@ struct ObjectOracleTests {
   }
 
   /// Kinds that no debugger gets to a crash with, or whose threads cannot run LLDB's code, have nothing to compare.
-  @Test func everyKindOfCrash() async throws {
+  @Test func objectsOfEveryKindOfCrashHaveTheNamesThatLLDBHas() async throws {
     #expect(await SwiftLLDB.obstacle() == nil)
     let scene = try await ObjectScene(.asTested)
     let list = try await ChildProcess.run(scene.lab, ["--list"], in: scene.directory.path)
@@ -84,7 +84,10 @@ struct ObjectOracleTests {
       guard
         let (view, report) = try? await view(scene, [kind, "--database", database], database),
         let report, !view.types.isEmpty
-      else { continue }
+      else {
+        print("\(kind): nothing to compare")
+        continue
+      }
       compared += 1
       count.add(report, view.types)
     }
