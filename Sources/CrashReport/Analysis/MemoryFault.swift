@@ -18,13 +18,13 @@ struct MemoryFault {
   ///
   /// It consists of the red zone and AT_MINSIGSTKSZ, which is 11 KiB with the largest registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// One more than the maximum number of bytes of an instruction.
+  /// One byte more than the longest x86_64 instruction.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16
   /// Source: Intel SDM volume 3, 6.15, interrupt 13 (#GP).
   private static let generalProtectionTrap: UInt64 = 13
-  /// The `si_code` SI_KERNEL, which a general protection fault has, because the kernel has no address for it.
+  /// The `si_code` SI_KERNEL, which a general protection fault has because the kernel knows no address for the fault.
   ///
   /// Signals that are not faults can have this code too.
   static let kernelCode: Int32 = 0x80
@@ -85,8 +85,8 @@ struct MemoryFault {
   /// The mapping that contains the faulting address and allows the access, although the kernel reported unmapped
   /// memory.
   ///
-  /// Such a mapping contains a guard region that MADV_GUARD_INSTALL made, as in all stacks of glibc 2.42 except the
-  /// main thread's, or the memory was mapped after the fault.
+  /// Either MADV_GUARD_INSTALL made a guard region in this mapping, or the memory was mapped after the fault. In
+  /// glibc 2.42, all stacks except the main thread's contain such a guard region.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {
     guard exception.code == Int32(clamping: SEGV_MAPERR),
       let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty
@@ -101,7 +101,7 @@ struct MemoryFault {
     return mapping.protection.isSuperset(of: needed) ? mapping : nil
   }
 
-  /// True if the kernel showed a guard region at the address, which kernels since 6.15 do.
+  /// True if the kernel showed a guard region at the address; kernels since 6.15 show guard regions.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   private var isKnownGuard: Bool { exception.faultPage.map { $0 >> 58 & 1 == 1 } ?? false }
@@ -211,14 +211,14 @@ struct MemoryFault {
         frameSize: below > Self.guardSize ? frameSize : nil), stack, stackPointer)
   }
 
-  /// An overflow that was not the fault of an instruction.
+  /// A stack overflow that occurred when the kernel delivered a signal, and not at an instruction.
   ///
   /// The kernel sent SIGSEGV because the frame of another signal did not fit on the stack.
   ///
   /// This happens if the signal arrives after the instruction that moves the stack pointer, but before the one that
   /// would fault. Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {
-    // If the dump has no trap number, the fault of an instruction is more likely.
+    // If the dump has no trap number, a faulting instruction is more likely.
     guard
       snapshot.architecture != .x86_64
         || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,

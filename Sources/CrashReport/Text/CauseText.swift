@@ -5,7 +5,8 @@ internal import ProcessSnapshot
 extension CrashReport {
   /// One or more sentences that explain the report; nil if the dump shows nothing.
   ///
-  /// They describe why the dump was taken, how the run ended, or the cause of the crash and the used-up resources.
+  /// The sentences describe why the dump was taken, how the run ended, or the cause of the crash and the used-up
+  /// resources.
   package var explanation: String? {
     let sentences = explanationSentences + waitSentences
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")

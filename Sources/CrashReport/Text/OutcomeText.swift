@@ -114,7 +114,7 @@ extension Survival {
     switch outcome {
     case nil where isSwifts, .previousHandlerRan where isSwifts:
       return "Swift's backtracer ran after the dump"
-    // A handler that was installed later than this package's handler called it and then continued.
+    // A handler that was installed later called this package's handler and then continued.
     case .previousHandlerRan where previousHandler == nil:
       return "may have survived: a handler installed later had called ours, and went on"
     default: break

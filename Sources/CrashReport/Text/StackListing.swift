@@ -7,7 +7,7 @@ internal import Stackwalk
 /// The text is not escaped.
 struct StackListing {
   enum Item {
-    /// A frame; the number is nil if a gap between the top of the stack and this frame makes it unknown.
+    /// A frame; its number is nil if frames are missing between the top of the stack and this frame.
     case frame(StackFrame, number: Int?)
     /// A line that replaces frames that are not shown.
     case elision(String)
@@ -61,8 +61,8 @@ struct StackListing {
     if let task = thread.task { add(task, of: trace, isCounted: isCounted) }
   }
 
-  /// Adds the suspended functions that wait for one of the thread's functions, with numbers that continue from this
-  /// function.
+  /// Adds the suspended functions that wait for one of the thread's functions; their numbers continue from that
+  /// function's.
   private mutating func add(_ task: CrashReport.Task, of trace: StackTrace, isCounted: Bool) {
     items.append(.note(task.title))
     guard !task.frames.isEmpty else { return }

@@ -25,7 +25,7 @@ extension CrashReport {
     ])
   }
 
-  /// The numbers of descriptors by kind, such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil if none are
+  /// The number of descriptors of each kind, such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil if none are
   /// listed.
   var descriptorCounts: String? {
     let descriptors = snapshot.process.descriptors

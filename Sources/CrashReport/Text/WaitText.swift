@@ -2,12 +2,12 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Text about which threads wait for which. As in a section, it is not escaped.
+// Text about which threads wait for which. As in a section, the text is not escaped.
 
 extension CrashReport {
   /// Sentences about what the report's thread waits for; empty if this is not known.
   ///
-  /// They describe the end of the chain of waits, which is a circle of threads, with a line for each thread, or the
+  /// They describe the end of the chain of waits. This is a circle of threads, with a line for each thread, or the
   /// thread that holds the lock.
   ///
   /// Empty if nothing is known.
@@ -58,7 +58,7 @@ extension CrashReport {
     return "Thread \(wait.threadID)\(name) waits\(place) for \(wait.noun)\(owner ?? readers)."
   }
 
-  /// The thread's name; nil if the name is that of the process, which a thread has until it gets a name of its own.
+  /// The thread's name; nil if it is only the process's name, which a thread has until it gets its own.
   private func ownName(of id: UInt32) -> String? {
     let name = threads.first { $0.id == id }?.name
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name

@@ -37,7 +37,8 @@ struct LockWords {
   /// The owner of the `pthread_mutex_t` that begins at the word; nil if the bytes are not a mutex.
   var mutex: Owner? {
     guard let lock = value(0), let owner = value(8), let kind = value(16),
-      // The allowed bits are the type, robust, priority inheritance and protection, shared, and elision.
+      // The allowed bits stand for the type, for robust, priority-inheriting, priority-protected and shared mutexes,
+      // and for elision.
       kind & ~0x3F3 == 0
     else { return nil }
     // Robust mutexes, and mutexes with priority inheritance, contain the owner in the word itself.
@@ -55,7 +56,7 @@ struct LockWords {
   /// The memory of the lock has the number of readers but not their thread IDs. A thread can wait on the word for the
   /// phases, for the writers, or for the readers.
   func readWriteLock(reads: Bool) -> (start: Address, owner: Owner, readers: Int)? {
-    /// Reads the lock, in which the word has the given offset.
+    /// Reads the lock that contains the word at the given offset.
     func lock(_ offset: Int64) -> (start: Address, owner: Owner, readers: Int)? {
       guard let readers = value(0 &- offset), let writer = value(24 &- offset) else { return nil }
       let isWriting = readers & 3 == 3
@@ -76,7 +77,7 @@ struct LockWords {
 
   /// The queue that a call of `sync` waits for.
   ///
-  /// In the chain from the queue of the call to its target queues, it is the first queue that another thread runs.
+  /// It is the first queue that another thread runs, in the chain from the queue of the call to its target queues.
   ///
   /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s: the event is at byte 96, after
   /// it the waiting thread, and the queue at byte 56. In the queue, the target is at byte 24, the state at byte 56,

@@ -40,7 +40,7 @@ struct RecursiveMutex {
     return wait
   }
 
-  /// The words of the stack from its top to the frame of the caller of the lock's function.
+  /// The words of the stack from its top to the frame that called the lock's function.
   private func words(of thread: ThreadSnapshot, to frames: ArraySlice<StackFrame>) -> [Address] {
     guard let start = thread.stackPointer,
       let end = frames.dropFirst().lazy.compactMap(\.stackPointer).first,
