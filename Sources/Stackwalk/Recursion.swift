@@ -23,9 +23,8 @@ public struct Recursion: Sendable, Equatable {
 
 /// Finds the longest recursion among frames that are added one by one, in constant memory.
 ///
-/// It follows one period at a time. If a frame does not continue the current recursion, the finder looks for a new
-/// period: for each distance at which the same function occurs, it compares the latest frames with the frames at that
-/// distance.
+/// The finder follows one period at a time. If a frame does not continue the current recursion, the finder looks for
+/// a new period. It compares the latest frames with the frames at each distance at which the same function occurs.
 struct RecursionFinder {
   static let longestPeriod = 32
   /// The minimum number of rounds that count as a recursion.
@@ -84,9 +83,9 @@ struct RecursionFinder {
       estimatedInGap: run.inGap)
   }
 
-  /// Finds the period for which the largest number of the latest frames repeat the frames one period before.
+  /// Finds the period with the longest run of latest frames that repeat the frames one period before.
   ///
-  /// If several periods are equal in this, the shortest one is used.
+  /// If the runs of several periods are equally long, the shortest period is used.
   private func longestRun(endingIn added: Frame) -> Run? {
     var longest: Run?
     var most = 0
@@ -114,7 +113,7 @@ struct RecursionFinder {
     guard let run, position > 0 else { return }
     let lastPointer = frame(1).stackPointer
     let period = run.period
-    // The frames between `startPointer`, which belongs to the frame after the first round, and the last frame.
+    // The number of frames from `startPointer`, which belongs to the frame after the first round, to the last frame.
     let frames = run.count - period - 1
     guard run.count >= period * Self.fewestRounds, frames > 0,
       let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,

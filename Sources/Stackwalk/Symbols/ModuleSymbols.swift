@@ -11,7 +11,7 @@ package final class ModuleSymbols {
   private let cache: SymbolCache?
   /// The file from which the symbol table is read.
   private let tableFile: ELFImage
-  /// False if the dump has no build ID of the module, so that it is not known whether the files match.
+  /// False if the dump has no build ID of the module; whether the files match is then not known.
   let isVerified: Bool
 
   /// Opens the files of a module that belong to the build that crashed.
@@ -20,7 +20,7 @@ package final class ModuleSymbols {
   ///   - module: the module as the dump describes it.
   ///   - directories: directories to search in addition to the usual places.
   ///   - limit: limits time, work and memory.
-  ///   - store: keeps the names that are found for later processes; nil to keep none.
+  ///   - store: keeps the found names, so that later processes can use them; nil to keep none.
   package init(
     _ module: ModuleSnapshot, directories: SymbolDirectories = [], limit: WorkLimit = WorkLimit(),
     store: (any SymbolStore)? = nil
@@ -99,7 +99,7 @@ package final class ModuleSymbols {
     return frames
   }
 
-  /// Saves the names that were found, for later processes.
+  /// Saves the found names, so that later processes can use them.
   func saveCache() { cache?.save() }
 
   /// Finds the function and the inlined calls at an address as the file numbers it.

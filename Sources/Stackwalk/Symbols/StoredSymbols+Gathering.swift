@@ -16,7 +16,7 @@ extension StoredSymbols {
   /// The frames are those of the crashing thread and its task's asynchronous callers. For a hang, or a dump that a
   /// tool requested, frames of other threads are added.
   ///
-  /// This usually takes a few dozen milliseconds.
+  /// The search usually takes a few dozen milliseconds.
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
@@ -27,8 +27,8 @@ extension StoredSymbols {
   ) -> StoredSymbols? {
     guard let thread = snapshot.crashedThread else { return nil }
     let walker = Stackwalker(snapshot: snapshot, symbols: source)
-    // The throw comes first, while there is time. For an error that left `main`, nothing else shows where it was
-    // thrown.
+    // The throw is looked up first, while there is time. For an error that left `main`, nothing else shows where the
+    // error was thrown.
     let thrown = snapshot.lastThrow.map(walker.frames) ?? []
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,

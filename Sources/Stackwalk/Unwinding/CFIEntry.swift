@@ -33,7 +33,7 @@ struct CFIEntry {
   let kind: Kind
   /// The bytes of the entry after the length and the CIE pointer.
   let body: DWARFCursor
-  /// The position in the section of index 0 of `body`.
+  /// The position in the section that corresponds to index 0 of `body`.
   let origin: UInt64
   /// The position of the next entry.
   let next: UInt64
@@ -46,7 +46,7 @@ struct CFIEntry {
     guard position < limit else { return nil }
     var count = Int(clamping: min(UInt64(Self.usualSize), limit &- position))
     var read = source.cfiBytes(of: section, at: position, count: count)
-    // The section may end before that many bytes, so fewer are tried.
+    // The section may end before that many bytes; fewer bytes are then tried.
     while read == nil, count > 12 {
       count = max(12, count / 2)
       read = source.cfiBytes(of: section, at: position, count: count)
@@ -94,7 +94,7 @@ struct CIE {
   var hasAugmentationData = false
   /// True if the CIE describes the code to which a signal handler returns.
   var isSignalFrame = false
-  /// The position in the section of index 0 of `instructions`.
+  /// The position in the section that corresponds to index 0 of `instructions`.
   var origin: UInt64
   var instructions: DWARFCursor
 
@@ -149,7 +149,7 @@ struct CIE {
             || data.readPointer(encoding, section: origin, data: 0, function: 0) != nil
         else { return false }
       case UInt8(ascii: "S"): isSignalFrame = true
-      // Ignore the key with which return addresses are signed, because signatures are always stripped.
+      // Ignore the key for signed return addresses, because signatures are always stripped.
       case UInt8(ascii: "B"), UInt8(ascii: "G"): break
       default: return false
       }
@@ -166,10 +166,10 @@ struct FDE {
   let range: AddressRange
   let cie: CIE
   let instructions: DWARFCursor
-  /// The position in the section of index 0 of `instructions`.
+  /// The position in the section that corresponds to index 0 of `instructions`.
   let origin: UInt64
 
-  /// The number of steps counted for running its instructions.
+  /// The number of steps that are counted for running the FDE's instructions.
   var cost: Int { 16 + (instructions.remaining + cie.instructions.remaining) / 2 }
 
   /// Reads an FDE; nil for a CIE, or if the FDE has an invalid range.
@@ -248,7 +248,7 @@ extension DWARFCursor {
     case 0x10: return place &+ value  // DW_EH_PE_pcrel
     case 0x30: return data.map { $0 &+ value }  // DW_EH_PE_datarel
     case 0x40: return function.map { $0 &+ value }  // DW_EH_PE_funcrel
-    // DW_EH_PE_textrel remains, which linkers write on neither architecture.
+    // Only DW_EH_PE_textrel remains, and linkers do not write it on either architecture.
     default: return nil
     }
   }

@@ -3,14 +3,15 @@ internal import ProcessSnapshot
 
 /// The call frame information of one module.
 ///
-/// It keeps only indexes of 16 to 32 bytes for each function, which are made when they are first needed.
+/// A `CFITable` keeps only indexes, with 16 to 32 bytes for each function, and makes them when they are first needed.
 final class CFITable {
-  /// Where a module's CFI sections are, as the file numbers addresses.
+  /// The places of a module's CFI sections; addresses are as the file numbers them.
   struct Places {
     /// The range of `.eh_frame_hdr`, from its program header.
     var header: AddressRange?
-    /// The range of `.eh_frame`, which is searched for functions that the table in `.eh_frame_hdr` lacks; nil if
-    /// there are no section headers.
+    /// The range of `.eh_frame`; nil if there are no section headers.
+    ///
+    /// This range is searched for functions that the table in `.eh_frame_hdr` lacks.
     var ehFrame: AddressRange?
     /// The end of the segment, or of the captured memory, that contains `.eh_frame_hdr`.
     var headerSegmentEnd: Address?
@@ -50,9 +51,9 @@ final class CFITable {
 
   /// Finds the FDE that covers an address as the file numbers it.
   func fde(at address: Address) -> FDE? {
-    // A function that only calls `__builtin_unreachable()` has no code, so its FDE is empty and may start where the
-    // next function does. If several FDEs start at one address, lld keeps only one of them in the table. So an entry
-    // that does not cover the address does not mean that there is no FDE.
+    // A function that only calls `__builtin_unreachable()` has no code. Its FDE is therefore empty, and may start
+    // where the next function does. If several FDEs start at one address, lld keeps only one of them in the table. So
+    // an entry that does not cover the address does not mean that there is no FDE.
     for entry in header.entries(upTo: address).reversed().prefix(Self.emptyCount) {
       guard let found = fde(.ehFrame, entry.fde) else { continue }
       if found.range.contains(address) { return found }

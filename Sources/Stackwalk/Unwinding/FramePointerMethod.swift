@@ -24,7 +24,7 @@ struct FramePointerMethod: UnwindMethod {
   }
 }
 
-/// A frame record, which on both architectures is the caller's frame pointer followed by the return address.
+/// A frame record, which on both architectures consists of the caller's frame pointer and the return address.
 struct FrameRecord {
   let framePointer: Address
   let returnAddress: Address

@@ -12,9 +12,10 @@ struct RegisterMap: Sendable {
   let linkRegister: Int?
   /// The register that contains the async context when an asynchronous Swift function begins.
   let asyncContext: Int
-  /// The registers that calls preserve, with bit n set for register n.
+  /// The registers that calls preserve, as a mask with bit n for register n.
   let preserved: UInt64
-  /// The offset of each saved register of the interrupted code from the stack pointer, when a signal handler returns.
+  /// For each register of the interrupted code, the offset of its saved value from the stack pointer when a signal
+  /// handler returns.
   let signalFrameOffsets: [UInt64]
   /// The code to which a signal handler returns, which calls rt_sigreturn.
   let signalTrampoline: [UInt8]
