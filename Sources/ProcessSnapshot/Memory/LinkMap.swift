@@ -42,7 +42,7 @@ public struct LinkMap: Sendable, Equatable {
 }
 
 extension LinkMap {
-  /// The maximum number of entries that are read; the handler writes no more than that.
+  /// The maximum number of entries that are read; the handler does not write more entries.
   package static var maximumEntries: Int { 2048 }
 
   package static let mapFields = MapFields(

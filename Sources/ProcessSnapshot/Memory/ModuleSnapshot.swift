@@ -14,7 +14,9 @@ public struct ModuleSnapshot: Sendable, Equatable {
     }
   }
 
-  /// The start of the page with the lowest loaded address; the ELF header is there if it is loaded.
+  /// The start of the page with the lowest loaded address.
+  ///
+  /// If the ELF header is loaded, it is at this address.
   public var address: Address
   /// The number of bytes from `address` to the end of the last loaded segment.
   public var size: UInt64
@@ -43,7 +45,9 @@ public struct ModuleSnapshot: Sendable, Equatable {
 
   public var range: AddressRange { AddressRange(start: address, byteCount: size) }
 
-  /// True if an address belongs to the image; memory between the segments does not.
+  /// True if an address belongs to the image.
+  ///
+  /// Memory between the segments does not belong to the image.
   public func contains(_ address: Address) -> Bool {
     range.contains(address)
       && (segments.isEmpty || segments.contains { $0.range.contains(address) })
@@ -101,8 +105,8 @@ public struct ModuleAnnotations: Sendable, Equatable {
 extension ProcessSnapshot {
   /// Finds the program's module and returns its address; nil if none of the modules is the program.
   ///
-  /// The dump may name the module. Otherwise it is the module that contains the entry point in the auxiliary vector,
-  /// or the module with the executable's path.
+  /// The dump may name the module. Otherwise the program's module is the one that contains the entry point in the
+  /// auxiliary vector, or the one with the executable's path.
   package func mainModuleAddress(in modules: [ModuleSnapshot]) -> Address? {
     if let module = modules.first(where: { $0.source == .program }) { return module.address }
     if let vector = process.auxiliaryVector?[...] {

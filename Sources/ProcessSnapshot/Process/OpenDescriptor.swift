@@ -16,7 +16,7 @@ public struct OpenDescriptor: Sendable, Equatable {
 
   public init() {}
 
-  /// The kind of an anonymous inode, such as "eventpoll"; nil for others.
+  /// The kind of an anonymous inode, such as "eventpoll"; nil for other descriptors.
   public var anonymousKind: String? {
     guard kind == .anonymous, let path, path.hasPrefix("anon_inode:") else { return nil }
     let name = path.dropFirst("anon_inode:".count)

@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// How a run of the program ended that left no dump.
+/// How a run of the program ended, if the run left no dump.
 ///
 /// Nil in a snapshot that was made from a dump of the process.
 public struct RunEnd: Sendable, Equatable {

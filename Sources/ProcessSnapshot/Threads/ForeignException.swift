@@ -91,10 +91,11 @@ public struct ForeignException: Sendable, Equatable {
 
   /// The address that the exception refers to.
   ///
-  /// For an access violation on Windows, this is the second parameter and not the address in the record.
+  /// For an access violation on Windows, the result is the exception's second parameter and not the address in the
+  /// record.
   ///
-  /// - Parameter address: the address in the record, which is the instruction's on Windows and the accessed one on
-  ///   macOS.
+  /// - Parameter address: the address in the record. On Windows, it is the instruction's address; on macOS, it is
+  ///   the accessed address.
   public func address(recorded address: UInt64) -> Address {
     guard system == .windows, isAccessViolation, parameters.count > 1 else {
       return Address(address)

@@ -174,7 +174,7 @@ package struct ELFFile: ~Copyable {
 
   /// Reads a name, but at most 32 bytes of it; empty outside the table.
   ///
-  /// 32 bytes are enough for all names that are searched for.
+  /// This length is enough for all names that are searched for.
   private static func text(in names: [UInt8], at offset: Int) -> String {
     guard names.indices.contains(offset) else { return "" }
     return String(decoding: names[offset...].prefix(32).prefix { $0 != 0 }, as: UTF8.self)
