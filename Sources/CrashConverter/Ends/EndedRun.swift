@@ -107,8 +107,8 @@ extension PendingDirectory {
         bytes: try directory.contents(
           of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize))
     } catch {
-      // An error that does not pass means that there is no record to read, for example because a file of another
-      // user, or of another kind, has this name.
+      // An error that does not pass means that there is no record to read. For example, a file of another user, or of
+      // another kind, has this name.
       guard SystemRefusals.isPassing(error.errno) else { return nil }
       throw error
     }
@@ -131,7 +131,8 @@ extension PendingDirectory {
     return .replaced(by: SystemFile.target("/proc/\(record.processID)/exe"))
   }
 
-  /// True if the same process has started another run since then; exec changes neither its ID nor its start time.
+  /// True if the same process has started another run since then; exec changes neither the process ID nor the start
+  /// time.
   private func hasLaterRun(
     than record: RunRecord, of name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> Bool {

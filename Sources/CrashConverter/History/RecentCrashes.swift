@@ -5,10 +5,10 @@ internal import ProcessSnapshot
 
 /// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
 ///
-/// The list is for decisions at start-up: for example, a program that crashed three times in a row within seconds of
+/// The list is for decisions at start-up. For example, a program that crashed three times in a row within seconds of
 /// its launch may start without its plug-ins. Runs that ended in another way are not in the list. The call reads the
-/// first part of each dump of the program and of the newest reports, which takes a millisecond or two each. It
-/// changes nothing, and any thread can call it.
+/// first part of each dump of the program and of the newest reports, which takes a millisecond or two for each file.
+/// The call changes nothing, and any thread can make it.
 ///
 /// - Parameters:
 ///   - path: the database's directory. A missing database has no crashes.

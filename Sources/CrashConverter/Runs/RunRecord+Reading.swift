@@ -3,7 +3,7 @@ package import PendingDumps
 internal import ProcessSnapshot
 
 // This code is separate from the code that writes records, because only a converter reads complete records. A program
-// with the handler alone does not contain it.
+// with only the handler does not contain this code.
 
 extension RunRecord {
   static let fields = MapFields(
