@@ -97,7 +97,8 @@ extension CrashReportDatabase {
   private static func copy(
     _ source: borrowing OpenFile, to file: borrowing OpenFile, limit: Int64
   ) throws(CrashReportDatabaseError) -> AttachmentCopy {
-    // Copies no more than the current size of the file, so that copying a log that is still growing terminates.
+    // Copies no more than the current size of the file, because copying a log that is still growing would otherwise
+    // not end.
     let size = try source.status().size
     let start = max(0, size.clampedSubtracting(limit))
     var done: Int64 = 0

@@ -28,7 +28,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
 
   /// The names of copies, in the order of their paths.
   ///
-  /// Each is the last part of the path, with unsafe characters replaced, and with a number in front if the name is
+  /// Each name is the last part of the path, with unsafe characters replaced. A number precedes it if the name is
   /// taken.
   package static func names(for paths: [String]) -> [String] {
     var used: Set<String> = []

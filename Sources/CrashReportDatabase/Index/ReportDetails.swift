@@ -3,9 +3,9 @@ package import IntermediateDump
 
 /// The facts of a report that an export contains but a list does not.
 ///
-/// A record of the index has them after the facts of the list, as fields of key (1 byte), size (2) and contents,
-/// little-endian. A reader skips keys that it does not know. Versions of the package without details stop reading a
-/// record where the details begin.
+/// In a record of the index, these facts follow the facts of the list, as fields. A field has a key (1 byte), the
+/// size of the contents (2 bytes) and the contents, little-endian. A reader skips keys that it does not know.
+/// Versions of the package without details stop reading a record where the details begin.
 package struct ReportDetails: Sendable, Equatable {
   /// What a report is about.
   package enum Kind: UInt64, Sendable, CaseIterable {
@@ -30,7 +30,7 @@ package struct ReportDetails: Sendable, Equatable {
 
   /// Facts that are texts; the raw value is the field's key.
   ///
-  /// Facts that a dump contains directly have their keys in the rows of the schema.
+  /// The rows of the schema define the keys of facts that a dump contains directly.
   package struct Text: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
@@ -108,7 +108,7 @@ package struct ReportDetails: Sendable, Equatable {
   private var numbers = [UInt64?](repeating: nil, count: Number.keys.count)
   /// True if the dump was complete; false for a truncated dump.
   package var isComplete = true
-  /// True if a text was cut, or fields left out, for lack of room.
+  /// True if a text was cut, or fields were left out, for lack of room.
   package var isCut = false
   /// The innermost calls of the program's own code.
   package var ownFrames: [String] = []
@@ -129,7 +129,7 @@ package struct ReportDetails: Sendable, Equatable {
     set { numbers[fact.place] = newValue }
   }
 
-  /// The text under a key of a dump; nil if an index does not keep the key, or does not keep it as a text.
+  /// The text under a key of a dump; nil if an index does not keep the key as a text.
   package subscript(text key: IntermediateDumpKey) -> String? {
     get { ListedFact.of(key).flatMap { Text(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
@@ -139,7 +139,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The number under a key of a dump; nil if an index does not keep the key, or does not keep it as a number.
+  /// The number under a key of a dump; nil if an index does not keep the key as a number.
   package subscript(number key: IntermediateDumpKey) -> UInt64? {
     get { ListedFact.of(key).flatMap { Number(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
@@ -174,7 +174,7 @@ extension ReportDetails {
   private static let headSize = 3
   private static let numberSize = 8
 
-  /// The fields; the last ones are left out if they would be too long.
+  /// The fields; the last ones are left out if all fields would be too long.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     var isCut = isCut
