@@ -8,7 +8,7 @@ internal import ProcessSnapshot
 struct CommandLineFinder {
   /// The range of the searches in bytes.
   ///
-  /// Arguments and environment strings take up to 128 KiB by default, and the pointers to them as much again.
+  /// Arguments and environment strings take up to 128 KiB by default, and the pointers to them take as much again.
   private static let reach: UInt64 = 2 << 20
   private static let maximumCount: UInt64 = 1 << 16
   private static let maximumSize = 4096

@@ -93,7 +93,7 @@ struct CoreModule {
 }
 
 extension CoreModule {
-  /// The maximum number of modules; without it, a malicious file could make every mapping a module.
+  /// The maximum number of modules; without this limit, a malicious file could make every mapping a module.
   private static let limit = 1 << 14
 
   /// Finds the images of the mapped files, the image that the kernel provides, and the program's image if no note

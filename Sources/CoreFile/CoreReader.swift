@@ -13,14 +13,14 @@ package enum CoreReader {
 
   /// Makes a snapshot of everything in a core file.
   ///
-  /// Accepts any bytes without trapping. Facts that a core file cannot contain stay nil or empty. A truncated file is
-  /// not an error: the snapshot's `capture` records the damage.
+  /// Reading never traps, whatever bytes the file contains. Facts that a core file cannot contain stay nil or empty.
+  /// A truncated file is not an error; the snapshot's `capture` records the damage.
   ///
   /// - Parameters:
   ///   - bytes: the whole file.
   ///   - symbolDirectories: directories that are searched for the modules' files, in addition to the modules' own
-  ///     paths. Memory that the core file lacks and that is the same in every process is read from the module's file,
-  ///     if this file is of the same build.
+  ///     paths. Some memory that the core file lacks is the same in every process. Such memory is read from the
+  ///     module's file, if this file is of the same build.
   ///   - readsFiles: false to read nothing but the core file.
   /// - Throws: `CoreError` only if nothing in the file can be used.
   package static func snapshot(

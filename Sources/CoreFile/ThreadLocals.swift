@@ -21,7 +21,7 @@ struct ThreadLocals {
   let snapshot: ProcessSnapshot
   let symbols: SymbolSource
 
-  /// The block of a module; nil if the module has none, or if the block's place is not known.
+  /// The block of a module; nil if the module has no block, or if the block's place is not known.
   func block(of module: ModuleSnapshot) -> Block? {
     guard let segment = segment(of: module) else { return nil }
     let isProgram = module.source == .program

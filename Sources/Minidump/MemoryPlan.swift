@@ -69,8 +69,8 @@ struct MemoryPlan {
     return selected.sorted().map { all[$0] }
   }
 
-  /// The file offset of the bytes at an address, and how many of `count` bytes the file has from there on; nil if it
-  /// has none of them.
+  /// The file offset of the bytes at an address, and how many of `count` bytes the file has from there on; nil if the
+  /// file has none of them.
   func location(of address: Address, count: Int) -> (offset: UInt64, count: Int)? {
     guard let index = Self.index(of: address, in: pieces),
       let start = pieces[index].range.offset(of: address)

@@ -38,7 +38,7 @@ enum MinidumpFormat {
   static let productAnnotation = "prod"
   static let versionAnnotation = "ver"
 
-  // The maximum that Breakpad's reader accepts; if a list has more entries, the reader drops all of it.
+  // The maximum that Breakpad's reader accepts. If a list has more entries, the reader drops the whole list.
   static let maximumThreads = 4096
   static let maximumModules = 2048
   static let maximumMemoryRegions = 4096
@@ -47,7 +47,7 @@ enum MinidumpFormat {
   /// `ProcessorArchitecture` of MINIDUMP_SYSTEM_INFO.
   static let amd64: UInt16 = 9
   static let arm64: UInt16 = 12
-  /// Breakpad's own number for arm64, from before Microsoft assigned one.
+  /// Breakpad's own number for arm64, from before Microsoft assigned a number.
   static let arm64Old: UInt16 = 0x8003
 
   /// Breakpad's numbers for `PlatformId` of MINIDUMP_SYSTEM_INFO.

@@ -88,8 +88,8 @@ extension MinidumpDecoder {
   /// Reads number, code and address of a signal; leaves out a number that is not a signal.
   ///
   /// Older versions of Breakpad record 0 instead of `si_code`, and 0 would mean that kill(2) sent the signal. So a
-  /// code of 0 is used only in minidumps of Crashpad and of this package. In others, the signal counts as sent by the
-  /// kernel, so its address is used if signals of that kind have one.
+  /// code of 0 is used only in minidumps of Crashpad and of this package. In other minidumps, the signal counts as
+  /// sent by the kernel. So its address is used if signals of that kind have an address.
   private func takeSignal(
     _ number: UInt64, code: UInt32, address: UInt64, to exception: inout ExceptionSnapshot
   ) {

@@ -99,8 +99,8 @@ extension MinidumpDecoder {
 
   /// The build ID in a CodeView record.
   ///
-  /// A record of the kind `RSDS` has a GUID made from the build ID's first 16 bytes; for it, those bytes are
-  /// returned.
+  /// A record of the kind `RSDS` has a GUID made from the build ID's first 16 bytes. For such a record, these bytes
+  /// are returned.
   private mutating func buildID(at location: Int) -> [UInt8] {
     guard let range = file.location(at: location) else {
       file.note("a module's CodeView record reaches past the end of the file")
