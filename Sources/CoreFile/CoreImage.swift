@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The headers of an ELF core file, which contain the places of the memory segments and the notes.
 ///
-/// `CoreImage` reads nothing but headers. Every offset and size of the file is checked here, once.
+/// `CoreImage` reads nothing but headers. All offsets and sizes in the file are checked only once, in `CoreImage`.
 ///
 /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`); elf(5), PN_XNUM; Linux
 /// fs/binfmt_elf.c, elf_core_dump().

@@ -5,7 +5,7 @@ internal import Stackwalk
 /// Thread-local variables of modules in the memory of a core file, if the variables have the same offset in each
 /// thread.
 ///
-/// These are the variables of the program and of the libraries that the program was started with.
+/// Only the program and the libraries that the program was started with have such variables.
 ///
 /// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def, the variables
 /// `_thread_db_`, which give debuggers the offsets of fields in glibc's structures.

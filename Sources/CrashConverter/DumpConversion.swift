@@ -127,8 +127,8 @@ struct DumpConversion: ~Copyable {
 
   /// True if the database has the report of a dump that must not be read again.
   ///
-  /// This is the case if a converter ended after it had stored the report, and before it removed the dump. Only a
-  /// digest of the dump's bytes is computed, piece by piece; the bytes are not parsed.
+  /// The database already has such a report if a converter ended after it had stored the report, and before it
+  /// removed the dump. Only a digest of the dump's bytes is computed, piece by piece; the bytes are not parsed.
   func isReported(
     _ claim: DumpClaim, in directory: borrowing Directory
   ) throws(Failure) -> Bool {

@@ -18,7 +18,8 @@ internal import PendingDumps
 /// - Parameters:
 ///   - path: the database's directory; created if it is missing.
 ///   - identifier: the program whose dumps come first. The locked dumps of this program are converted after a day,
-///     even if nothing else shows that their owner is dead. Nil for a tool that converts the dumps of all programs.
+///     even if nothing else shows that their owner is dead. Pass nil for a tool that converts the dumps of all
+///     programs.
 ///   - annotations: added to every report; they replace a dump's annotations of the same name.
 ///   - limit: the maximum number of converted dumps of other programs; there is no limit without an identifier.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files
@@ -82,8 +83,8 @@ package func processIntermediateDumps(
       if isForeign { foreignCount += 1 }
       workedOn += 1
       unpruned = unpruned.clampedAdding(max(0, file.size))
-      // Pruning between dumps keeps the reports of many dumps from accumulating. It also lets a program that runs
-      // only for a second prune. Pruning reads all reports, so it is not done more often.
+      // Pruning between dumps keeps the reports of many dumps from accumulating. In this way, even a program that
+      // runs only for a second removes old reports. Pruning reads all reports, so it happens no more often than this.
       if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
         prune(database, pruning)
         unpruned = 0

@@ -37,7 +37,8 @@ extension CrashReportDatabase {
   /// After a power cut, the copy is either complete or missing. `prune` removes copies that have no report.
   ///
   /// - Parameters:
-  ///   - path: an absolute path. Its last part must not be a symbolic link, because someone could replace the link.
+  ///   - path: an absolute path. The last part of the path must not be a symbolic link, because someone could
+  ///     replace the link.
   ///   - name: one of `StoredAttachment.names`.
   ///   - limit: the maximum number of bytes. If the file is longer, its last bytes are copied, because the end of a
   ///     log is about the crash.

@@ -5,10 +5,10 @@ internal import Synchronization
 
 /// A directory of reports in Crashpad's layout, shared by any number of threads and processes.
 ///
-/// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its metadata, `<report
-/// ID>.meta`. Which of these directories has a report shows the report's state. Next to them are `attachments/` and
-/// `settings.dat`. Every change is one rename, and no lock is held. Files with other names or of other kinds are left
-/// as they are.
+/// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its metadata,
+/// `<report ID>.meta`. The directory that contains a report shows the report's state. Next to these directories are
+/// `attachments/` and `settings.dat`. Every change is one rename, and no lock is held. Files with other names or of
+/// other kinds are left as they are.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`.
 public struct CrashReportDatabase: Sendable {
@@ -111,7 +111,7 @@ public struct CrashReportDatabase: Sendable {
 
   /// Synchronizes a report that is already in the database to disk.
   ///
-  /// Its writer may have ended between the rename and the synchronization.
+  /// The report's writer may have ended between the rename and the synchronization.
   ///
   /// - Returns: false if the report is neither pending nor completed.
   package func synchronize(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {

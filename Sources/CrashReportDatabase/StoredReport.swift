@@ -4,7 +4,7 @@ public import IntermediateDump
 public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   /// The state of a report, and the name of its directory.
   public enum State: String, Sendable, CaseIterable {
-    /// The report is being written, or was left by a writer that ended; it is never read.
+    /// The report is being written, or was left by a writer that ended; a report in this state is never read.
     case new
     /// The report is complete, and not yet uploaded or skipped.
     case pending

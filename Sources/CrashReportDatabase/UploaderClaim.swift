@@ -121,7 +121,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
 
   /// Creates the directory with its file atomically, so that only the first of several processes succeeds.
   ///
-  /// This works because a rename does not replace a directory that contains a file.
+  /// Only one process succeeds, because a rename does not replace a directory that contains a file.
   private static func makeDirectory(in root: borrowing Directory) throws(CrashReportDatabaseError) {
     let workshop = try root.subdirectory(.new)
     let temporary = "\(directoryName).\(UInt64.random(in: .min ... .max)).tmp"

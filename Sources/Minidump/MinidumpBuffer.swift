@@ -15,7 +15,7 @@ struct MinidumpBuffer {
   private(set) var bytes: [UInt8] = []
   /// The fields that must hold the file offset of some captured memory.
   ///
-  /// They are filled in last, because the position of captured memory in the file is not known until then.
+  /// These fields are filled in last, because the position of captured memory in the file is not known until then.
   private var memoryReferences: [(position: Int, offset: UInt64)] = []
 
   var count: Int { bytes.count }

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The bytes of a minidump and its directory.
 ///
-/// All offsets and lengths that the file contains are checked here, once.
+/// All offsets and lengths that the file contains are checked only once, in `MinidumpFile`.
 struct MinidumpFile {
   /// The maximum number of entries that are read from one list; the largest real processes have fewer.
   static let maximumEntries = 1 << 16

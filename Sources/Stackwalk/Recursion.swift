@@ -10,7 +10,8 @@ public struct Recursion: Sendable, Equatable {
   public var count: Int
   /// The estimated number of frames in a part of the stack that the dump left out.
   ///
-  /// The estimate uses the mean size of the walked frames. Nil unless the recursion continues after such a part.
+  /// The estimate uses the mean size of the walked frames. `estimatedInGap` is nil unless the recursion continues
+  /// after such a part.
   public var estimatedInGap: Int?
 
   public init(period: Int, first: Int, count: Int, estimatedInGap: Int? = nil) {
@@ -24,7 +25,8 @@ public struct Recursion: Sendable, Equatable {
 /// Finds the longest recursion among frames that are added one by one, in constant memory.
 ///
 /// The finder follows one period at a time. If a frame does not continue the current recursion, the finder looks for
-/// a new period. It compares the latest frames with the frames at each distance at which the same function occurs.
+/// a new period. The finder compares the latest frames with the frames at each distance at which the same function
+/// occurs.
 struct RecursionFinder {
   static let longestPeriod = 32
   /// The minimum number of rounds that count as a recursion.

@@ -28,7 +28,7 @@ public struct StackTrace: Sendable, Equatable {
   public var end: End = .noContext
   /// The suspended callers of the innermost asynchronous function.
   ///
-  /// Nil if there are no such callers, or if their memory is not in the dump.
+  /// `asyncCalls` is nil if there are no such callers, or if their memory is not in the dump.
   public var asyncCalls: AsyncCalls?
 
   public init() {}

@@ -107,8 +107,8 @@ extension PendingDirectory {
         bytes: try directory.contents(
           of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize))
     } catch {
-      // An error that does not pass means that there is no record to read. For example, a file of another user, or of
-      // another kind, has this name.
+      // If the error is not temporary, there is no record to read. For example, a file of another user, or of another
+      // kind, has this name.
       guard SystemRefusals.isPassing(error.errno) else { return nil }
       throw error
     }

@@ -118,7 +118,7 @@ extension RecentCrash {
     _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
     writtenAt time: Int64
   ) {
-    // Reading a dump here claims nothing and counts no attempt, so only the needed part is read.
+    // This read neither claims the dump nor counts as an attempt, so only the needed part is read.
     let snapshot = ProcessSnapshot(summarizing: document)
     guard let exception = snapshot.exception, snapshot.request == nil,
       snapshot.process.identifier == identifier

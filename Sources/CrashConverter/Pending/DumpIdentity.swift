@@ -8,7 +8,7 @@ struct DumpIdentity {
   private let bytes: DumpBytes
   /// A digest of all bytes.
   ///
-  /// It is computed over eight bytes at a time, which makes reading a large dump twice as fast.
+  /// The digest is computed over eight bytes at a time, which makes reading a large dump twice as fast.
   let digest: UInt64
 
   init(of bytes: DumpBytes) {

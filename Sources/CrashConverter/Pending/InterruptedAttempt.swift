@@ -14,8 +14,9 @@ extension PendingDirectory {
   /// True if another dump shows that a claim's converter crashed on a thread other than the one that worked on the
   /// claim.
   ///
-  /// The other dump is newer than the dumps that its process had claimed. So it is converted after them, and is still
-  /// in this directory. The result is false if the other dump no longer exists, or does not show such a crash.
+  /// The other dump is newer than the dumps that its process had claimed. So the other dump is converted later, and
+  /// is still in this directory. The result is false if the other dump no longer exists, or does not show such a
+  /// crash.
   ///
   /// - Throws: if the system refuses to read the other dump for a temporary reason.
   func crashedElsewhere(

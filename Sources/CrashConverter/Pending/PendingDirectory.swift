@@ -185,7 +185,7 @@ struct PendingDirectory: ~Copyable {
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
         place: host.place, witness: witness.witness(in: directory.descriptor, host: host)))
-    // This process already has a claimed file with the same report ID, which it could not give back.
+    // This process already has a claimed file with the same report ID, and could not give that file back.
     guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
@@ -264,7 +264,8 @@ struct PendingDirectory: ~Copyable {
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {
-      // Run record and FIFO are removed together, because each is evidence about the other's owner.
+      // The run record and the FIFO are removed together, because each of them is evidence about the owner of the
+      // other.
       try? directory.remove(name.with(role: .fifo).description)
       try? directory.remove(name.with(role: .runRecord).description)
     }
@@ -318,7 +319,7 @@ struct DumpClaim: Sendable {
 
   /// False if a converter has ended while it worked on the dump.
   ///
-  /// If false, only the necessary steps are done.
+  /// If the value is false, only the necessary steps are done.
   var isHarmless: Bool {
     switch preceding {
     case .none, .failed: true

@@ -1,6 +1,6 @@
 /// Recognizes functions that compilers generate.
 ///
-/// Such functions depend on the optimization level, and do not show the cause of a crash.
+/// Compiler-generated functions depend on the optimization level, and do not show the cause of a crash.
 ///
 /// Source: swift lib/Demangling/NodePrinter.cpp, the words that precede a name.
 enum CompilerMade {

@@ -110,7 +110,7 @@ extension HangSubject {
 
   /// The last thread in the chain of waits that starts at the hung thread, or the first thread of a circle of waits.
   ///
-  /// Only threads in the program's own code count; nil if there is none.
+  /// Only threads in the program's own code count; nil if there is no such thread.
   private func owner(
     _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) -> HangSubject? {

@@ -71,7 +71,7 @@ package enum MainThreadActivity: Sendable, Equatable {
     }
     // In a sanitized report, the result of the call may have been replaced.
     if result == ProcessSnapshot.replacedWord { return nil }
-    // The result is -EINTR.
+    // The result of the call is -EINTR.
     if code.prefix(call.count).elementsEqual(call), Int64(bitPattern: result) == -4 {
       return .interrupted
     }

@@ -16,7 +16,7 @@ struct MemoryFault {
   private static let guardSize: UInt64 = 1 << 20
   /// The maximum number of bytes that a signal frame takes below the stack pointer.
   ///
-  /// It consists of the red zone and AT_MINSIGSTKSZ, which is 11 KiB with the largest registers of x86_64.
+  /// A signal frame takes the red zone and AT_MINSIGSTKSZ, which is 11 KiB with the largest registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
   /// One byte more than the longest x86_64 instruction.
   ///
@@ -121,8 +121,8 @@ struct MemoryFault {
 
   /// The finding for an instruction fetch right after the end of a mapping with code; nil for another fault.
   ///
-  /// If the instruction itself begins before the end, execution came from the preceding code. Otherwise code may also
-  /// have jumped to the address.
+  /// If the instruction itself begins before the end, execution came from the preceding code. If the instruction
+  /// begins at the end, code may also have jumped to the address.
   private func endOfCode(_ address: Address, _ fact: [Evidence]) -> Finding? {
     guard access == .execute, let place = exception.context?.instructionPointer,
       let distance = address.distance(above: place), distance < Self.longestInstruction,
@@ -215,8 +215,8 @@ struct MemoryFault {
   ///
   /// The kernel sent SIGSEGV because the frame of another signal did not fit on the stack.
   ///
-  /// This happens if the signal arrives after the instruction that moves the stack pointer, but before the one that
-  /// would fault. Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
+  /// The kernel does this if the other signal arrives after the instruction that moves the stack pointer, but before
+  /// the instruction that would fault. Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {
     // If the dump has no trap number, a faulting instruction is more likely.
     guard

@@ -24,7 +24,7 @@ struct MessageOwner {
 
   // MARK: - Swift
 
-  /// The message of the Swift runtime and its certainty; nil if there is none or another thread wrote it.
+  /// The message of the Swift runtime and its certainty; nil if there is no message or another thread wrote it.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     owned(snapshot.exception?.swiftMessage, by: ofSwift)
   }
@@ -90,7 +90,7 @@ struct MessageOwner {
 
   // MARK: - The C library
 
-  /// The message of the C library and its certainty; nil if there is none or another thread wrote it.
+  /// The message of the C library and its certainty; nil if there is no message or another thread wrote it.
   var libraryMessage: (text: String, certainty: Finding.Certainty)? {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }

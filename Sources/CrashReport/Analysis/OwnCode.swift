@@ -5,7 +5,7 @@ internal import Synchronization
 /// Distinguishes the program's own code from dependencies, from Swift's and the system's libraries, and from
 /// compiler-generated code.
 ///
-/// If debug information has a frame's source file, that file decides. Otherwise the names of the module and the
+/// If debug information has a frame's source file, that file decides. If it does not, the names of the module and the
 /// function decide. The program's own modules are the executable and the libraries next to it. Swift code in any
 /// other library also counts as the program's own, wherever the library is installed. Only the toolchain's libraries
 /// are excepted.
@@ -86,7 +86,7 @@ package struct OwnCode: Sendable {
     case own
     /// The file belongs to a dependency, to Swift's or the system's libraries, or to the handler.
     case other
-    /// There is no source file, or the file is generated.
+    /// The frame has no source file, or the source file is generated.
     case unknown
   }
 
@@ -150,18 +150,19 @@ package struct OwnCode: Sendable {
     return !RuntimeCode.isLibrary(module.name)
   }
 
-  /// True for a call that the report emphasizes: the program's own code, or code without a name in an own module.
+  /// True for a call that the report emphasizes: the program's own code, or code without a name in one of the
+  /// program's modules.
   package func standsOut(_ frame: StackFrame) -> Bool {
     frame.function == nil ? isInOwnModule(frame) : contains(frame)
   }
 
   // MARK: - Places
 
-  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if there is
-  /// none with a name.
+  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if no such
+  /// call has a name.
   ///
-  /// - Parameter thrown: the frames of the throw of an uncaught error. They are used if the only own function in
-  ///   `frames` is the program's first function.
+  /// - Parameter thrown: the frames of the throw of an uncaught error. These frames are used if the only own
+  ///   function in `frames` is the program's first function.
   func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     let own = placeFrame(in: frames)
     if let own, !isEntry(own) { return line(of: own) }
@@ -180,8 +181,8 @@ package struct OwnCode: Sendable {
 
   /// The innermost call without a name.
   ///
-  /// If the stack has no names at all, calls in all modules count. Otherwise only calls in the program's own modules
-  /// count.
+  /// If the stack has no names at all, calls in all modules count. If the stack has any names, only calls in the
+  /// program's own modules count.
   func nameless(in frames: [StackFrame]) -> StackFrame? {
     // After a jump to an invalid address, the innermost frame is in no module.
     let frames = frames.filter { $0.moduleIndex != nil }
@@ -199,7 +200,7 @@ package struct OwnCode: Sendable {
 
   /// The innermost call of the program's own code; written code is preferred to code that the compiler generated.
   ///
-  /// The first function of a program or a thread is used only if there is no other.
+  /// The first function of a program or a thread is used only if there is no other function.
   private func placeFrame(in frames: [StackFrame]) -> StackFrame? {
     let own = frames.filter(contains)
     return own.first { isWritten($0) && !isEntry($0) } ?? own.first { !isEntry($0) }

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Makes one line of text that is the same for all crashes with the same cause, to group them.
+/// Makes one line of text that is the same for all crashes with the same cause, so that crashes can be grouped.
 ///
 /// A signature consists of the signal and the names of the innermost calls of the program's own code. A signature
 /// contains no addresses, because they change with every run. A signature contains no line numbers, offsets, or

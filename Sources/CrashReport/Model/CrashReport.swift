@@ -15,8 +15,8 @@ package struct CrashReport: Sendable {
   package var symbolNotes: [String?]
   /// The message with which the process ended, or the program's reason for a dump without a crash.
   ///
-  /// The message comes from the Swift runtime or the C library. Otherwise it is the type and the text of an uncaught
-  /// C++ exception.
+  /// The message comes from the Swift runtime or the C library. If there is no such message, it is the type and the
+  /// text of an uncaught C++ exception.
   package var message: String?
   /// Messages of the runtimes that the crashing thread wrote earlier, or that other threads wrote.
   package var otherMessages: [String]
@@ -27,8 +27,8 @@ package struct CrashReport: Sendable {
   package var signature: String?
   /// The innermost call of the program's own code on the crashing thread, with file and line if they are known.
   ///
-  /// If there is no such call, this is the innermost call of a dependency, or the file and the offset of code without
-  /// symbols.
+  /// If there is no such call, `place` is the innermost call of a dependency, or the file and the offset of code
+  /// without symbols.
   package var place: String?
   /// The thread that hangs; nil for a report that is not about a hang.
   package var hang: HangSubject?

@@ -5,8 +5,8 @@ internal import ProcessSnapshot
 /// adds.
 ///
 /// Only instructions that add a constant to one register are decoded, because code reads a property of an object with
-/// such an instruction. If the register is null, the constant must be the faulting address. Otherwise the bytes
-/// belong to another instruction.
+/// such an instruction. If the register is null, the constant must be the faulting address. If the constant is
+/// another number, the bytes belong to another instruction.
 struct NullBase: Equatable {
   let register: String
   let offset: UInt64

@@ -9,7 +9,8 @@ internal import Stackwalk
 extension TypeReader {
   /// The types of the captured variables, in order.
   ///
-  /// Empty if the program contains no such description, for example because it was built without reflection metadata.
+  /// The list is empty if the program contains no such description, for example because it was built without
+  /// reflection metadata.
   func captures(at description: Address) -> [TypeName] {
     guard let count = reader.constant(description), count <= Self.maximumCount else { return [] }
     // The references to the types follow the numbers of captures, of metadata sources and of bindings.
@@ -20,7 +21,7 @@ extension TypeReader {
 
   /// The type that a mangled name describes.
   ///
-  /// Nil if the type depends on generic arguments, or if a part of the name is not known.
+  /// The result is nil if the type depends on generic arguments, or if a part of the name is not known.
   private func name(ofMangled place: Address) -> TypeName? {
     guard let mangled = wholeMangled(place), let name = Demangler.demangle("$s\(mangled)D"),
       name.first != "$"

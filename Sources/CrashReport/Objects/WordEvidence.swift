@@ -30,8 +30,8 @@ extension MemoryFault {
       let found = registers.compactMap { register in
         WordPattern.below(Address(register.value)).map { (register.name, $0.pattern, $0.offset) }
       }
-      // Often several registers hold parts of the same value. A fill pattern is preferred, because parts of it may
-      // look like text.
+      // Often several registers hold parts of the same value. A fill pattern is preferred, because parts of a fill
+      // pattern may look like text.
       if let (name, pattern, offset) = found.first(where: { $0.1.isFill }) ?? found.first {
         evidence.append(.pattern(pattern, register: name, offset: offset))
       }

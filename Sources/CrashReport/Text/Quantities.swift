@@ -58,7 +58,7 @@ package enum Quantity {
 }
 
 extension UInt64? {
-  /// This number, but nil for 0.
+  /// The number itself; nil for 0.
   var nonzero: UInt64? { self == 0 ? nil : self }
 }
 

@@ -13,8 +13,8 @@ extension CrashReport {
     var sentence: String
     /// Where the crash occurred, such as "in App.run() at main.swift:28"; nil if this is not known.
     ///
-    /// For a run that left no dump, `place` is the program and how long it ran. Nil also for a hang without a known
-    /// place.
+    /// For a run that left no dump, `place` is the program and how long it ran. `place` is also nil for a hang
+    /// without a known place.
     var place: String?
     /// The values of `withContext` for the crashed code, such as the ID of a request.
     var contexts: [ReportField]

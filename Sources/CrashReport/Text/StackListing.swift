@@ -107,7 +107,7 @@ extension CrashReport.Task {
 extension [StackFrame] {
   /// Functions of the C library and of this package with which threads begin.
   ///
-  /// They do not help to explain a crash.
+  /// Such functions do not help to explain a crash.
   ///
   /// Source: glibc sysdeps/nptl/libc_start_call_main.h, csu/libc-start.c, nptl/pthread_create.c.
   private static let beginnings: Set = [
@@ -115,7 +115,8 @@ extension [StackFrame] {
     "__clone", "__clone3", "pm_start_thread",
   ]
 
-  /// The index after the last frame that is not one of these functions; `count` if there is no such frame.
+  /// The index after the last frame whose function is not one with which threads begin; `count` if there is no such
+  /// frame.
   fileprivate var endOfCalls: Int {
     let last = indices.last { index in
       if Self.isBeginning(self[index]) { return false }
@@ -161,7 +162,7 @@ struct FoldedRecursion {
     let omitted = listedBefore..<listedBefore + trace.omittedCount
     let coversOmitted = range.contains(omitted.lowerBound) && range.upperBound >= omitted.upperBound
     if trace.omittedCount > 0, !coversOmitted, range.overlaps(omitted) {
-      // The omitted frames are replaced with a line of their own. So only listed frames on one side of this line are
+      // The omitted frames are replaced with a separate line. So only listed frames on one side of this line are
       // folded.
       range =
         range.lowerBound < omitted.lowerBound

@@ -58,7 +58,7 @@ extension TextReport {
 
   /// Adds the registers.
   ///
-  /// Those that point to known memory come first, one per line, and the others follow in columns.
+  /// Registers that point to known memory come first, one per line, and the other registers follow in columns.
   mutating func addRegisters(_ thread: CrashReport.Thread) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }

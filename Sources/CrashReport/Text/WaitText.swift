@@ -7,10 +7,10 @@ internal import Stackwalk
 extension CrashReport {
   /// Sentences about what the report's thread waits for; empty if this is not known.
   ///
-  /// They describe the end of the chain of waits. This is a circle of threads, with a line for each thread, or the
-  /// thread that holds the lock.
+  /// The sentences describe the end of the chain of waits. The chain ends at a circle of threads, with a line for
+  /// each thread, or at the thread that holds the lock.
   ///
-  /// Empty if nothing is known.
+  /// There are no sentences if nothing is known.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {

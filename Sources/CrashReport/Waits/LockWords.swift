@@ -77,7 +77,8 @@ struct LockWords {
 
   /// The queue that a call of `sync` waits for.
   ///
-  /// It is the first queue that another thread runs, in the chain from the queue of the call to its target queues.
+  /// This queue is the first one that another thread runs, in the chain from the queue of the call to its target
+  /// queues.
   ///
   /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s: the event is at byte 96, after
   /// it the waiting thread, and the queue at byte 56. In the queue, the target is at byte 24, the state at byte 56,

@@ -136,7 +136,7 @@ package struct Field<Root>: Sendable {
     return group
   }
 
-  /// A map that may be missing; if there are several, the first one is used.
+  /// A map that may be missing; if there are several such maps, the first one is used.
   package static func map<Value>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>, _ fields: MapFields<Value>
   ) -> Field {

@@ -68,7 +68,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
 
 /// The annotations of one module.
 ///
-/// Crashpad's clients record them; the handler of this package records only annotations of the process.
+/// Crashpad's clients record such annotations; the handler of this package records only annotations of the process.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpModuleCrashpadInfo.
 public struct ModuleAnnotations: Sendable, Equatable {

@@ -5,8 +5,8 @@ extension ProcessSnapshot {
   ///
   /// `ReportPrivacy.sanitized` describes what is removed.
   ///
-  /// Stack walks find the same frames afterward. A second call changes nothing. Words of stacks are replaced only
-  /// when the memory is read later.
+  /// Stack walks find the same frames before and after this call. A second call changes nothing. Words of stacks are
+  /// replaced only when the memory is read later.
   ///
   /// - Parameter words: words that are kept, no matter where they point.
   package mutating func sanitize(keeping words: [Address] = []) {

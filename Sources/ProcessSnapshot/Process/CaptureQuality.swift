@@ -27,7 +27,7 @@ public struct CaptureQuality: Sendable, Equatable {
   ///
   /// For example, a filter of system calls can forbid reading these parts.
   ///
-  /// Such a part is unknown, not empty. Nil if the handler could read all parts.
+  /// A part that could not be read is unknown, not empty. `notShown` is nil if the handler could read all parts.
   public var notShown: UInt64?
   /// The time in nanoseconds from the handler's entry to the mark at the end of the dump.
   public var captureTime: UInt64?
@@ -39,7 +39,7 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsUnlisted: UInt64?
   /// The number of modules that are not in the minidump's module list.
   ///
-  /// These are modules past the 2,048 that readers read, empty modules, and modules that overlap another one.
+  /// The list lacks modules past the 2,048 that readers read, empty modules, and modules that overlap another one.
   public var modulesUnlisted: UInt64?
   /// The number of memory regions that do not fit into the minidump's memory list.
   ///

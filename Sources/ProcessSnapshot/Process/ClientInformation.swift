@@ -252,7 +252,7 @@ extension ClientInformation {
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
       .array(.workBreadcrumbs, of: .breadcrumb, \.workBreadcrumbs, Breadcrumb.mapFields),
       .array(.contexts, of: .context, \.contexts, Context.mapFields),
-      // The handler writes a range in chunks. Chunks that touch are read as one range again.
+      // The handler writes a range in chunks. Adjacent chunks are read as one range again.
       Field(.extraMemory, [.array], nested: ExtraMemoryRange.mapFields.keys) { map, client in
         for range in map.elements(.extraMemory).compactMap(ExtraMemoryRange.mapFields.value(of:))
         where range.size > 0 && range.range.byteCount == range.size {

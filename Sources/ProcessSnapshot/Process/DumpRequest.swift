@@ -2,7 +2,7 @@ public import IntermediateDump
 
 /// Why a dump was taken without a crash: the program's request, or a hang.
 ///
-/// Nil in the snapshot of a crash.
+/// The snapshot of a crash has no such request.
 public struct DumpRequest: Sendable, Equatable {
   public typealias Kind = RequestKind
   public typealias Target = HangTarget
@@ -38,8 +38,8 @@ public struct DumpRequest: Sendable, Equatable {
 
   /// True if the hung thread ran during the hang; false if it waited.
   ///
-  /// Nil if this is not known. A thread that is known only as the last to answer may wait for other work while
-  /// another thread hangs.
+  /// The result is nil if it is not known whether the thread ran. A thread that is known only as the last to answer
+  /// may wait for other work while another thread hangs.
   ///
   /// A thread counts as running if it used more than a tenth of the time of the hang. The margin is needed because
   /// the kernel counts in hundredths of a second, and because a thread that only polls is idle.

@@ -2,7 +2,7 @@ public import IntermediateDump
 
 /// What happened to the process after the dump, and the crashes that it survived before.
 ///
-/// Nil in a snapshot of a process that ended with this crash and had not crashed before.
+/// The value is nil in a snapshot of a process that ended with this crash and had not crashed before.
 public struct Survival: Sendable, Equatable {
   public typealias Outcome = SurvivalOutcome
 

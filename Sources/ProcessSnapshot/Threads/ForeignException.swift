@@ -50,7 +50,8 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The system's name for the kernel's return code or the signal that comes with a Mach exception; nil for others.
+  /// The system's name for the kernel's return code or the signal that comes with a Mach exception; nil for other
+  /// exceptions.
   ///
   /// Source: Apple mach/kern_return.h and mach/i386/exception.h.
   public var detail: String? {

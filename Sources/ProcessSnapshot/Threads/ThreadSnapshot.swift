@@ -81,7 +81,7 @@ extension ThreadSnapshot {
       floatingPointState: map.data(.floatingPointState))
     stackPointer = stackPointer ?? context?.stackPointer
     instructionPointer = instructionPointer ?? context?.instructionPointer
-    // The handler writes a stack in chunks. Chunks that touch are read as one piece again. The handler writes the top
+    // The handler writes a stack in chunks. Adjacent chunks are read as one piece again. The handler writes the top
     // of the crashing thread's stack before it knows the bounds of the stack.
     let pieces = map.elements(.stack).compactMap { memory.region($0) }
     stack =

@@ -25,7 +25,7 @@ struct ClaimedRanges {
   mutating func add(_ batch: [AddressRange]) {
     var batch = batch
     while let last = runs.last, last.count <= 2 * batch.count {
-      // This takes linear time, because both lists are sorted.
+      // The merge takes linear time, because both lists are sorted.
       batch = (runs.removeLast() + batch).sorted { $0.start < $1.start }
     }
     if !batch.isEmpty { runs.append(batch) }

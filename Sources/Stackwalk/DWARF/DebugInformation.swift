@@ -45,7 +45,7 @@ package final class DebugInformation: MemoryHolder {
   /// Finds the function and the inlined calls at an address, innermost first.
   ///
   /// - Parameters:
-  ///   - address: an address as the file numbers it, without the load bias.
+  ///   - address: a link-time address, which is an address in the file, without the load bias.
   ///   - approximating: true to use, for code without a line, the last line before this code.
   /// - Returns: one frame if nothing was inlined at the address; none for an unknown address.
   func frames(at address: Address, approximating: Bool = true) -> [Frame] {

@@ -258,7 +258,7 @@ struct HuffmanCode {
     (self.table, self.counts, self.symbols) = (table, counts, symbols)
   }
 
-  /// Finds the symbol that the lowest bits encode, in the form of an entry of `table`; 0 if there is none.
+  /// Finds the symbol that the lowest bits encode, in the form of an entry of `table`; 0 if there is no such symbol.
   func entry(_ bits: UInt64) -> UInt16 {
     let index = Int(truncatingIfNeeded: bits & ((1 << UInt64(Self.indexWidth)) &- 1))
     let entry = table[index]

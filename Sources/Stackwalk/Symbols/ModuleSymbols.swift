@@ -52,7 +52,7 @@ package final class ModuleSymbols {
   /// A note that the files contain no names; nil if they contain names.
   var missingNames: String? { files.missingNames }
 
-  /// Converts an address of the process to the address that the file uses for the same place.
+  /// Converts an address of the process to the link-time address of the same place.
   private func fileAddress(_ address: Address, _ module: ModuleSnapshot) -> Address {
     firstAddress &+ address.wrappedDistance(above: module.address)
   }
@@ -102,7 +102,7 @@ package final class ModuleSymbols {
   /// Saves the found names, so that later processes can use them.
   func saveCache() { cache?.save() }
 
-  /// Finds the function and the inlined calls at an address as the file numbers it.
+  /// Finds the function and the inlined calls at a link-time address.
   private func fileFrames(at address: Address, approximating: Bool) -> [DebugInformation.Frame] {
     var frames = information?.frames(at: address, approximating: approximating) ?? []
     guard let entry = table.entry(containing: address),

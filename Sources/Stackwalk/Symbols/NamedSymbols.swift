@@ -47,7 +47,7 @@ enum NamedSymbols {
     (section.type == symtab || section.type == dynsym) && section.size > 0
   }
 
-  /// Returns the addresses of the names that a table contains, as the file numbers them.
+  /// Returns the link-time addresses of the names that a table contains.
   static func addresses(
     of names: [String], in table: ELFFile.Section, of elf: borrowing ELFFile, _ limit: WorkLimit
   ) -> [String: Address] {

@@ -55,8 +55,7 @@ final class SymbolCache {
     read(store.contents(of: fileName) ?? [])
   }
 
-  /// The function and the inlined calls at an address as the module's file numbers it; nil if they are not in the
-  /// cache.
+  /// The function and the inlined calls at a link-time address; nil if they are not in the cache.
   func frames(at address: Address) -> [DebugInformation.Frame]? { answers[address] }
 
   func add(_ frames: [DebugInformation.Frame], at address: Address) {

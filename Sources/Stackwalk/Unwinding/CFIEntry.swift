@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// A section with call frame information (CFI).
 enum CFISection {
-  /// The section `.eh_frame`; positions are addresses as the file numbers them.
+  /// The section `.eh_frame`; positions are link-time addresses.
   case ehFrame
   /// The section `.debug_frame`; positions are offsets into the section.
   case debugFrame
@@ -66,8 +66,8 @@ struct CFIEntry {
     let pointerPosition = position &+ UInt64(start.position)
     switch section {
     case .ehFrame:
-      // The pointer has four bytes even after a 64-bit length. It is a distance backward from the position of the
-      // pointer.
+      // The pointer has four bytes even after a 64-bit length. The pointer is a distance backward from its own
+      // position.
       guard let back = body.read(UInt32.self) else { return nil }
       kind = back == 0 ? .cie : .fde(cie: pointerPosition &- UInt64(back))
     case .debugFrame:
@@ -162,7 +162,7 @@ struct CIE {
 ///
 /// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.2.
 struct FDE {
-  /// The addresses that the FDE describes, as the file numbers them.
+  /// The link-time addresses that the FDE describes.
   let range: AddressRange
   let cie: CIE
   let instructions: DWARFCursor
@@ -230,7 +230,7 @@ extension DWARFCursor {
   /// An indirect pointer is not followed.
   ///
   /// - Parameters:
-  ///   - section: the address of position 0; all addresses are as the file numbers them.
+  ///   - section: the address of position 0; all addresses are link-time addresses.
   ///   - data: the address of `.eh_frame_hdr`.
   ///   - function: the start of the function that the FDE describes.
   mutating func readPointer(

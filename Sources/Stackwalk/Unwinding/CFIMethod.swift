@@ -16,7 +16,7 @@ struct CFIMethod: UnwindMethod {
       let word = context.value(of: row.returnAddressRegister, row, cfa)
     else { return .unknown }
     let returnAddress = process.codeAddress(word)
-    // This is the first function of a coroutine, or of a stack that the program set up itself.
+    // The frame belongs to the first function of a coroutine, or of a stack that the program set up itself.
     if returnAddress == 0, !row.isSignalFrame { return .bottom }
     guard row.isSignalFrame || isPlausible(returnAddress, in: process) else { return .unknown }
     var caller = UnwindRegisters(map: process.registers)
@@ -45,8 +45,8 @@ struct CFIMethod: UnwindMethod {
 
   /// Checks whether a return address is plausible.
   ///
-  /// It can be the address after a call, a signal trampoline, or the start of a function that makecontext(3) set as a
-  /// return address.
+  /// A plausible return address is the address after a call, a signal trampoline, or the start of a function that
+  /// makecontext(3) set as a return address.
   private func isPlausible(_ address: Address, in process: UnwindProcess) -> Bool {
     if process.check(returnAddress: address) != .notBehindCall { return true }
     if SignalFrameMethod.isTrampoline(at: address, in: process) { return true }

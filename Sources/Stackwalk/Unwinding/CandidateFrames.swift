@@ -3,9 +3,9 @@ public import ProcessSnapshot
 /// Decides which entries of the stack in a crash summary are frames.
 ///
 /// The handler follows frame pointers. If the chain of frame pointers breaks, the handler lists each word of the
-/// stack that points into code. It also follows a frame pointer that a function seems to have saved. Unwind tables
-/// describe where a function's return address and saved registers are, so they distinguish callers from remains of
-/// earlier calls.
+/// stack that points into code. The handler also follows a frame pointer that a function seems to have saved. Unwind
+/// tables describe where a function's return address and saved registers are, so they distinguish callers from
+/// remains of earlier calls.
 ///
 /// Source: Docs/Internals/CrashSummary.md; DWARF 5, 6.4.
 public struct CandidateFrames {
@@ -38,7 +38,7 @@ public struct CandidateFrames {
     public var place: Place
     /// The place of the saved frame pointer that led to this entry, in bytes above the stack pointer of the crash.
     ///
-    /// Nil if the frame record of the previous entry led to this entry.
+    /// `savedPointer` is nil if the frame record of the previous entry led to this entry.
     public var savedPointer: UInt64?
     /// The number of frames of a recursion that the summary left out after this entry.
     public var foldedCount = 0
@@ -65,8 +65,8 @@ public struct CandidateFrames {
   private let entries: [Entry]
   private let registers: RegisterMap
 
-  // The stack pointer and the frame pointer of the current frame, in bytes above the stack pointer of the crash. They
-  // are nil if they are not known.
+  // The stack pointer and the frame pointer of the current frame, in bytes above the stack pointer of the crash. An
+  // unknown pointer is nil.
   private var stackPointer: UInt64? = 0
   private var framePointer: UInt64?
 

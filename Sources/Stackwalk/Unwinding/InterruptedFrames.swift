@@ -32,8 +32,8 @@ struct SignalFrameMethod: UnwindMethod {
 /// Finds the caller of a function that had no frame record when it was interrupted.
 ///
 /// A function has no frame record in its first instructions and at a bare `ret`. The same is true after a call to an
-/// address without code, such as a null pointer. On arm64, it is also true in leaf functions, even if the module's
-/// file is missing.
+/// address without code, such as a null pointer. On arm64, leaf functions have no frame record either; their callers
+/// are found even if the module's file is missing.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,
@@ -73,8 +73,8 @@ struct ReturnAddressMethod: UnwindMethod {
 
   /// The number of bytes that an arm64 function without unwind tables has on the stack.
   ///
-  /// Nil unless the link register is known to contain the return address to the caller. The size is found from the
-  /// code.
+  /// The result is nil unless the link register is known to contain the return address to the caller. The size is
+  /// found from the code.
   ///
   /// After a call that the function made, the link register contains an address in the function itself. So an address
   /// in another module belongs to the caller. If a small wrapper function made the system call that the thread is in,

@@ -11,7 +11,7 @@ struct ScanMethod: UnwindMethod {
   static let maximumWords: UInt64 = 2048
   /// The number of words below a return address in which the caller's frame pointer may be saved.
   ///
-  /// These are six registers and one word of padding.
+  /// The words are six registers and one word of padding.
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -102,7 +102,7 @@ struct GapMethod: UnwindMethod {
 
   /// Reads the frame whose return address is at a slot.
   ///
-  /// Nil unless call frame information finds the frame's caller without other registers.
+  /// The result is nil unless call frame information finds the frame's caller without other registers.
   private func described(
     at slot: Address, after state: UnwindState, in process: UnwindProcess
   ) -> UnwindState? {

@@ -111,7 +111,7 @@ final class UnwindProcess {
   }
 
   private func uncachedCFIRow(at address: Address) -> CFIRow? {
-    // This takes a few microseconds, or longer for a program that an attacker made.
+    // Finding the rules takes a few microseconds, or longer for a program that an attacker made.
     guard let module = snapshot.module(containing: address), spend(64) else { return nil }
     if let row = symbols?.cfiRow(at: address, in: module, registerCount: registers.count) {
       return row
@@ -140,8 +140,8 @@ final class UnwindProcess {
 
   /// Recognizes the functions in which the kernel starts threads and programs.
   ///
-  /// These functions make a call that never returns. They are recognized by their names or, in a stripped libc, by
-  /// the code after this call.
+  /// These functions make a call that never returns. The functions are recognized by their names or, in a stripped
+  /// libc, by the code after this call.
   func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
       return false
@@ -214,8 +214,8 @@ final class UnwindProcess {
 
   /// The range from the start of the captured memory that contains an address to the end of the stack there.
   ///
-  /// The range includes a part of the stack that a limit left out. It excludes other memory that follows the stack in
-  /// a core file.
+  /// The range includes a part of the stack that a limit left out. The range excludes other memory that follows the
+  /// stack in a core file.
   func stack(around address: Address) -> AddressRange? {
     guard let region = snapshot.memory.region(containing: address) else { return nil }
     guard let last = wholeStack(around: address)?.last, last > address else { return region.range }
