@@ -62,8 +62,10 @@ extension ProcessSnapshot {
 
   /// The memory of a task: the task object, and the slabs that hold its functions' frames.
   ///
-  /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x78 the first slab; in a slab its
-  /// metadata, the next one, its capacity, and how much of it is used.
+  /// Source: swift stdlib/public/runtime/StackAllocator.h.
+  ///
+  /// A task has its first slab at byte 0x78. A slab begins with its metadata, the next slab, its capacity, and the used
+  /// part of the capacity.
   private func memory(of task: TaskSnapshot) -> [AddressRange] {
     var found = [AddressRange(start: task.address, byteCount: 512)]
     var slab = memory.word(at: task.address &+ 0x78).map { Address($0) }

@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 
 /// One thread in the notes of a core file.
 ///
-/// Source: Linux include/linux/elfcore.h, struct elf_prstatus; arch/x86/include/asm/user_64.h, struct
-/// user_regs_struct; arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs.
+/// Source: Linux include/linux/elfcore.h, struct elf_prstatus; arch/x86/include/asm/user_64.h, struct user_regs_struct.
+/// Source: Linux arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs.
 struct CoreThread {
   let id: UInt32
   /// `pr_cursig`; 0 for a process that no signal ended.

@@ -39,8 +39,9 @@ struct RuntimeFacts {
     return text(behind: pointer, skipping: 4)
   }
 
-  /// Source: swift stdlib/public/runtime/Errors.cpp, `kFatalErrorMessage`, a static variable, and
-  /// swift_getFatalErrorMessageBuffer(), which returns its address.
+  /// Source: swift stdlib/public/runtime/Errors.cpp, `kFatalErrorMessage`.
+  ///
+  /// The function swift_getFatalErrorMessageBuffer() returns the address of this static variable.
   private var fatalMessage: String? {
     let pointer =
       address(of: "_ZL18kFatalErrorMessage", in: ["libswiftCore.so"])

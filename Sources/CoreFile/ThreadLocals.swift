@@ -7,8 +7,9 @@ internal import Stackwalk
 ///
 /// Only the program and the libraries that the program was started with have such variables.
 ///
-/// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def, the variables
-/// `_thread_db_`, which give debuggers the offsets of fields in glibc's structures.
+/// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def.
+///
+/// The variables whose names begin with `_thread_db_` give debuggers the offsets of fields in glibc's structures.
 struct ThreadLocals {
   /// The variables of a module: their offset from the thread pointer, and their bytes.
   struct Block {

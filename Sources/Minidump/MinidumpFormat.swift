@@ -2,9 +2,10 @@ internal import ProcessSnapshot
 
 /// The constants of the minidump format that both the writer and the reader use.
 ///
-/// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for what
-/// is not Windows; Crashpad `minidump/minidump_extensions.h`. `Docs/Internals/Minidump.md` lists every
-/// stream.
+/// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for other systems.
+/// Source: Crashpad `minidump/minidump_extensions.h`.
+///
+/// `Docs/Internals/Minidump.md` lists every stream.
 enum MinidumpFormat {
   /// The text `MDMP`, read as a number.
   static let signature: UInt32 = 0x504D_444D

@@ -216,7 +216,9 @@ struct MemoryFault {
   /// The kernel sent SIGSEGV because the frame of another signal did not fit on the stack.
   ///
   /// The kernel does this if the other signal arrives after the instruction that moves the stack pointer, but before
-  /// the instruction that would fault. Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
+  /// the instruction that would fault.
+  ///
+  /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {
     // If the dump has no trap number, a faulting instruction is more likely.
     guard
@@ -311,8 +313,10 @@ package enum MemoryAccess: String, Sendable {
 
   /// Finds the access from arm64's exception syndrome; nil if the exception was not about a memory access.
   ///
-  /// Source: Arm ARM, D24.2.40 (ESR_EL1): the class is in bits 26 to 31. In a data abort, bit 6 means a write, unless
-  /// bit 8 is set, which means maintenance of a cache.
+  /// Source: Arm ARM, D24.2.40 (ESR_EL1).
+  ///
+  /// The class of the exception is in bits 26 to 31. In a data abort, bit 6 means a write, unless bit 8 is set. Bit 8
+  /// means maintenance of a cache.
   private init?(syndrome: UInt64) {
     switch syndrome >> 26 & 0x3F {
     case 0x20, 0x21: self = .execute

@@ -98,8 +98,9 @@ struct MessageOwner {
   /// Parts of messages, each with a part of the names of the only functions that write such a message.
   ///
   /// All of these functions except `__malloc_assert` are exported, so their names are known even in a libc without
-  /// debug symbols. Source: glibc assert/assert.c, malloc/malloc.c, debug/stack_chk_fail.c, debug/chk_fail.c,
-  /// debug/longjmp_chk.c.
+  /// debug symbols.
+  ///
+  /// Source: glibc assert/assert.c, malloc/malloc.c, debug/stack_chk_fail.c, debug/chk_fail.c, debug/longjmp_chk.c.
   private static let libraryPairs = [
     ("Assertion `", "assert"), ("stack smashing detected", "__stack_chk"),
     ("buffer overflow detected", "__chk_fail"),

@@ -1,8 +1,9 @@
 /// A check of clang's UndefinedBehaviorSanitizer, identified by the number in the instruction that traps.
 ///
-/// The numbers follow the order of clang's list, to which new checks are appended. Source: LLVM
-/// clang/lib/CodeGen/SanitizerHandler.h; llvm/lib/Target/X86/X86ISelLowering.cpp and AArch64/AArch64InstrInfo.td,
-/// `llvm.ubsantrap`.
+/// The numbers follow the order of clang's list, to which new checks are appended.
+///
+/// Source: LLVM clang/lib/CodeGen/SanitizerHandler.h.
+/// Source: LLVM llvm/lib/Target/X86/X86ISelLowering.cpp and AArch64/AArch64InstrInfo.td, `llvm.ubsantrap`.
 package struct SanitizerCheck: Sendable, Equatable {
   package var number: UInt32
 

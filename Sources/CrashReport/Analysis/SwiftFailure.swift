@@ -2,8 +2,9 @@ internal import Stackwalk
 
 /// A kind of failed check or fatal error in Swift code, recognized by the message.
 ///
-/// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors; compilers use the same
-/// words in the name of a trap (lib/IRGen, `Swift runtime failure: ...`).
+/// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors.
+///
+/// Compilers use the same words in the name of a trap (lib/IRGen, `Swift runtime failure: ...`).
 package enum SwiftFailure: String, Sendable {
   case indexOutOfRange = "swift-index-out-of-range"
   case unwrappedNil = "swift-unwrapped-nil"

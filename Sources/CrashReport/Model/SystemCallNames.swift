@@ -2,8 +2,11 @@ internal import ProcessSnapshot
 
 /// The names of Linux's system calls on x86_64.
 ///
-/// The table is part of the package, because a dump may come from another machine. Source: Linux
-/// arch/x86/entry/syscalls/syscall_64.tbl; numbers are never reused.
+/// The table is part of the package, because a dump may come from another machine.
+///
+/// Source: Linux arch/x86/entry/syscalls/syscall_64.tbl.
+///
+/// The numbers of system calls are never reused.
 package enum SystemCallNames {
   /// The constant `AUDIT_ARCH_X86_64` from include/uapi/linux/audit.h.
   fileprivate static let auditArchitecture: UInt32 = 0xC000_003E

@@ -3,8 +3,9 @@ internal import ProcessSnapshot
 
 /// Finds the names of Swift types from their metadata and descriptors.
 ///
-/// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def, GenericContext.h; docs/ABI/TypeMetadata.rst. The
-/// memory layouts are those of 64-bit platforms without Objective-C.
+/// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def, GenericContext.h; docs/ABI/TypeMetadata.rst.
+///
+/// The memory layouts are those of 64-bit platforms without Objective-C.
 struct TypeReader {
   let reader: ProcessReader
 

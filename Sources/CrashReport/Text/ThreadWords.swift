@@ -154,8 +154,9 @@ extension ThreadSnapshot.CaptureMethod {
 
 /// Recognizes the threads of libdispatch by their names.
 ///
-/// Linux keeps 15 bytes of a thread's name, and libdispatch fills them with the end of the queue's label. Source:
-/// swift-corelibs-libdispatch src/queue.c, `_dispatch_worker_thread`, and src/init.c, the labels.
+/// Linux keeps 15 bytes of a thread's name, and libdispatch fills them with the end of the queue's label.
+///
+/// Source: swift-corelibs-libdispatch src/queue.c, `_dispatch_worker_thread`, and src/init.c, the labels.
 enum DispatchThread {
   private static let labels: [(name: String, quality: String)] = [
     ("maintenance", "maintenance"), ("background", "background"), ("utility", "utility"),

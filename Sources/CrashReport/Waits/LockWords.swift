@@ -4,7 +4,9 @@ internal import ProcessSnapshot
 /// Reads the memory of a lock in a dump or a core file.
 ///
 /// Source: glibc 2.36 sysdeps/nptl/bits/struct_mutex.h, nptl/pthread_mutex_lock.c,
-/// nptl/pthread_rwlock_common.c; the layouts have not changed since 2.25 and are part of the ABI.
+/// nptl/pthread_rwlock_common.c.
+///
+/// The layouts of these locks have not changed since glibc 2.25, and are part of its ABI.
 struct LockWords {
   let memory: MemorySnapshot
   /// The address of the word on which a thread waits.
@@ -80,9 +82,10 @@ struct LockWords {
   /// This queue is the first one that another thread runs, in the chain from the queue of the call to its target
   /// queues.
   ///
-  /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s: the event is at byte 96, after
-  /// it the waiting thread, and the queue at byte 56. In the queue, the target is at byte 24, the state at byte 56,
-  /// and the label at byte 72.
+  /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s.
+  ///
+  /// In this structure, the queue is at byte 56, the event at byte 96, and the waiting thread after the event. In the
+  /// queue, the target is at byte 24, the state at byte 56, and the label at byte 72.
   func queue(waitedForBy thread: UInt32) -> (address: Address, owner: UInt32?, label: String?)? {
     guard value(0) == .max, value(4) == thread, var address = long(-40) else { return nil }
     var first: (address: Address, owner: UInt32?, label: String?)?

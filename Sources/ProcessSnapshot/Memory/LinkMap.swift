@@ -3,7 +3,9 @@ internal import IntermediateDump
 /// The dynamic linker's list of loaded objects: `struct r_debug` of its main namespace.
 ///
 /// The handler read the list without the linker's lock, so it may be cut off or inconsistent. The snapshot's modules
-/// come from the mappings and not from this list. Source: glibc `<link.h>`.
+/// come from the mappings and not from this list.
+///
+/// Source: glibc `<link.h>`.
 public struct LinkMap: Sendable, Equatable {
   /// One loaded object, from a `struct link_map`.
   public struct Entry: Sendable, Equatable {

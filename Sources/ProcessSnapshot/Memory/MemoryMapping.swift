@@ -57,8 +57,9 @@ extension MemoryMapping {
   /// Parsing never traps, whatever bytes the text contains. A line that the kernel cannot have written is left out. A
   /// last line without a newline is left out too, because a truncated dump may end in the middle of a path. The
   /// kernel produces the text in several steps, and a running process can change its mappings between them. If the
-  /// mappings in two lines overlap for this reason, the mapping with the lower start is used. Source:
-  /// proc_pid_maps(5).
+  /// mappings in two lines overlap for this reason, the mapping with the lower start is used.
+  ///
+  /// Source: proc_pid_maps(5).
   ///
   /// - Parameter text: complete lines, each ended by a newline.
   /// - Returns: mappings sorted by address, without overlaps.

@@ -115,7 +115,8 @@ extension ProcessSnapshot {
         let value = vector.littleEndian(at: offset + 8, width: 8)
       {
         offset += 16
-        // AT_ENTRY. Source: getauxval(3).
+        // AT_ENTRY.
+        // Source: getauxval(3).
         if type == 9, let module = modules.first(where: { $0.contains(Address(value)) }) {
           return module.address
         }

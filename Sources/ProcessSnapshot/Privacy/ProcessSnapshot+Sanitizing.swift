@@ -145,7 +145,9 @@ extension ProcessSnapshot {
   /// The contexts are found through words of stacks and registers, and through other contexts that point to them.
   ///
   /// A context begins with the address of the caller's context, followed by the code address at which the caller will
-  /// continue. Source: swift include/swift/ABI/Task.h, class AsyncContext.
+  /// continue.
+  ///
+  /// Source: swift include/swift/ABI/Task.h, class AsyncContext.
   private func taskMemory(outside stacks: RangeSet) -> [AddressRange] {
     guard !tasks.isEmpty else { return [] }
     let parts = RangeSet(memory.regions.flatMap { stacks.gaps(in: $0.range) })

@@ -59,8 +59,9 @@ extension ExceptionSnapshot {
   ///
   /// Faults with SI_KERNEL are, for example, an access to a non-canonical address and `int3`.
   ///
-  /// If the result is false, the bytes of `si_addr` contain the sender's process ID and user ID, or nothing. Source:
-  /// sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
+  /// If the result is false, the bytes of `si_addr` contain the sender's process ID and user ID, or nothing.
+  ///
+  /// Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
   ///
   /// - Parameters:
   ///   - signal: the signal's number.
@@ -70,8 +71,10 @@ extension ExceptionSnapshot {
   }
 }
 
-// The fields of the kernel's siginfo_t. Source: sigaction(2); Linux include/uapi/asm-generic/siginfo.h, the same on
-// x86_64 and arm64: the signal is at byte 0 and the code at byte 8; the contents from byte 16 on depend on the kind
+// The fields of the kernel's siginfo_t.
+// Source: sigaction(2); Linux include/uapi/asm-generic/siginfo.h.
+//
+// On x86_64 and arm64, the signal is at byte 0 and the code at byte 8. The contents from byte 16 on depend on the kind
 // of signal.
 
 extension ExceptionSnapshot {

@@ -40,8 +40,8 @@ public struct ForeignException: Sendable, Equatable {
 
   /// The system's name for the code; nil if this version does not know it.
   ///
-  /// Source: Microsoft ntstatus.h and winnt.h; Apple mach/exception_types.h; Crashpad
-  /// `client/simulate_crash_mac.cc`, kMachExceptionSimulated, and `util/mach/mach_extensions.h`.
+  /// Source: Microsoft ntstatus.h and winnt.h; Apple mach/exception_types.h.
+  /// Source: Crashpad `client/simulate_crash_mac.cc`, kMachExceptionSimulated, and `util/mach/mach_extensions.h`.
   public var name: String? {
     switch system {
     case .windows: Self.windowsNames[code]

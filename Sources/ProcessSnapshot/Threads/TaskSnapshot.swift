@@ -16,10 +16,11 @@ public struct TaskSnapshot: Sendable, Equatable {
   }
 }
 
-// Source: swift include/swift/ABI/Task.h, class AsyncTask; include/swift/ABI/MetadataValues.h,
-// class JobFlags; stdlib/public/Concurrency/TaskPrivate.h, struct PrivateStorage and class
-// ActiveTaskStatus. Offsets on 64-bit Linux: flags 0x20, low half of the ID 0x24, status 0x60,
-// first status record 0x68, first slab 0x78, high half of the ID 0x90, base priority 0x98.
+// Source: swift include/swift/ABI/Task.h, class AsyncTask; include/swift/ABI/MetadataValues.h, class JobFlags.
+// Source: swift stdlib/public/Concurrency/TaskPrivate.h, struct PrivateStorage and class ActiveTaskStatus.
+//
+// The offsets in a task object on 64-bit Linux are: flags 0x20, low half of the ID 0x24, status 0x60, first status
+// record 0x68, first slab 0x78, high half of the ID 0x90, base priority 0x98.
 
 extension TaskSnapshot {
   private static let knownLayout: UInt32 = 1

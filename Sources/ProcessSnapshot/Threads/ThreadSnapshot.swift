@@ -57,8 +57,10 @@ public struct ThreadSnapshot: Sendable, Equatable {
 
   /// The number of the system call that the thread was blocked in; nil if there was no such call or it is not known.
   ///
-  /// Source: proc_pid_syscall(5): `-1` for a thread that is blocked but not in a system call,
-  /// `running` for one that is not blocked.
+  /// Source: proc_pid_syscall(5).
+  ///
+  /// The kernel shows `-1` for a thread that is blocked but not in a system call, and `running` for a thread that is
+  /// not blocked.
   public var systemCallNumber: Int? {
     guard let word = systemCall?.split(separator: " ").first, let number = Int(word), number >= 0
     else { return nil }
@@ -123,8 +125,9 @@ extension ThreadSnapshot {
 
   /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty name, which means unnamed.
   ///
-  /// In such a line, the kernel writes a newline as `\n` and a backslash as `\\`. Source: proc_pid_status(5), Linux
-  /// fs/proc/array.c.
+  /// In such a line, the kernel writes a newline as `\n` and a backslash as `\\`.
+  ///
+  /// Source: proc_pid_status(5), Linux fs/proc/array.c.
   static func name(unescaping text: ArraySlice<UInt8>) -> String? {
     var bytes: [UInt8] = []
     var iterator = text.makeIterator()

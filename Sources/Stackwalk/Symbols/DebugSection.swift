@@ -4,8 +4,8 @@ internal import IntermediateDump
 ///
 /// The section is read in pieces. A compressed section is expanded into memory when it is first used.
 ///
-/// Source: gABI, chapter 4 (`SHF_COMPRESSED`, `Elf64_Chdr`); binutils' bfd/compress.c for the older
-/// `.zdebug_` sections.
+/// Source: gABI, chapter 4 (`SHF_COMPRESSED`, `Elf64_Chdr`).
+/// Source: binutils' bfd/compress.c for the older `.zdebug_` sections.
 final class DebugSection {
   /// Why a compressed section cannot be read.
   enum Obstacle: Error {

@@ -84,8 +84,8 @@ struct CFIEntry {
 
 /// A common information entry (CIE), which has the information that many FDEs share.
 ///
-/// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.1.1 (augmentations z, R, P, L); GCC's
-/// `extract_cie_info` (S); DWARF for the Arm 64-bit Architecture, 4.5 (B); LLVM's `MCDwarf` (G).
+/// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.1.1 (augmentations z, R, P, L).
+/// Source: GCC's `extract_cie_info` (S); DWARF for the Arm 64-bit Architecture, 4.5 (B); LLVM's `MCDwarf` (G).
 struct CIE {
   var codeAlignment: UInt64
   var dataAlignment: Int64

@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// Runs call frame instructions up to one address, to compute the unwind rules there.
 ///
-/// Source: DWARF 5, 6.4.2 (call frame instructions) and 7.24 (their encoding); Linux Standard Base
-/// Core, 10.5.2 (GNU extensions); DWARF for the Arm 64-bit Architecture, 4.4.
+/// Source: DWARF 5, 6.4.2 (call frame instructions) and 7.24 (their encoding).
+/// Source: Linux Standard Base Core, 10.5.2 (GNU extensions); DWARF for the Arm 64-bit Architecture, 4.4.
 struct CFIProgram {
   /// The maximum number of states that DW_CFA_remember_state can store at a time; compilers need fewer.
   private static let maximumDepth = 64
