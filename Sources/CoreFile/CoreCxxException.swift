@@ -4,8 +4,8 @@ internal import Stackwalk
 
 /// The C++ exception that the thread was handling when the process aborted.
 ///
-/// The data is the same as in the handler's `CxxExceptionSection`. The functions in a core file cannot be called, so
-/// the address of the thread's variable is read from the machine code of `__cxa_get_globals`. Only exceptions of
+/// The handler's `CxxExceptionSection` records the same data. The functions in a core file cannot be called, so the
+/// address of the thread's variable is read from the machine code of `__cxa_get_globals`. Only exceptions of
 /// libstdc++ are recognized.
 ///
 /// Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2, and 2.9.5 (RTTI layout); libstdc++
@@ -124,7 +124,8 @@ struct CoreCxxException {
       "PKc", "Pc", "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
     ]
     if strings.contains(name) { return text(at: object) }
-    // In these objects, the pointer to the text follows the pointer to the table of virtual functions.
+    // In a std::runtime_error or std::logic_error, the pointer to the text follows the pointer to the table of
+    // virtual functions.
     return standardError(in: type, classes, depth: 0).flatMap { text(at: object &+ $0 &+ 8) }
   }
 

@@ -10,7 +10,7 @@ struct CoreMappings {
     var path = ""
   }
 
-  /// The maximum size of the text in bytes; a longer text is cut at the end of a line.
+  /// The maximum size of `text` in bytes; a longer text is cut at the end of a line.
   private static let maximumTextSize = 64 << 20
 
   /// Lines like those of `/proc/<pid>/maps`, but without the device, the inode and the flag of shared mappings,

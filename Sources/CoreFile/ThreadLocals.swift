@@ -28,13 +28,13 @@ struct ThreadLocals {
     let isProgram = module.source == .program
     switch snapshot.architecture {
     case .x86_64:
-      // The blocks are below the thread pointer, and the program's block comes first.
+      // The TLS blocks are below the thread pointer, and the program's block comes first.
       let own =
         segment.size.clampedAdding(segment.alignment &- 1) & (0 &- segment.alignment)
       guard let distance = isProgram ? own : linkersOffset(of: module) else { return nil }
       return Block(offset: 0 &- distance, size: segment.size)
     case .arm64:
-      // The blocks are above the thread control block, which takes 16 bytes.
+      // The TLS blocks are above the thread control block, which takes 16 bytes.
       guard let distance = isProgram ? max(16, segment.alignment) : linkersOffset(of: module)
       else { return nil }
       return Block(offset: distance, size: segment.size)

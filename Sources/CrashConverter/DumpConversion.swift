@@ -63,8 +63,8 @@ struct DumpConversion: ~Copyable {
     if !found.isReported {
       captured.addedAnnotations = annotations
       // Secrets are removed first, because names, analysis and index must match the report. For a report without
-      // memory, the amount of work limits the stack walk, and not the time. So the result does not depend on the load
-      // of the machine.
+      // memory, the stack walk is limited by work and not by time. So the result does not depend on the load of the
+      // machine.
       let refusals = SystemRefusals.now
       var snapshot = captured.keeping(
         privacy, symbols: claim.isHarmless ? SymbolSource() : nil)

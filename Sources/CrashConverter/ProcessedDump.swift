@@ -31,7 +31,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     ///
     /// If the kind is `ended`, the reason is the verdict; if it is `complete`, the reason is empty.
     public let reason: String
-    /// The latest time at which a dump that is `left` can be converted; nil if this depends only on the other
+    /// The latest time at which a dump that is `left` can be converted; nil if the time depends only on the other
     /// process.
     public let until: Timestamp?
 

@@ -12,7 +12,7 @@ final class SymbolBudget {
   private static let limitOfReport = 2.0
   private var rest = 4.0
   private let files = SymbolSource(timeLimit: 0)
-  /// The files of the last dump's modules; nil if no time was left for it.
+  /// The files of the last dump's modules; nil if no time was left for this dump.
   private(set) var source: SymbolSource?
 
   /// Finds names for the crashing thread's functions until the time is used up.

@@ -3,7 +3,8 @@ public import IntermediateDump
 internal import PendingDumps
 
 extension CrashReportDatabase {
-  /// Removes the reports beyond a condition, including pending ones, and the leftovers of dead processes.
+  /// Removes the reports that exceed the limits of a condition, including pending ones, and the leftovers of dead
+  /// processes.
   ///
   /// Such leftovers are half-written reports, and metadata and attachments without a report.
   ///

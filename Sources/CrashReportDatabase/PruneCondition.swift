@@ -8,7 +8,7 @@ public struct PruneCondition: Sendable, Equatable {
   public var maximumAge = Duration.seconds(365 * 86_400)
   /// The maximum total size in bytes.
   ///
-  /// A report is removed if this report and all newer reports together are larger.
+  /// A report is removed if this report and all newer reports together are larger than this size.
   ///
   /// The size includes minidumps and attachments; each report is rounded up to whole KiB. The newest report is never
   /// removed, however large it is.

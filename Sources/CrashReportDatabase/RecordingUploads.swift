@@ -103,7 +103,7 @@ extension CrashReportDatabase {
   /// always has metadata, even if a process ends between two steps. A later prune removes metadata without a
   /// minidump.
   ///
-  /// - Returns: false if there is no report with this ID in the first state.
+  /// - Returns: false if no report in `state` has this ID.
   @discardableResult
   private func move(
     _ id: ReportID, from state: StoredReport.State, to newState: StoredReport.State,

@@ -8,11 +8,11 @@ package struct ListedFact: Sendable {
   package struct Column: Sendable {
     package enum Kind: Sendable {
       case text
-      /// One text of a small set.
+      /// The column's values are texts from a small set.
       case word
       case integer
       case bytes
-      /// A number of nanoseconds, which is exported as seconds.
+      /// The column's values are numbers of nanoseconds, which are exported as seconds.
       case seconds
     }
 

@@ -1,4 +1,6 @@
-/// An actor that runs on a watched executor, which a closure keeps alive.
+/// An actor that runs on a watched executor.
+///
+/// A closure keeps this executor alive.
 @safe
 actor ExecutorGuest {
   private nonisolated let executor: @Sendable () -> UnownedSerialExecutor

@@ -11,7 +11,7 @@ internal import IntermediateDump
 ///
 /// All monitors share one thread, which checks a few times a second. Time in which the whole process was stopped
 /// (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()`, even after
-/// its last reference is released. In a forked child no monitor runs.
+/// its last reference is released. No monitor runs in a forked child.
 public final class HangMonitor: Sendable {
   let watch: Watch
 

@@ -7,8 +7,8 @@ public enum MinidumpReader {
   ///
   /// Reading never traps, whatever bytes the file contains, and uses at most a few times as much memory as the file
   /// has bytes. A damaged stream is left out, or only its readable entries are used, and `capture.damage` describes
-  /// the damage. Values that a foreign writer did not record stay nil. A minidump of this package gives the snapshot
-  /// that it was written from, except for parts that the limits of the format cut off.
+  /// the damage. Values that a foreign writer did not record stay nil. A minidump of this package is read as the
+  /// snapshot that was written, except for parts that the limits of the format cut off.
   ///
   /// - Parameter bytes: the whole file.
   /// - Returns: the snapshot. A missing stream is not an error.

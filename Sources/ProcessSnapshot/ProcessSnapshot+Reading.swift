@@ -35,8 +35,8 @@ extension ProcessSnapshot {
     spreadClientAnnotations()
     timeBreadcrumbs()
     note(damageOf: document)
-    // Every crash dump of the handler has `bytesOmitted` near the end of the capture map. Without the count, the
-    // capture section ended early.
+    // Every crash dump of the handler has `bytesOmitted` near the end of the capture map. If a dump lacks this count,
+    // its capture section ended early.
     if known == nil, capture.isComplete, root.map(.exception) != nil, capture.bytesOmitted == nil {
       capture.sectionsAbandoned = (capture.sectionsAbandoned ?? 0) | DumpSection.capture.bit
     }
@@ -95,7 +95,7 @@ extension ProcessSnapshot {
       threads.insert(threads.remove(at: index), at: 0)
     } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
       // The dump was truncated after the exception, so only the ID of the crashed thread is known. LLDB 19 crashes on
-      // a minidump whose exception names a thread that is not in its list.
+      // a minidump whose exception names a thread that is not in the thread list.
       threads.insert(ThreadSnapshot(id: crashedID), at: 0)
     }
     let generalRegisters = crashingMap?.data(.generalRegisters)

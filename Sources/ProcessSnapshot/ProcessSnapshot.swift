@@ -34,7 +34,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var linkMap: LinkMap?
   /// The annotations given when the handler was started, by name.
   ///
-  /// For a minidump that another program wrote, these are all of its annotations.
+  /// For a minidump that another program wrote, all of the minidump's annotations are here.
   public var launchAnnotations: [String: String] = [:]
   /// The annotations given to the converter, by name.
   public var addedAnnotations: [String: String] = [:]

@@ -122,8 +122,8 @@ struct RecursionFinder {
       let gap = stackPointer.distance(above: lastPointer), gap > 0,
       let turn = (1...period).first(where: { frame($0).function == function })
     else { return }
-    // The frames in the gap are assumed to have the same mean size. The product has 128 bits, so no size overflows. A
-    // quotient of more than 64 bits cannot be a number of frames.
+    // The frames in the gap are assumed to have the same mean size as the walked frames. The product has 128 bits, so
+    // no size overflows. A quotient of more than 64 bits cannot be a number of frames.
     let product = gap.multipliedFullWidth(by: UInt64(frames))
     guard product.high < bytes else { return }
     let (quotient, remainder) = bytes.dividingFullWidth(product)

@@ -36,7 +36,7 @@ public struct StackTrace: Sendable, Equatable {
 
 /// One call on a thread's stack.
 public struct StackFrame: Sendable, Equatable {
-  /// The address of the instruction that is executed next, or to which a call returns.
+  /// The address of the frame's next instruction; for a caller, this is the return address.
   public var address: Address
   /// True if `address` is a return address, which follows the call.
   public var isReturnAddress: Bool

@@ -308,7 +308,7 @@ public struct Stackwalker {
 // Stored stacks contain codes in place of the words that reports print for the methods.
 
 extension FrameTrust {
-  /// The code for this method; every method of a walk has one.
+  /// The code for this method; every method of a walk has a code.
   fileprivate var stored: StoredTrust {
     StoredTrust.allCases.first { $0.word == rawValue } ?? .scan
   }

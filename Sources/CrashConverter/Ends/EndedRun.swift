@@ -80,7 +80,7 @@ extension PendingDirectory {
     evidence.bootID = host.bootID
     let refusals = SystemRefusals.now
     let kills = MachineCounts.kills
-    // In a time namespace other than the first, times are shifted.
+    // In a time namespace other than the first one, times are shifted.
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
     evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
     evidence.machineKills = kills
@@ -108,7 +108,7 @@ extension PendingDirectory {
           of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize))
     } catch {
       // If the error is not temporary, there is no record to read. For example, a file of another user, or of another
-      // kind, has this name.
+      // kind, has the record's name.
       guard SystemRefusals.isPassing(error.errno) else { return nil }
       throw error
     }

@@ -6,7 +6,7 @@ internal import ProcessSnapshot
 /// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
 ///
 /// The list is for decisions at start-up. For example, a program that crashed three times in a row within seconds of
-/// its launch may start without its plug-ins. Runs that ended in another way are not in the list. The call reads the
+/// its launch may start without its plug-ins. Runs that ended without a crash are not in the list. The call reads the
 /// first part of each dump of the program and of the newest reports, which takes a millisecond or two for each file.
 /// The call changes nothing, and any thread can make it.
 ///
@@ -39,7 +39,9 @@ public func recentCrashes(
 
 /// Finds earlier crashes in pending dumps and in reports.
 private enum CrashHistory {
-  /// The maximum number of bytes that are read of a dump; by default, they cover everything before the other threads.
+  /// The maximum number of bytes that are read of a dump.
+  ///
+  /// By default, these bytes contain everything before the threads that did not crash.
   static let prefixSize = 4 << 20
   /// The maximum number of reports that are read, newest first, including reports of other programs.
   static let reportLimit = 1000

@@ -11,7 +11,7 @@ extension PendingDirectory {
   static let maximumAttempts: UInt32 = 3
   /// The maximum number of attempts, including those that ended because their converter crashed on another thread.
   ///
-  /// The conversion may have caused that crash too, for example by using up memory.
+  /// The conversion may have caused such a crash too, for example by using up memory.
   static let maximumInterruptions: UInt32 = 30
 
   /// True if a claimed file is still empty.
@@ -61,7 +61,7 @@ extension PendingDirectory {
       } else {
         let result = try directory.rename(
           claim.name.description, to: quarantine, target, replacing: false)
-        // The reason belongs to the dump that has this name now.
+        // The reason now belongs to the other dump that has this name.
         if result == .targetExists { continue }
         guard result == .done else {
           try quarantine.remove(reasonName)

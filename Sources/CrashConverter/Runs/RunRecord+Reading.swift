@@ -10,7 +10,7 @@ extension RunRecord {
     RunRecord(
       processID: 0, startTime: 0, stackStart: 0, bootID: "", processNamespace: nil,
       launchTime: nil),
-    // The course comes first, because notes and heartbeat are overwritten in place.
+    // The part `course` comes first, because its notes and its heartbeat are overwritten in place.
     [
       .part(\.course, RunCourse.fields),
       .required(.ownerProcessID, \.processID),

@@ -169,7 +169,7 @@ package enum FunctionName {
         index = end + 1
         continue
       }
-      // A type follows, as in "App.value.getter : Swift.Int" or "App.f -> ()".
+      // A type follows the name, as in "App.value.getter : Swift.Int" or "App.f -> ()".
       if character == " ", text[index...].starts(with: " : ") || text[index...].starts(with: " -> ")
       {
         return result

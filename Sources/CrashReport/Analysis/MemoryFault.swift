@@ -8,7 +8,7 @@ struct MemoryFault {
   let snapshot: ProcessSnapshot
   let trace: StackTrace
 
-  /// Addresses below this one are usually never mapped, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
+  /// Addresses below this address are usually never mapped, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
   private static let nullPageEnd: Address = 0x1_0000
   /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack.
   ///
@@ -16,7 +16,8 @@ struct MemoryFault {
   private static let guardSize: UInt64 = 1 << 20
   /// The maximum number of bytes that a signal frame takes below the stack pointer.
   ///
-  /// A signal frame takes the red zone and AT_MINSIGSTKSZ, which is 11 KiB with the largest registers of x86_64.
+  /// A signal frame takes the red zone and AT_MINSIGSTKSZ bytes. AT_MINSIGSTKSZ is 11 KiB with the largest registers
+  /// of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
   /// One byte more than the longest x86_64 instruction.
   ///
@@ -121,8 +122,8 @@ struct MemoryFault {
 
   /// The finding for an instruction fetch right after the end of a mapping with code; nil for another fault.
   ///
-  /// If the instruction itself begins before the end, execution came from the preceding code. If the instruction
-  /// begins at the end, code may also have jumped to the address.
+  /// If the instruction itself begins before the mapping's end, execution came from the preceding code. If the
+  /// instruction begins at the mapping's end, code may also have jumped to the address.
   private func endOfCode(_ address: Address, _ fact: [Evidence]) -> Finding? {
     guard access == .execute, let place = exception.context?.instructionPointer,
       let distance = address.distance(above: place), distance < Self.longestInstruction,
@@ -175,7 +176,8 @@ struct MemoryFault {
       evidence: fact + suspects.map { .register($0) })
   }
 
-  /// The stack overflow that a fault shows, if it is close to the stack pointer and right below the stack's memory.
+  /// The stack overflow that a fault shows; nil unless the fault is close to the stack pointer and right below the
+  /// stack's memory.
   private func stackOverflow(_ address: Address) -> StackOverflow? {
     guard let stackPointer = exception.context?.stackPointer,
       var stack = snapshot.crashedThread?.stackRange, access != .execute

@@ -5,10 +5,10 @@ internal import Synchronization
 /// Distinguishes the program's own code from dependencies, from Swift's and the system's libraries, and from
 /// compiler-generated code.
 ///
-/// If debug information has a frame's source file, that file decides. If it does not, the names of the module and the
-/// function decide. The program's own modules are the executable and the libraries next to it. Swift code in any
-/// other library also counts as the program's own, wherever the library is installed. Only the toolchain's libraries
-/// are excepted.
+/// If debug information has a frame's source file, that file decides. Without such a file, the names of the module
+/// and the function decide. The program's own modules are the executable and the libraries next to it. Swift code in
+/// any other library also counts as the program's own, wherever the library is installed. Only the toolchain's
+/// libraries are excepted.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// For each index of a module, true if the module is one of the program's own.

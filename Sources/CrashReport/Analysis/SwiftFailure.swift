@@ -57,7 +57,7 @@ package enum SwiftFailure: String, Sendable {
     self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
   }
 
-  /// Splits a message into its text and the file that precedes the text; the file is nil if there is none.
+  /// Splits a message into its text and the file that precedes the text; the file is nil if there is no file.
   static func text(of message: String) -> (file: Substring?, words: Substring) {
     var words = Substring(message)
     var file: Substring?

@@ -55,10 +55,10 @@ package struct LoggedSummary: Equatable {
   package var reportID: String?
   /// The state of the dump: "complete", "torn" or "none".
   package var dump: String?
-  /// The name or the number of the errno; nil if nothing failed.
+  /// The name or the number of the errno with which the dump failed; nil if nothing failed.
   package var dumpFailure: String?
   package var dumpPath: String?
-  /// The modules by number; a number that no line names is missing.
+  /// The modules by number; a number that no line contains is missing.
   package var modules: [Int: Module] = [:]
   package var frames: [Frame] = []
   package var hasMoreFrames = false

@@ -41,7 +41,7 @@ package struct LoggedSummaryReader {
 
   /// Reads one line, without its line feed.
   ///
-  /// - Parameter source: a name, for example of a file. Together with the text before the process ID, it
+  /// - Parameter source: a name, for example of a file. Together with the text before the process ID, this name
   ///   distinguishes the lines of several processes.
   package mutating func take(_ line: [UInt8], from source: String = "") {
     let line = Self.withoutColors(line)

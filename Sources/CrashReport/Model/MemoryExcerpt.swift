@@ -51,7 +51,7 @@ extension ProcessSnapshot {
 
   /// Describes in a few words the memory to which an address belongs.
   ///
-  /// For example "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" or "[heap] rw-". The result is nil if the address
+  /// Examples are "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" and "[heap] rw-". The result is nil if the address
   /// is not mapped or not known, as for small numbers.
   func place(of address: Address) -> String? {
     let mapping = mapping(containing: address)

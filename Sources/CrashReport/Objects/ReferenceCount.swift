@@ -7,7 +7,8 @@ package import ProcessSnapshot
 package struct ReferenceCount: Sendable, Equatable {
   package enum State: String, Sendable {
     case alive
-    /// The object is never freed, such as a literal or another object that the compiler allocated statically.
+    /// The object is never freed, because it is, for example, a literal or another object that the compiler allocated
+    /// statically.
     case immortal
     /// The object's deinitializer is running, or has run while unowned references still keep the memory.
     case deinitializing

@@ -40,7 +40,7 @@ extension TypeReader {
       return nil
     }
     switch flags & 31 {
-    // The fields of this kind of descriptor are followed by two references that only the runtime uses.
+    // The fields of a class's descriptor are followed by two references that only the runtime uses.
     case Context.class: return descriptor &+ (44 + 8)
     case Context.struct, Context.enum: return descriptor &+ (28 + 8)
     case Context.extension: return descriptor &+ 12

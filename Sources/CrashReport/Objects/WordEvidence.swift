@@ -18,7 +18,7 @@ extension MemoryFault {
     }
     switch cause {
     case .nullDereference:
-      // Swift code that did not check whether there is an object accesses a property like this.
+      // Swift code that did not check whether there is an object accesses a property at null plus an offset.
       if isInSwift, let null = NullBase(exception, snapshot), null.offset >= Self.firstProperty {
         evidence.append(.nullBase(register: null.register, offset: null.offset))
       }

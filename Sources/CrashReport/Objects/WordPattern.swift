@@ -49,7 +49,7 @@ package enum WordPattern: Sendable, Equatable {
     }
   }
 
-  /// Finds the pattern to which nothing or a small offset was added to compute an address.
+  /// Finds the pattern from which an address was computed by adding a small offset or nothing.
   ///
   /// - Returns: the pattern and the offset in bytes; nil if the address was computed neither from a fill pattern nor
   ///   from text.

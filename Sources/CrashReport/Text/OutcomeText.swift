@@ -56,7 +56,7 @@ extension DumpRequest {
 }
 
 extension RunEndKind {
-  /// A short description of how a run ended, for lists and titles; any other word is returned without its hyphens.
+  /// A short description of how a run ended, for lists and titles; an unknown word is returned without its hyphens.
   package static func fewWords(for word: String) -> String {
     word == RunEndKind.unexplained.word ? "likely SIGKILL" : word.replacing("-", with: " ")
   }
@@ -82,7 +82,7 @@ extension RunEnd {
     let doubt: String? =
       switch certainty {
       case .likely: "This is likely, not certain."
-      // For an unexplained end, the sentences already contain the other explanations.
+      // The sentences about an unexplained end already contain the other explanations.
       case .possible where kind == .unexplained: nil
       case .possible: "This is possible; the evidence allows other explanations."
       case .certain, nil: nil

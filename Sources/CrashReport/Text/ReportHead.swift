@@ -7,7 +7,7 @@ extension CrashReport {
   /// The first part of a report as text or HTML: a sentence about the event, the cause if it is known, and the main
   /// facts.
   ///
-  /// As in a section, the text is not escaped.
+  /// As in a `ReportSection`, the text is not escaped.
   struct Head: Sendable, Equatable {
     /// The message of the program or a runtime, otherwise a sentence about the event.
     var sentence: String

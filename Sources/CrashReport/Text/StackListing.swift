@@ -134,7 +134,7 @@ extension [StackFrame] {
 
 /// The frames of a recursion that are replaced with one line.
 struct FoldedRecursion {
-  /// The number of rounds of the recursion that are shown before the line, and after it.
+  /// The number of rounds of a recursion that are shown on each side of the line that replaces the other rounds.
   private static let shownRounds = 2
   /// The minimum number of frames that are replaced with a line.
   private static let fewestFrames = 6
@@ -152,7 +152,7 @@ struct FoldedRecursion {
     let listedBefore =
       trace.omittedCount > 0 ? frames.count { $0.offset < trace.omittedAfter } : frames.count
     let margin = recursion.period * Self.shownRounds
-    // In a report from a log, no frames of the recursion are listed after the omitted frames.
+    // In a report from a log, the omitted frames are the last frames of the recursion.
     let isOpen = recursion.first + recursion.count == listedBefore + trace.omittedCount
     let end = recursion.first + recursion.count - (isOpen && trace.omittedCount > 0 ? 0 : margin)
     guard recursion.first <= listedBefore - recursion.period, recursion.first + margin < end else {

@@ -3,8 +3,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Text about threads, frames, modules and the capture, for the HTML page and the terminal. As in a section, the text
-// is not escaped.
+// Text about threads, frames, modules and the capture, for the HTML page and the terminal. As in a `ReportSection`,
+// the text is not escaped.
 
 extension CrashReport {
   /// A title for a thread, for example "Thread 12 "worker" crashed" or "Thread 13 [Dispatch worker, default] (in
@@ -36,8 +36,8 @@ extension CrashReport {
       return [how, known.state.map { "state \($0)" }, call, policy, nice].compactMap(\.self)
         + facts
     }
-    // The state is shown only if it does not follow from something else. A crashed thread was running, and a thread
-    // in a system call waits. A thread that was interrupted by a request for a dump was running too.
+    // A thread's state is shown only if it does not follow from something else. A crashed thread was running, and a
+    // thread in a system call waits. A thread that was interrupted by a request for a dump was running too.
     let isInterrupted = snapshot.request != nil && known.state == "R"
     let isKnown = thread.crashed && snapshot.request == nil || call != nil || isInterrupted
     let state = isKnown ? nil : known.state.map(Self.word(forState:))

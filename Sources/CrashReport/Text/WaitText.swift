@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Text about which threads wait for which. As in a section, the text is not escaped.
+// Text about which threads wait for which. As in a `ReportSection`, the text is not escaped.
 
 extension CrashReport {
   /// Sentences about what the report's thread waits for; empty if this is not known.

@@ -5,7 +5,7 @@ struct FutexCall: Sendable, Equatable {
   let word: Address
   /// True for FUTEX_LOCK_PI and FUTEX_LOCK_PI2.
   ///
-  /// For these operations, the kernel requires that the word contains the owner's thread ID.
+  /// For these operations, the kernel requires that the futex word contains the owner's thread ID.
   let isOwnedWord: Bool
 
   /// Finds the call; nil for a thread that is not in futex(2), or if the arguments of the call are not known.
@@ -23,7 +23,8 @@ struct FutexCall: Sendable, Equatable {
       arguments.word != ProcessSnapshot.replacedWord
     else { return nil }
     word = Address(arguments.word)
-    // The mask removes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME. A sanitized report does not have the operation.
+    // The mask removes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME. A sanitized report does not contain the operation
+    // of the futex call.
     isOwnedWord = [6, 13].contains(arguments.operation & 0x7F)
   }
 

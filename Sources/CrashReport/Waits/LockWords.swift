@@ -55,8 +55,8 @@ struct LockWords {
 
   /// The `pthread_rwlock_t` that contains the word; nil if the bytes are not such a lock.
   ///
-  /// The memory of the lock has the number of readers but not their thread IDs. A thread can wait on the word for the
-  /// phases, for the writers, or for the readers.
+  /// The memory of the lock has the number of readers but not their thread IDs. The word on which a thread waits can
+  /// be the one for the phases, for the writers, or for the readers.
   func readWriteLock(reads: Bool) -> (start: Address, owner: Owner, readers: Int)? {
     /// Reads the lock that contains the word at the given offset.
     func lock(_ offset: Int64) -> (start: Address, owner: Owner, readers: Int)? {
@@ -68,7 +68,7 @@ struct LockWords {
       )
     }
     switch value(0) {
-    // The bit for waiters, and the bit for a write phase or a writer.
+    // The value 3 consists of the bit for waiters, and the bit for a write phase or a writer.
     case 3: return lock(reads ? 8 : 12)
     case 2: return reads ? nil : lock(8)
     // Readers hold the lock, and a waiting writer is preferred.
@@ -84,8 +84,8 @@ struct LockWords {
   ///
   /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s.
   ///
-  /// In this structure, the queue is at byte 56, the event at byte 96, and the waiting thread after the event. In the
-  /// queue, the target is at byte 24, the state at byte 56, and the label at byte 72.
+  /// In `dispatch_sync_context_s`, the queue is at byte 56, the event at byte 96, and the waiting thread after the
+  /// event. In the queue, the target is at byte 24, the state at byte 56, and the label at byte 72.
   func queue(waitedForBy thread: UInt32) -> (address: Address, owner: UInt32?, label: String?)? {
     guard value(0) == .max, value(4) == thread, var address = long(-40) else { return nil }
     var first: (address: Address, owner: UInt32?, label: String?)?

@@ -13,7 +13,7 @@ struct RecursiveMutex {
   /// The waits of the other threads.
   let waits: Waits
 
-  /// The wait of the crashed thread, without a place; nil for another crash, or if the dump does not contain the
+  /// The wait of the crashed thread, with `place` not set; nil for another crash, or if the dump does not contain the
   /// lock.
   ///
   /// The address of the lock is in a register, or on the stack near the call.

@@ -17,7 +17,7 @@ package struct ReportDetails: Sendable, Equatable {
     /// The end of a run that left no dump: killed, out of memory, rebooted and other ends.
     case end = 4
 
-    /// The word for the value in an export.
+    /// The word for this kind in an export.
     package var word: String {
       switch self {
       case .crash: "crash"
@@ -169,7 +169,9 @@ extension ReportDetails {
   private static let maximumTextSize = 256
   /// The maximum number of bytes of an annotation's value.
   private static let maximumValueSize = 1 << 10
-  /// The maximum number of bytes of all fields, which with the facts of a list stay below the size of a record.
+  /// The maximum number of bytes of all fields.
+  ///
+  /// Together with the facts of a list, the fields stay below the size of a record.
   private static let maximumSize = 6 << 10
   private static let headSize = 3
   private static let numberSize = 8
@@ -196,7 +198,7 @@ extension ReportDetails {
       let utf8 = Array(text.utf8.prefix(size + 1))
       guard utf8.count > size else { return utf8 }
       isCut = true
-      // A character must not be cut.
+      // A character must not be cut in the middle.
       var end = size
       while end > 0, utf8[end] & 0xC0 == 0x80 { end -= 1 }
       return Array(utf8[..<end])

@@ -21,8 +21,8 @@ extension MinidumpEncoder {
     buffer.append(UInt32(exactly: (startTime ?? 0) / 1_000_000_000) ?? 0)
     buffer.append(Self.seconds(process.userTime))
     buffer.append(Self.seconds(process.systemTime))
-    // Clock rates and idle states (5), integrity level, execute flags, protection and time zone are not captured, so
-    // their flags are clear.
+    // Clock rates and idle states (5 fields), integrity level, execute flags, protection and time zone are not
+    // captured, so their flags are clear.
     buffer.appendZeros(5 * 4 + 3 * 4 + 4 + 172)
     let system = snapshot.system
     let build = [

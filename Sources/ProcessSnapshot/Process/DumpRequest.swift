@@ -2,7 +2,7 @@ public import IntermediateDump
 
 /// Why a dump was taken without a crash: the program's request, or a hang.
 ///
-/// The snapshot of a crash has no such request.
+/// `ProcessSnapshot.request` is nil for a crash.
 public struct DumpRequest: Sendable, Equatable {
   public typealias Kind = RequestKind
   public typealias Target = HangTarget

@@ -203,6 +203,7 @@ public struct ResourceLimits: Sendable, Equatable {
   /// Parses the text of `/proc/<pid>/limits`.
   ///
   /// Parsing never traps, whatever bytes the text contains. A line that the kernel cannot have written is left out.
+  ///
   /// Source: proc_pid_limits(5); Linux fs/proc/base.c, proc_pid_limits().
   ///
   /// - Parameter text: a heading, then a line for each limit with its name, soft limit, hard limit and unit.

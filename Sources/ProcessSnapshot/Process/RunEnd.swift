@@ -2,7 +2,7 @@ public import IntermediateDump
 
 /// How a run of the program ended, if the run left no dump.
 ///
-/// A snapshot that was made from a dump of the process has no such end.
+/// `ProcessSnapshot.end` is nil if the snapshot was made from a dump of the process.
 public struct RunEnd: Sendable, Equatable {
   public typealias Kind = RunEndKind
   public typealias Certainty = RunEndCertainty

@@ -2,14 +2,15 @@ public import IntermediateDump
 
 /// What happened to the process after the dump, and the crashes that it survived before.
 ///
-/// The value is nil in a snapshot of a process that ended with this crash and had not crashed before.
+/// `ProcessSnapshot.survival` is nil for a process that ended with this crash and had not crashed before.
 public struct Survival: Sendable, Equatable {
   public typealias Outcome = SurvivalOutcome
 
   /// What followed the dump; nil if the signal's default action ended the process.
   ///
-  /// `outcome` is also nil if the default action ended the process after Swift's backtracer had run. In this case,
-  /// `previousHandler` is not nil. `outcome` is also nil if abort(3) ended the first process of a PID namespace.
+  /// `outcome` is also nil if the default action ended the process after Swift's backtracer had run. After Swift's
+  /// backtracer, `previousHandler` is not nil. `outcome` is also nil if abort(3) ended the first process of a PID
+  /// namespace.
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
   public var previousHandler: Address?

@@ -33,7 +33,7 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var abortMessage: String?
   /// The exception in a minidump of another system; nil on Linux.
   ///
-  /// `ProcessSnapshot.encoded()` does not write this exception.
+  /// `ProcessSnapshot.encoded()` does not write a foreign exception.
   public var foreign: ForeignException?
   /// The name that the sender of the signal had when the signal was handled.
   public var senderName: String?

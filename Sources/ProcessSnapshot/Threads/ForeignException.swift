@@ -95,8 +95,8 @@ public struct ForeignException: Sendable, Equatable {
   /// For an access violation on Windows, the result is the exception's second parameter and not the address in the
   /// record.
   ///
-  /// - Parameter address: the address in the record. On Windows, it is the instruction's address; on macOS, it is
-  ///   the accessed address.
+  /// - Parameter address: the address in the record. On Windows, the recorded address is the instruction's; on
+  ///   macOS, it is the accessed address.
   public func address(recorded address: UInt64) -> Address {
     guard system == .windows, isAccessViolation, parameters.count > 1 else {
       return Address(address)

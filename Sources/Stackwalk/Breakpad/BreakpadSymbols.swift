@@ -52,7 +52,8 @@ package struct BreakpadSymbols {
 
   /// The build ID in the form that Breakpad's tools use.
   ///
-  /// This form consists of the first 16 bytes as a GUID with little-endian fields, and an age of 0.
+  /// The debug ID consists of the first 16 bytes of the build ID as a GUID with little-endian fields, and an age of
+  /// 0.
   package var debugID: String {
     let bytes = Array((buildID + [UInt8](repeating: 0, count: 16)).prefix(16))
     let order = [3, 2, 1, 0, 5, 4, 7, 6] + Array(8..<16)

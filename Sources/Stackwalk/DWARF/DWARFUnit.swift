@@ -48,7 +48,7 @@ final class DWARFUnit {
     self.end = end
     headerSize = (offsetSize == 8 ? 12 : 4) + cursor.offset - start
     format = DWARFValue.Format(version: version, offsetSize: offsetSize, addressSize: addressSize)
-    // Without these attributes, the unit uses the first table of each section, whose entries follow the table's
+    // Without base attributes, the unit uses the first table of each section, whose entries follow the table's
     // header.
     (stringOffsetsBase, addressBase, rangeListsBase) =
       version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 8, 20) : (8, 8, 12)

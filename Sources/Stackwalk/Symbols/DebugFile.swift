@@ -40,7 +40,7 @@ package struct DebugFile {
   /// The binary's build ID; never empty.
   package let buildID: [UInt8]
 
-  /// The path at which debuggers look for the file below a directory of debug files.
+  /// The path, below a directory of debug files, at which debuggers look for the file.
   package var name: String {
     ".build-id/\(buildID.hexadecimal.prefix(2))/\(buildID.hexadecimal.dropFirst(2)).debug"
   }

@@ -74,7 +74,7 @@ struct SymbolFiles {
     return other
   }
 
-  /// True if no other file must be searched for.
+  /// True if no other file needs to be searched for.
   ///
   /// A debug file alone is not enough, because it has no code and no unwind tables.
   private var isComplete: Bool {
@@ -221,7 +221,7 @@ struct DebugLink: Equatable {
 ///
 /// Source: ITU-T V.42, 8.1.1.6.2 (polynomial); GDB manual, "Separate Debug Files".
 struct CRC32 {
-  /// The maximum size in bytes of a file that is compared.
+  /// The maximum size in bytes of a file whose checksum is computed.
   ///
   /// A larger file may be a sparse file with which an attacker wants to waste time.
   static let maximumSize: UInt64 = 1 << 30

@@ -43,7 +43,7 @@ public final class SymbolSource {
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
-  /// The modules for which a frame got no name.
+  /// The modules in which a frame got no name.
   private var nameless: Set<Key> = []
   /// The base addresses of modules that were on a stack and whose unwind tables are missing.
   private var modulesWithoutTables: Set<Address> = []
@@ -119,7 +119,7 @@ public final class SymbolSource {
 
   /// The reason why names of a module are missing or uncertain.
   ///
-  /// Nil if no names are missing or uncertain, or if the module was not needed.
+  /// The result is nil if no names are missing or uncertain, or if the module was not needed.
   public func note(on module: ModuleSnapshot) -> String? {
     let key = Key(module)
     var notes: [String] = []

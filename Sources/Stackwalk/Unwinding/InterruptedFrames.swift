@@ -31,9 +31,9 @@ struct SignalFrameMethod: UnwindMethod {
 
 /// Finds the caller of a function that had no frame record when it was interrupted.
 ///
-/// A function has no frame record in its first instructions and at a bare `ret`. The same is true after a call to an
-/// address without code, such as a null pointer. On arm64, leaf functions have no frame record either; their callers
-/// are found even if the module's file is missing.
+/// A function has no frame record in its first instructions and at a bare `ret`. There is no frame record either
+/// after a call to an address without code, such as a null pointer. On arm64, leaf functions have no frame record
+/// either; their callers are found even if the module's file is missing.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,

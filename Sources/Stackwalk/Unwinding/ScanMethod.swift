@@ -100,7 +100,7 @@ struct GapMethod: UnwindMethod {
     }
   }
 
-  /// Reads the frame whose return address is at a slot.
+  /// Reads the frame whose return address is at a slot of the stack.
   ///
   /// The result is nil unless call frame information finds the frame's caller without other registers.
   private func described(
