@@ -94,7 +94,7 @@ extension CrashReportDatabase {
     let database = try open()
     var isFound = false
     // The states are searched in the order in which a report passes through them. The minidump is removed first. If
-    // this process ends then, the next prune removes the other files.
+    // this process ends before the rest is removed, the next prune removes the other files.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       guard try directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }

@@ -109,7 +109,7 @@ package enum UploadReduction: Int, Sendable, CaseIterable {
   case withoutAttachments
   /// Leaves out the attachments and the large part of the minidump.
   ///
-  /// In this case, a form contains a minidump without memory, and an envelope contains no minidump.
+  /// With this reduction, a form contains a minidump without memory, and an envelope contains no minidump.
   case smallest
 
   /// The next reduction, which leaves out more; nil if nothing more can be left out.

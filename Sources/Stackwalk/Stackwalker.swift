@@ -313,7 +313,7 @@ extension FrameTrust {
     StoredTrust.allCases.first { $0.word == rawValue } ?? .scan
   }
 
-  /// A method that this version does not know counts as the least reliable one.
+  /// An unknown method counts as the least reliable one.
   fileprivate init(_ stored: StoredTrust?) {
     self.init(rawValue: (stored ?? .scan).word)
   }

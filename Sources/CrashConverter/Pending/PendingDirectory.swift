@@ -100,7 +100,7 @@ struct PendingDirectory: ~Copyable {
   ///
   /// If none of these dates can be used, the last change of the file's data or attributes takes their place.
   ///
-  /// The result is 0 if all dates come from a clock that was not set. In this case, the age counts from now on.
+  /// The result is 0 if all dates come from a clock that was not set. With such dates, the age counts from now on.
   private func age(
     of name: PendingDumpName, _ status: FileStatus, since dates: [Int64]
   ) -> Int64 {

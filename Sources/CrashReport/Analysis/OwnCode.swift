@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// If debug information has a frame's source file, that file decides. Without such a file, the names of the module
 /// and the function decide. The program's own modules are the executable and the libraries next to it. Swift code in
-/// any other library also counts as the program's own, wherever the library is installed. Only the toolchain's
-/// libraries are excepted.
+/// any other library also counts as the program's own, wherever the library is installed. Swift code in the
+/// toolchain's libraries does not count as the program's own.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// For each index of a module, true if the module is one of the program's own.

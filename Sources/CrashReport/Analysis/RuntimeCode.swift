@@ -19,7 +19,7 @@ enum RuntimeCode {
     return libraries.contains(String(base)) || base.hasPrefix("ld-") || name == "linux-vdso.so.1"
   }
 
-  /// True for a library of Swift, which may write a message of the Swift runtime.
+  /// True for a library of Swift; code in such a library may write a message of the Swift runtime.
   static func isSwiftLibrary(_ name: String) -> Bool {
     isLibrary(name) && ["libswift", "lib_", "libFoundation"].contains(where: name.hasPrefix)
   }

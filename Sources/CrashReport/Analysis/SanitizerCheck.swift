@@ -7,7 +7,7 @@
 package struct SanitizerCheck: Sendable, Equatable {
   package var number: UInt32
 
-  /// A description of the check; nil for a check that this version does not know.
+  /// A description of the check; nil for an unknown check.
   package var words: String? {
     Int(number) < Self.words.count ? Self.words[Int(number)] : nil
   }

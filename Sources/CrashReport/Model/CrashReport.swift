@@ -38,7 +38,7 @@ package struct CrashReport: Sendable {
   package var thrown: Thrown?
   /// The words in the crashed thread's registers and stack that point to objects or have a known pattern.
   package var words: [NotedWord] = []
-  /// Sentences about objects in the crashed thread's words that are evidence for the cause.
+  /// Sentences about objects that are evidence for the cause; words of the crashed thread point to these objects.
   package var objectSentences: [String] = []
   /// Lines of source code around places of the crashing thread, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]

@@ -98,7 +98,7 @@ extension CrashReport {
 }
 
 extension Deadlock {
-  /// A sentence about the deadlock, for example "Deadlock: 2 threads wait for each other".
+  /// A sentence about the deadlock, such as "Deadlock: 2 threads wait for each other".
   var sentence: String {
     let doubt =
       isCertain ? "" : " This is likely: not every word and every function on a stack tells it."

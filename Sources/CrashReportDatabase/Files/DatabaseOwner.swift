@@ -50,7 +50,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// thread blocks the program's signals, because their handlers would run with the wrong permissions.
   ///
   /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without CAP_SETUID,
-  ///   or if a thread cannot be created. In these cases, the closure was not run.
+  ///   or if a thread cannot be created. After such an error, the closure was not run.
   package func run<Value>(_ body: () -> Value) throws(CrashReportDatabaseError) -> Value {
     try withoutActuallyEscaping(body) { (body) throws(CrashReportDatabaseError) in
       var result: Swift.Result<Value, CrashReportDatabaseError>?

@@ -34,7 +34,7 @@ package struct ReportDetails: Sendable, Equatable {
   package struct Text: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
-    /// Returns nil for a key that this version does not know.
+    /// Returns nil for an unknown key.
     package init?(rawValue: UInt8) {
       guard Self.known.contains(rawValue) else { return nil }
       self.rawValue = rawValue
@@ -64,7 +64,7 @@ package struct ReportDetails: Sendable, Equatable {
   package struct Number: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
-    /// Returns nil for a key that this version does not know.
+    /// Returns nil for an unknown key.
     package init?(rawValue: UInt8) {
       guard Self.known.contains(rawValue) else { return nil }
       self.rawValue = rawValue
@@ -149,7 +149,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The kind of report; nil for a kind that this version does not know.
+  /// The kind of report; nil for an unknown kind.
   package var kind: Kind? {
     get { self[.kind].flatMap(Kind.init(rawValue:)) }
     set { self[.kind] = newValue?.rawValue }

@@ -89,7 +89,7 @@ extension MinidumpDecoder {
   ///
   /// Older versions of Breakpad record 0 instead of `si_code`, and 0 would mean that kill(2) sent the signal. So a
   /// code of 0 is used only in minidumps of Crashpad and of this package. In other minidumps, the signal counts as
-  /// sent by the kernel. So its address is used if signals of that kind have an address.
+  /// sent by the kernel. The signal's address is used if signals of that kind have an address.
   private func takeSignal(
     _ number: UInt64, code: UInt32, address: UInt64, to exception: inout ExceptionSnapshot
   ) {

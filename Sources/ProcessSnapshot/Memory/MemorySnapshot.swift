@@ -21,7 +21,7 @@ public struct MemoryRegion: Sendable, Equatable {
 
   /// The addresses of the region's bytes.
   ///
-  /// A region that is not part of a `MemorySnapshot` may reach past the end of the address space. In this case,
+  /// A region that is not part of a `MemorySnapshot` may reach past the end of the address space. For such a region,
   /// `range` has fewer addresses than the region has bytes.
   public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
 

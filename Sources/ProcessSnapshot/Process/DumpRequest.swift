@@ -8,7 +8,7 @@ public struct DumpRequest: Sendable, Equatable {
   public typealias Target = HangTarget
   public typealias ThreadEvidence = HangThreadEvidence
 
-  /// The kind of request; nil for a kind that this version does not know.
+  /// The kind of request; nil for an unknown kind.
   public var kind: Kind?
   /// The reason that the program gave.
   ///

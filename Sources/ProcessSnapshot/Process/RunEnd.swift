@@ -7,7 +7,7 @@ public struct RunEnd: Sendable, Equatable {
   public typealias Kind = RunEndKind
   public typealias Certainty = RunEndCertainty
 
-  /// The way in which the run ended; nil for a way that this version does not know.
+  /// The way in which the run ended; nil for an unknown way.
   public var kind: Kind?
   public var certainty: Certainty?
   /// The signal that ended the process, or that asked it to end.

@@ -38,7 +38,7 @@ public struct ForeignException: Sendable, Equatable {
     self.parameters = parameters
   }
 
-  /// The system's name for the code; nil if this version does not know it.
+  /// The system's name for the code; nil for an unknown code.
   ///
   /// Source: Microsoft ntstatus.h and winnt.h; Apple mach/exception_types.h.
   /// Source: Crashpad `client/simulate_crash_mac.cc`, kMachExceptionSimulated, and `util/mach/mach_extensions.h`.

@@ -67,7 +67,7 @@ final class UnwindProcess {
 
   /// Returns the code address in a word; on arm64, this removes the bits of pointer authentication.
   func codeAddress(_ word: UInt64) -> Address {
-    // User addresses have at most 48 bits, unless the process requested more. So the mask keeps 48 bits.
+    // User addresses have at most 48 bits, unless the process requested more. The mask therefore keeps 48 bits.
     Address(architecture == .arm64 ? word & 0x0000_FFFF_FFFF_FFFF : word)
   }
 
