@@ -64,8 +64,8 @@ extension ProcessSnapshot {
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h.
   ///
-  /// A task has its first slab at byte 0x78. A slab begins with its metadata, the next slab, its capacity, and the used
-  /// part of the capacity.
+  /// A task has the address of its first slab at byte 0x78. A slab begins with its metadata, the address of the next
+  /// slab, its capacity, and how much of the capacity is used.
   private func memory(of task: TaskSnapshot) -> [AddressRange] {
     var found = [AddressRange(start: task.address, byteCount: 512)]
     var slab = memory.word(at: task.address &+ 0x78).map { Address($0) }
