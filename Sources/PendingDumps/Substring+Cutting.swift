@@ -8,8 +8,8 @@ extension String {
 }
 
 extension Substring {
-  /// Removes the text before the next occurrence of a byte, and that byte, and returns the text; nil if the byte does
-  /// not occur.
+  /// Removes and returns the text before the next occurrence of a byte, and also removes that byte; nil if the byte
+  /// does not occur.
   package mutating func cut(before byte: UInt8) -> Substring? {
     guard let end = utf8.firstIndex(of: byte) else { return nil }
     defer { self = self[utf8.index(after: end)...] }

@@ -4,9 +4,9 @@ internal import Minidump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The contents of a stored report that are sent, without secrets that the options remove.
+/// The contents of a stored report that an upload sends; secrets that the options remove are left out.
 struct ReportContents: Sendable {
-  /// The maximum size in bytes of a minidump that is written again with parts left out.
+  /// The maximum size in bytes of a minidump from which parts can be left out.
   static let largestRewritten = 4 << 30
 
   let reportID: ReportID

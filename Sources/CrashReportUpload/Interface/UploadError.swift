@@ -22,7 +22,7 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let uploaderBusy = Code(description: "another uploader is at work")
     /// This uploader was started before.
     public static let alreadyStarted = Code(description: "the uploader was started already")
-    /// The server did not answer; `context` contains only the reason.
+    /// The server did not answer; `context` contains the reason and nothing else.
     package static let noAnswer = Code(description: "no answer")
     /// The task of the upload was cancelled.
     static let cancelled = Code(description: "cancelled")

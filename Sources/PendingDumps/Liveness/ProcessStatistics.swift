@@ -11,10 +11,11 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var startTime: UInt64
   /// The start of the main stack, which changes at exec; 0 if the kernel does not show it.
   package var stackStart: UInt64
-  /// The wait status of a process that has ended and that its parent has not waited for yet; also 0 if the kernel
-  /// does not show the status to this user.
+  /// The wait status of a process that has ended but that its parent has not waited for yet.
+  ///
+  /// It is also 0 if the kernel does not show the status to this user.
   package var waitStatus: Int32?
-  /// Facts that are used only for the calling process.
+  /// More fields, which are used only for the calling process.
   package var own = Own()
 
   /// More fields, used only for the calling process; 0 for a field that the kernel does not show.
@@ -41,7 +42,7 @@ package struct ProcessStatistics: Sendable, Equatable {
 
   /// Parses the text of the file; nil if it has another format.
   package init?(statText text: [UInt8]) {
-    // Field 2, the name, may contain blanks and parentheses, but later fields do not.
+    // Field 2, the name, may contain blanks and parentheses; later fields do not contain parentheses.
     guard let nameEnd = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     var (state, threadCount, startTime, stackStart) = (
       UInt8?.none, Int64?.none, UInt64?.none, UInt64?.none
@@ -100,8 +101,8 @@ package struct ProcessStatistics: Sendable, Equatable {
 
   /// True for a process that has ended and exists only until its parent waits for it.
   ///
-  /// A main thread that ended by `pthread_exit`, as libdispatch's `dispatchMain` does, shows the same state letter
-  /// while the other threads continue.
+  /// The same state letter is shown for a main thread that ended by `pthread_exit`, as in libdispatch's
+  /// `dispatchMain`, while the other threads continue.
   package var hasEnded: Bool {
     switch state {
     case UInt8(ascii: "Z"): threadCount <= 1
@@ -115,7 +116,7 @@ package struct ProcessStatistics: Sendable, Equatable {
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
-  /// A process has this ID, but `/proc` does not show it.
+  /// A process has this ID, but `/proc` does not show the process.
   case unreadable
   case found(ProcessStatistics)
 

@@ -89,7 +89,7 @@ extension Timestamp {
       offset = (zone.2 == "-" ? -1 : 1) &* (hours &* 3600 &+ minutes &* 60)
       text = String(zone.1)
     }
-    // A time of day without a date is a time of today.
+    // A time of day without a date means that time today.
     if text.wholeMatch(of: /[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?/) != nil {
       text = now.description.prefix(10) + "T" + text
     }
@@ -125,7 +125,7 @@ struct Age {
     return units
   }()
 
-  /// Returns nil for a text that is not a duration, or whose number exceeds a million of its unit.
+  /// Returns nil for a text that is not a duration, or in which a number is greater than a million.
   ///
   /// - Parameter allowsSign: true to accept a leading minus, as in journalctl.
   init?(_ text: String, allowsSign: Bool = false) {
@@ -157,7 +157,7 @@ enum ByteCount {
 }
 
 extension Int64 {
-  /// Divides and rounds down.
+  /// Divides, and rounds the quotient down.
   fileprivate func dividedDown(by divisor: Int64) -> Int64 {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? quotient &- 1 : quotient

@@ -38,7 +38,7 @@ enum Suggestion {
     "--html": "postmortem show --html, or postmortem dashboard",
   ]
 
-  /// A question about an option that may be meant, or about the subcommand that has it.
+  /// A question that names the option that the user probably meant, or the subcommand that has such an option.
   static func option(_ word: String, among known: [String]) -> String? {
     if let meant = options[word]?.first(where: known.contains) {
       return "; did you mean '\(meant)'?"
@@ -48,7 +48,7 @@ enum Suggestion {
 
   /// A question to append to an error; empty if no known word is similar.
   static func text(for word: String, among known: [String]) -> String {
-    // Otherwise, any two options of one letter would count as similar.
+    // Very short words are left out, because any two options of one letter would count as similar.
     let near = known.map { (distance(word, $0), $0) }.filter { distance, known in
       known.count > 2 && distance <= max(1, known.count / 3)
     }

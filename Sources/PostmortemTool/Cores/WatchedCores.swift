@@ -30,7 +30,7 @@ struct WatchedCores {
     for directory in directories { try InputFile.requireDirectory(directory) }
   }
 
-  /// Makes a watcher report new files in the directories.
+  /// Passes each directory to a function that begins to watch it for new files.
   func watch(with watch: (String) -> Void) {
     for directory in directories { watch(directory) }
   }

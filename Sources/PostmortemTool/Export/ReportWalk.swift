@@ -49,8 +49,8 @@ struct ReportWalk {
   ) throws {
     let directory = try database.open()
     var index = ReportIndex(in: directory)
-    // No record can be added to a damaged index. Listing the reports writes the index again, although it keeps all
-    // facts in memory.
+    // No record can be added to an index that is damaged. So the reports are listed, which writes the index again;
+    // this has the disadvantage that all facts are in memory.
     if index.isWorn(reports: .max / 4) {
       _ = try ListedReport.all(in: database)
       index = ReportIndex(in: directory)

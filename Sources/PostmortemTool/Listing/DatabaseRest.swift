@@ -1,6 +1,7 @@
 internal import PendingDumps
 
-/// The dumps of a database that have no report: those that wait for it, and those that could not be processed.
+/// The dumps of a database that have no report: dumps that wait for conversion, and dumps that could not be
+/// processed.
 struct DatabaseRest {
   let waiting: Int
   let quarantined: Int
@@ -25,7 +26,7 @@ struct DatabaseRest {
     (path + "/" + PendingDumpName.quarantineDirectory).quotedForShell
   }
 
-  /// The number of dumps that wait, and the command that processes them.
+  /// The number of dumps that wait for conversion, and the command that processes them.
   var waitingText: String {
     "\(waiting) \(waiting == 1 ? "dump waits" : "dumps wait") to be processed: "
       + "postmortem process\(path.asDatabaseOperand)"

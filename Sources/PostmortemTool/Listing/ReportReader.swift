@@ -12,8 +12,8 @@ internal import Stackwalk
 ///
 /// The package's own readers never trap, whatever the bytes are. But a demangler reads names from the report, the
 /// system opens the files of the report's modules, and a report can need more memory than the machine has. The
-/// process is started for the first report, and started again if a report ended it. It ends when this object is
-/// released.
+/// process is started for the first report, and started again if a report ended it. The process ends when this object
+/// is released.
 final class ReportReader {
   private let arguments: [String]
   private var child: Child?
@@ -87,7 +87,7 @@ final class ReportReader {
     }
 
     deinit {
-      // The process ends when its input does.
+      // The separate process ends when its standard input is closed.
       close(socket)
       wait()
     }
@@ -187,8 +187,8 @@ final class ReportReader {
 
 /// This program, for starting it again.
 enum OwnProgram {
-  /// The path from which this program was started, so that the other process has the same name; the link in `/proc`
-  /// if that path no longer exists.
+  /// The path of this program's file, so that the other process has the same name; if the file no longer exists
+  /// there, the link in `/proc`.
   static var path: String {
     let link = "/proc/thread-self/exe"
     guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),

@@ -75,7 +75,7 @@ struct LogLines {
     return lines(in: object, named: "", form)
   }
 
-  /// The log line around a text in JSON.
+  /// What is known about the log line in whose JSON a text was found.
   private struct Form {
     let source: String
     let front: [UInt8]
@@ -153,7 +153,7 @@ struct LogLines {
       unreadable += 1
       return nil
     }
-    // The text after the quoted text may distinguish programs too.
+    // The text after the quoted text may also show which program wrote the line.
     return Array(bytes[..<(mark - 1)] + bytes[(end + 1)...]) + [0x20]
       + text.utf8.prefix { $0 != 0x0A }
   }
@@ -193,7 +193,7 @@ struct LogLines {
     return bytes
   }
 
-  /// The position of the first brace that is followed by a quotation mark and comes before any mark of a summary.
+  /// The position of the first brace that is followed by a quotation mark, if no mark of a summary comes before it.
   private static func startOfJSON(in bytes: [UInt8]) -> Int? {
     var index = 0
     while index < bytes.count {

@@ -29,8 +29,8 @@ struct HandledProcess {
   let signals: ThreadSignals
   /// The locked file; nil for a process without a handler, and for a forked process.
   let file: LockedFile?
-  /// The path by which this process reaches the directory of pending dumps, and whether the other process has it
-  /// open.
+  /// The path by which this process reaches the directory of pending dumps, and whether the other process has that
+  /// directory open.
   let directory: String?
   let holdsDirectory: Bool
   /// The run record; nil if it cannot be read.

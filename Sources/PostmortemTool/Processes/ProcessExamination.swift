@@ -8,7 +8,7 @@ internal import ProcessSnapshot
 /// The findings about the crash handler of a running process.
 struct ProcessExamination {
   private let processID: Int32
-  /// The answer to the question of `doctor`, for a process that is healthy.
+  /// The first line that `doctor` prints if the process has no problem.
   private var headline = ""
   private var title = ""
   private var problems: [String] = []
@@ -36,7 +36,7 @@ struct ProcessExamination {
     if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
     let record = found.record
     let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
-    // If the process maps its run record, this also shows others that the process runs.
+    // The mapping of its run record also shows other processes that this process still runs.
     if !links.values.contains(fifo), record?.isMapped != true {
       let waits = "another container sees this process's end after a day at the least"
       if let directory = found.directory, !InputFile.exists("\(directory)/\(fifo.lastComponent)") {

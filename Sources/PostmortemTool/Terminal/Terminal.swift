@@ -40,7 +40,8 @@ enum Terminal {
     return true
   }
 
-  /// Writes text to standard output; on a terminal, through the program that PAGER names, or else through less.
+  /// Writes text to standard output; on a terminal, through the program that PAGER names or, without PAGER, through
+  /// less.
   ///
   /// Source: POSIX.1-2024, man, "PAGER"; less(1), LESS.
   static func page(_ text: String) {
@@ -60,7 +61,7 @@ enum Terminal {
     write(text, to: pipe.fileHandleForWriting.fileDescriptor)
     try? pipe.fileHandleForWriting.close()
     pager.waitUntilExit()
-    // The shell ends with this status if the command does not exist.
+    // The shell ends with status 127 if the command does not exist.
     if pager.terminationStatus == 127 { print(text) }
   }
 
@@ -115,7 +116,7 @@ enum OutputFile {
     }
   }
 
-  /// Does the same for a function that writes the contents; a regular file is also open for reading.
+  /// Replaces a file like `write`, but with contents that a function writes; a regular file is also open for reading.
   static func replace(
     _ path: String, with contents: (Int32) throws(ToolError) -> Void
   ) throws(ToolError) {
