@@ -36,7 +36,7 @@ struct UploadEngine: Sendable {
   func upload(
     _ report: StoredReport, _ claim: inout UploaderClaim, failures: Int
   ) async throws(CrashReportDatabaseError) -> Outcome {
-    // A process has sent this report, and has ended before it could record everything.
+    // An uploader sent this report, and ended before it had recorded everything.
     if report.upload.isUploaded {
       try database.finishUpload(report.id)
       return .uploaded
@@ -225,9 +225,9 @@ package struct UploadClock: Sendable {
   }
 
   static let system = UploadClock(
-    // `time` is the clock that the database also uses. It counts the kernel's ticks, so at the beginning of a second
-    // it is up to a tick later than `Date`. With `Date`, the time of an attempt made now could be in the future (this
-    // happened in CI).
+    // `time` is the clock that the database also uses. `time` counts the kernel's ticks, so at the beginning of a
+    // second it is up to a tick later than `Date`. With `Date`, the time of an attempt made now could be in the
+    // future (this happened in CI).
     now: { Int64(time(nil)) },
     sleep: { seconds in try? await Task.sleep(for: .seconds(seconds)) },
     random: { Double.random(in: 0...1) })

@@ -17,8 +17,8 @@ struct SampledUploads: UploadGrouping {
   func group(
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup? {
-    // A request for this report's upload clears the note with which report it is counted. It does not clear the notes
-    // of other reports that are counted with this report.
+    // A request for this report's upload clears the note with which report it is counted. The request does not clear
+    // the notes of other reports that are counted with this report.
     guard sampling != nil || report.upload.countedWith != nil || report.upload.isRequested
     else { return nil }
     let index = ReportIndex(in: try database.open())
@@ -74,7 +74,7 @@ struct SampledUploads: UploadGrouping {
     guard !counted.isEmpty else { return }
     let others = Dictionary(reports.map { ($0.id, $0) }) { first, _ in first }
     for report in counted {
-      // Whether a report that cannot be read was sent is not known.
+      // It is not known whether a report that cannot be read was sent.
       guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
       // The report was deleted before it was sent.

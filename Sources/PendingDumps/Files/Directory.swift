@@ -266,8 +266,8 @@ extension Directory {
   /// Renames a file, optionally into another directory of the same file system.
   ///
   /// - Parameter replacing: true if an existing file with the new name may be replaced; then the rename is atomic. If
-  ///   it is false, the file has both names for a moment. On a file system without hard links, a file that another
-  ///   process creates with the new name in that moment is lost.
+  ///   `replacing` is false, the file has both names for a moment. On a file system without hard links, a file that
+  ///   another process creates with the new name in that moment is lost.
   package func rename(
     _ name: String, to directory: borrowing Directory, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {

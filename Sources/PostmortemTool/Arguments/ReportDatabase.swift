@@ -102,7 +102,7 @@ enum ReportDatabase {
 
   /// Opens a database to change its settings.
   ///
-  /// The directory may be empty or have only dumps, as before and after the first start of a program with a handler.
+  /// The database need not contain a report yet: the directory may be empty, or have only dumps.
   static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
     // A new ext4 volume has a directory `lost+found`.
     let isEmpty =

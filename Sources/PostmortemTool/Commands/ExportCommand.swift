@@ -58,7 +58,8 @@ enum ExportCommand: Subcommand {
 
 /// Writes the export to standard output in large pieces.
 ///
-/// Unlike for text for people, it is an error if the reader closes standard output before the end of the export.
+/// It is an error if the reader closes standard output before the end of the export; for text that people read, it is
+/// not.
 struct ExportOutput {
   var json = JSONWriter()
 

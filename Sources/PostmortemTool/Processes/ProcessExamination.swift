@@ -36,7 +36,7 @@ struct ProcessExamination {
     if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
     let record = found.record
     let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
-    // The mapping of its run record also shows other processes that this process still runs.
+    // To other processes, either the FIFO or the mapping of the run record shows that this process still runs.
     if !links.values.contains(fifo), record?.isMapped != true {
       let waits = "another container sees this process's end after a day at the least"
       if let directory = found.directory, !InputFile.exists("\(directory)/\(fifo.lastComponent)") {
