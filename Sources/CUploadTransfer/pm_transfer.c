@@ -105,8 +105,8 @@ static int64_t milliseconds(void) {
 
 // MARK: The end of the process
 //
-// `exit` runs the handlers and destructors of libraries while other threads continue. If a transfer is inside OpenSSL
-// while OpenSSL cleans up, it reads freed memory. Two measures prevent such a read. First, OpenSSL is initialized
+// `exit` runs the handlers and destructors of libraries while other threads continue. A transfer that is inside
+// OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent such a read. First, OpenSSL is initialized
 // without its cleanup; this works if no other code has initialized OpenSSL before. Second, the exit handler below
 // runs before OpenSSL's handlers. It ends the transfers and waits for their threads to leave libcurl. This wait has a
 // time limit, because such a thread may be stopped. A stopped thread must not be killed, because it may hold a lock

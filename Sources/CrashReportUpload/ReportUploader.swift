@@ -65,7 +65,8 @@ public final class ReportUploader: Sendable {
     }
   }
 
-  /// Uploads in the background until `stop()` is called or the uploader is released, so keep a reference to it.
+  /// Uploads in the background until `stop()` is called or the uploader is released, so keep a reference to the
+  /// uploader.
   ///
   /// - Throws: `UploadError` if this uploader has been started before.
   public func start() throws(UploadError) { _ = try begin() }

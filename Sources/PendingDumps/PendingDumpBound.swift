@@ -60,7 +60,7 @@ package struct PendingDumpBound {
 
   /// Applies the limits.
   ///
-  /// - Parameter wholly: false to leave a large directory for another start.
+  /// - Parameter wholly: false to leave the listing of a large directory to another start.
   package func apply(wholly: Bool = true) {
     guard
       let names = DirectoryNames.rest(

@@ -1,5 +1,5 @@
 extension String {
-  /// The lines of the text without line feeds, each of which is created when it is used.
+  /// The lines of the text without line feeds; each line is created only when it is used.
   package var lazyLines: UnfoldSequence<Substring, Substring> {
     sequence(state: self[...]) { rest in
       rest.isEmpty ? nil : rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()

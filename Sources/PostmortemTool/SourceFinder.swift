@@ -12,7 +12,7 @@ struct SourceFinder {
   /// The maximum size in bytes; a larger file is not treated as source code.
   private static let maximumSize = 8 << 20
 
-  /// Adds to a report the source lines around those calls of the crashing thread that are the program's own.
+  /// Adds source lines to a report, for those calls of the crashing thread that are in the program's own code.
   func add(to report: inout CrashReport) {
     var files: [String: [UInt8]] = [:]
     for place in report.ownPlaces {

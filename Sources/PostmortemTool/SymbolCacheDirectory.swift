@@ -67,8 +67,8 @@ final class SymbolCacheDirectory: SymbolStore {
     guard bytes.count <= Self.maximumFileSize, let file = try? directory.createTemporary(name)
     else { return }
     do {
-      // The file is not synchronized to disk. If a power failure damages it, its digest is wrong, and the file is
-      // made again.
+      // The file is not synchronized to disk. If a power failure damages the file, its digest is wrong, and the file
+      // is made again.
       try file.write(bytes)
       _ = try directory.rename(file.name, to: directory, name, replacing: true)
       removeOldest()

@@ -13,7 +13,7 @@ struct ReportContents: Sendable {
   let minidump: UploadFile
   /// The attachments by name; none if secrets are left out.
   let attachments: [(name: String, file: UploadFile)]
-  /// The annotations, including `prod`, `ver` and `guid`, and the fields of the options.
+  /// The fields to send: the annotations, including `prod`, `ver` and `guid`, and the fields of `UploadOptions`.
   let fields: [String: String]
 
   /// Opens a report's files.

@@ -28,7 +28,7 @@ struct UploadForm: UploadContent {
   /// The reports that the upload counts for; nil if it counts only for this report.
   private var group: UploadGroup?
 
-  /// The parts of the fields, followed by the parts of the files.
+  /// The parts of the form: first a part for each field, then a part for each file.
   private var allParts: [(header: String, content: Content)] {
     var fields = fields
     fields["report_id"] = reportID.description

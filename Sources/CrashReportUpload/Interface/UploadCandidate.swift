@@ -34,7 +34,7 @@ public struct UploadDecision: Sendable, Equatable {
   /// The longest delay in seconds, which is a day.
   static let longestDelay: Int64 = 24 * 3600
 
-  /// Lets the report be sent.
+  /// Allows the upload of the report.
   ///
   /// - Parameter fields: the fields that replace the candidate's fields; the minidump keeps its own annotations.
   public static func send(fields: [String: String]) -> UploadDecision {

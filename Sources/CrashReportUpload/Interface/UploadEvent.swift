@@ -2,7 +2,7 @@ public import IntermediateDump
 
 /// One step in the work of an uploader.
 public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
-  /// The kind of step; an open set.
+  /// The kind of step; later versions may add kinds.
   public struct Kind: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

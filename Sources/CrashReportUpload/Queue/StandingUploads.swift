@@ -47,7 +47,7 @@ package struct StandingUploads: Sendable {
     guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
     try UploadBody.removeLeftovers(in: engine.database)
     try engine.target.grouping.settleCountedReports(in: engine.database)
-    // The report is read again, because another uploader may have sent it before this one got the claim.
+    // The report is read again, because another uploader may have sent it before this uploader got the claim.
     while !Task.isCancelled, case .report(let report) = try next() {
       let goesOn = try await send(report, &claim)
       try engine.target.grouping.settleCountedReports(in: engine.database)
@@ -76,7 +76,7 @@ package struct StandingUploads: Sendable {
     return true
   }
 
-  /// Delays all pending reports, so that a restart does not try every report again.
+  /// Stores the delay with every pending report, so that it still applies after a restart.
   private mutating func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
     for report in try pending() where (report.upload.nextAttemptTime?.seconds ?? 0) < time {
       try engine.database.delayUpload(

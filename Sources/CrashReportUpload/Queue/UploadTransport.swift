@@ -164,7 +164,7 @@ extension Transfer.Answer {
       rateLimits: value(of: "x-sentry-rate-limits"), location: value(of: "location"), body: body)
   }
 
-  /// The value of the first header with a name.
+  /// The value of the first header with the given name.
   private func value(of name: String) -> String? {
     for line in headers.split(separator: 0x0A) {
       let parts = line.split(

@@ -73,7 +73,7 @@ struct SentryEvent: Sendable {
 
   /// The release, such as "shop@1.2"; nil if there is no version.
   ///
-  /// Without a product, the program's name is used.
+  /// If the report names no product, the program's name is used.
   private var release: String? {
     guard let version = fields["ver"] ?? report.snapshot.process.version, !version.isEmpty else {
       return nil

@@ -91,7 +91,7 @@ struct SentryFrames {
     ]
   }
 
-  /// The frame that stands for left-out calls, because servers keep no other member of the protocol for this.
+  /// The frame that stands for left-out calls; servers keep no other member of the protocol for such a remark.
   private static func gap(_ count: Int) -> SentryValue {
     ["function": .text("(\(count) calls are left out)"), "in_app": false]
   }

@@ -69,8 +69,8 @@ package struct HostIdentity: Sendable, Equatable {
   ///
   /// It is 0 if the boot or the namespaces are not known.
   ///
-  /// The digest is a 32-bit FNV-1a. Two places have the same digest in one case of 4 billion. The process of a claim
-  /// can then look dead, but the database still keeps only one report of the dump.
+  /// The digest is a 32-bit FNV-1a hash. Two places have the same digest in one case of 4 billion. The process of a
+  /// claim can then look dead, but the database still keeps only one report of the dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")

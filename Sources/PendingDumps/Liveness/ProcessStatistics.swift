@@ -18,13 +18,13 @@ package struct ProcessStatistics: Sendable, Equatable {
   /// More fields, which are used only for the calling process.
   package var own = Own()
 
-  /// More fields, used only for the calling process; 0 for a field that the kernel does not show.
+  /// The fields that only the calling process's own statistics use; 0 for a field that the kernel does not show.
   package struct Own: Sendable, Equatable {
     /// The process ID in the PID namespace of `/proc`.
     package var processID: UInt32 = 0
     /// The device of the controlling terminal.
     package var terminal: Int32 = 0
-    /// The number of pages in memory.
+    /// The number of the process's pages that are in memory.
     package var residentPages: UInt64 = 0
     /// The arguments, each ended by NUL, on the main thread's stack.
     package var argumentsStart: UInt64 = 0

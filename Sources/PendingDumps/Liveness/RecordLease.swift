@@ -18,7 +18,7 @@ package enum RecordLease: Sendable, Equatable {
   /// server grants the leases.
   case unknown
 
-  // From <fcntl.h>, under _GNU_SOURCE.
+  // These constants are those of <fcntl.h> with _GNU_SOURCE.
   private static let setSignal: Int32 = 10  // F_SETSIG
   private static let setLease: Int32 = 1024  // F_SETLEASE
 

@@ -10,7 +10,7 @@ package enum CgroupText {
   /// A process's paths in the cgroup hierarchies; nil for a hierarchy that is not used or has no path for the
   /// process.
   package struct Paths {
-    /// The path in version 2.
+    /// The path in cgroup version 2.
     package var unified: String?
     /// The paths of two controllers in version 1; nil for a controller that version 2 has.
     package var memory: String?
@@ -25,7 +25,7 @@ package enum CgroupText {
   /// The paths in the text of `/proc/PID/cgroup`.
   package static func paths(in text: String) -> Paths {
     var paths = Paths()
-    // "hierarchy:controllers:path"; version 2 has hierarchy 0 and no controllers.
+    // A line is "hierarchy:controllers:path"; in version 2, the hierarchy is 0 and the controllers are empty.
     for var path in text.lazyLines {
       guard path.cut(before: UInt8(ascii: ":")) != nil,
         var controllers = path.cut(before: UInt8(ascii: ":"))

@@ -111,7 +111,7 @@ package struct RunRecord: Sendable {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()
       writer.startMap(.owner)
-      // The course is written first, because notes and heartbeat are overwritten in place.
+      // The course is written first, because its notes and its heartbeat are later overwritten in place.
       course?.encode(to: &writer)
       // The text ends in a NUL, so that even an empty text has an address.
       unsafe (Array(bootID.utf8) + [0]).withUnsafeBytes { text in
@@ -154,7 +154,7 @@ package struct RunCourse: Sendable {
 
   package init() {}
 
-  /// The course of the calling process at its start.
+  /// The course of the calling process's run, at its start.
   package static func current(
     executablePath: String?, product: String?, version: String?, environment: String?,
     cgroup: MemoryCgroupFiles, statistics: ProcessStatistics?

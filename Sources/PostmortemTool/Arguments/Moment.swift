@@ -61,7 +61,7 @@ extension Timestamp {
     self = date
   }
 
-  /// Words for moments: the beginning of a day, given as the number of days from today, or nil for the current
+  /// Words for moments, each with a number of days from today for the beginning of that day, or nil for the current
   /// moment.
   private static let days: [String: Int64?] = [
     "now": nil, "today": 0, "yesterday": -1, "tomorrow": 1,
@@ -72,7 +72,7 @@ extension Timestamp {
     "friday", "saturday", "sunday",
   ]
 
-  /// Removes a day of the week in front of a date, and a time zone after it.
+  /// Removes a day of the week in front of a date, and a time zone after the date.
   private static func withoutDecoration(_ text: inout String, now: Timestamp) -> Timestamp? {
     if let end = text.firstIndex(of: " "), weekdays.contains(text[..<end].lowercased()) {
       text = String(text[text.index(after: end)...])

@@ -6,7 +6,9 @@ internal import Minidump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// Finds the database of a command, which must exist, because a mistyped path must not create directories.
+/// Finds the database of a command.
+///
+/// The database must exist, because a mistyped path must not create directories.
 enum ReportDatabase {
   /// The environment variable that can be set instead of giving DIR.
   static let variable = "POSTMORTEM_DATABASE"

@@ -176,7 +176,7 @@ private struct RequestedProcess: ~Copyable {
     }
   }
 
-  /// Sends the request directly after the last check.
+  /// Makes the last check, and sends the request directly afterward.
   mutating func send(
     _ request: CaptureRequest, at moment: QuietMoment
   ) throws(ToolError) {

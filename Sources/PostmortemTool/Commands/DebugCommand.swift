@@ -36,7 +36,7 @@ enum DebugCommand: Subcommand {
     for directory in arguments.values(of: "--symbols") {
       try InputFile.requireDirectory(directory)
       for setting in ["exec-search-paths", "debug-file-search-paths"] {
-        // The text is quoted for LLDB.
+        // The directory's path is quoted for LLDB.
         let quoted = directory.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         command += ["-O", "settings append target.\(setting) \"\(quoted)\""]
       }

@@ -68,7 +68,9 @@ struct SpoolFile {
     size = end
   }
 
-  /// Compares each byte with the next one by memcmp, which is fast; most bytes of a core file are zeros.
+  /// True if all bytes of the block are 0, as most bytes of a core file are.
+  ///
+  /// memcmp compares each byte with the next one, which is fast.
   private var isZeros: Bool {
     guard block.first == 0 else { return false }
     return unsafe block.withUnsafeBytes { bytes in

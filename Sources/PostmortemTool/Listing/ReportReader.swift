@@ -147,7 +147,7 @@ final class ReportReader {
     static func run(_ words: [String]) throws {
       let arguments = try Arguments(
         words, options: ["--symbols"], operands: 0...0, help: ListCommand.help)
-      // Core files are turned off, because one would describe this program and not the report.
+      // Core files are turned off, because a core file would describe this program and not the report.
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
       // One source is used for all reports, so that each module's file is read only once.
@@ -185,7 +185,7 @@ final class ReportReader {
   }
 }
 
-/// This program, for starting it again.
+/// How to start this program again: its path, and the environment.
 enum OwnProgram {
   /// The path of this program's file, so that the other process has the same name; if the file no longer exists
   /// there, the link in `/proc`.

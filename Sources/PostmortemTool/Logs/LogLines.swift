@@ -53,8 +53,8 @@ struct LogLines {
     return ended.message.map { lines(of: $0, source: ended.source, depth: 1) } ?? []
   }
 
-  /// - Parameter depth: the number of forms around the bytes, because a collector's JSON may contain a runtime's
-  ///   JSON.
+  /// - Parameter depth: the number of formats that enclose the bytes, because a collector's JSON may contain a
+  ///   runtime's JSON.
   private mutating func lines(of bytes: [UInt8], source: String, depth: Int) -> [Line] {
     guard depth < 4 else { return [] }
     if let part = CRIPart(bytes) {
@@ -135,7 +135,7 @@ struct LogLines {
   /// The line without the quotation marks around a summary's mark and its text; nil if the second quotation mark is
   /// missing.
   ///
-  /// Such marks occur around a member of multi-line JSON, and around a value of logfmt.
+  /// Such quotation marks occur around a member of multi-line JSON, and around a value of logfmt.
   private mutating func unquoted(_ bytes: [UInt8]) -> [UInt8]? {
     let quote = UInt8(ascii: "\"")
     let mark = bytes.indices.first {
@@ -210,8 +210,8 @@ struct LogLines {
     return nil
   }
 
-  /// The JSON object that begins at a brace, or the array that has it as its first element, and the position of its
-  /// start.
+  /// The JSON object that begins at a brace, or the array whose first element is this object, and the position where
+  /// the object or the array begins.
   private static func json(in bytes: [UInt8], at brace: Int) -> (start: Int, object: Any)? {
     let bracket = bytes[..<brace].lastIndex { $0 != UInt8(ascii: " ") }
     let array = bracket.flatMap { bytes[$0] == UInt8(ascii: "[") ? $0 : nil }

@@ -24,7 +24,7 @@ struct HandledProcess {
   }
 
   let processID: Int32
-  /// The target of the link of each descriptor.
+  /// The target of each descriptor's link in `/proc`.
   let links: [String: String]
   let signals: ThreadSignals
   /// The locked file; nil for a process without a handler, and for a forked process.
@@ -37,7 +37,7 @@ struct HandledProcess {
   let record: RunRecord?
   /// A converter's verdict on the owner of the locked file; nil if there is no locked file.
   let verdict: OwnerVerdict?
-  /// The directory of `/proc` from which the process's state is read.
+  /// The directory in `/proc` from which the process's state is read.
   private let place: String
 
   /// Examines a process.

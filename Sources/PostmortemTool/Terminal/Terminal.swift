@@ -161,7 +161,8 @@ struct StandardOutput: TextOutputStream {
 
 /// JSON as this tool prints it.
 ///
-/// The keys are sorted, the text ends in a line feed, and it contains no control characters for a terminal.
+/// The keys are sorted, the text ends in a line feed, and control characters that a terminal would act on are
+/// escaped.
 enum JSON {
   /// The JSON text of a value, indented.
   static func text(of value: some Encodable) throws -> String {
