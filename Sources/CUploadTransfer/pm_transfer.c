@@ -108,9 +108,9 @@ static int64_t milliseconds(void) {
 // `exit` runs the handlers and destructors of libraries while other threads continue. A transfer that is inside
 // OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent such a read. First, OpenSSL is initialized
 // without its cleanup; this works if no other code has initialized OpenSSL before. Second, the exit handler below
-// runs before OpenSSL's handlers. It ends the transfers and waits for their threads to leave libcurl. This wait has a
-// time limit, because such a thread may be stopped. A stopped thread must not be killed, because it may hold a lock
-// that the rest of the exit needs.
+// runs before OpenSSL's handlers. This exit handler ends the transfers and waits for their threads to leave libcurl.
+// This wait has a time limit, because such a thread may be stopped. A stopped thread must not be killed, because it
+// may hold a lock that the rest of the exit needs.
 
 // The maximum time in milliseconds that an exit waits for the transfers to end.
 enum { EXIT_PATIENCE = 60 };

@@ -92,8 +92,8 @@ public final class ReportUploader: Sendable {
 
   /// Stops the uploader, and returns when it is no longer sending anything.
   ///
-  /// This takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader sends
-  /// the report again. The call does nothing if the uploader was not started.
+  /// Stopping takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader
+  /// sends the report again. The call does nothing if the uploader was not started.
   public func stop() async {
     guard let task = work.withLock({ $0 }) else { return }
     task.cancel()

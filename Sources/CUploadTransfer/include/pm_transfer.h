@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The maximum number of bytes of an answer's headers and body that are kept.
+// The maximum numbers of bytes that are kept of an answer's headers and of its body.
 enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 64 << 10 };
 // The maximum numbers of bytes that a transfer receives: in headers (including those of interim answers), and in the
 // body.

@@ -162,7 +162,7 @@ package struct FileStatus: Sendable, Equatable {
   package let owner: UInt32
   package let device: UInt64
   package let inode: UInt64
-  /// The mode, with the permissions.
+  /// The permissions and the special bits: the lowest 12 bits of the mode.
   package let mode: UInt32
 
   package init(_ status: stat) {
@@ -197,7 +197,8 @@ package struct FileStatus: Sendable, Equatable {
 
   /// True for a file on a file system that has its own block device.
   ///
-  /// Such a file system is local. It does not show the files of another file system, as overlayfs does.
+  /// A file system with its own block device is local. It does not show the files of another file system, as
+  /// overlayfs does.
   ///
   /// Source: Linux include/uapi/linux/major.h, UNNAMED_MAJOR.
   package var isOnBlockDevice: Bool { device >> 8 & 0xFFF | device >> 32 & ~0xFFF != 0 }

@@ -130,7 +130,7 @@ package struct RunEvidence: Sendable {
     writer.end()
   }
 
-  /// The bytes of a heartbeat in a run record: the size (4 bytes), a separate document, and zeros.
+  /// The bytes of a heartbeat in a run record: the size (4 bytes), a separate intermediate dump, and zeros.
   package func heartbeatBytes() -> [UInt8]? {
     var evidence = self
     while true {

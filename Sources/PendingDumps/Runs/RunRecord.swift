@@ -19,7 +19,7 @@ package struct RunRecord: Sendable {
   package var bootID: String
   /// The inode of the PID namespace, because process IDs of different namespaces cannot be compared.
   ///
-  /// Nil if it was not known.
+  /// Nil if the namespace was not known.
   package var processNamespace: UInt64?
   /// The inode of the time namespace, because start times of different time namespaces cannot be compared.
   ///

@@ -12,8 +12,8 @@ internal import Stackwalk
 ///
 /// The package's own readers never trap, whatever the bytes are. But a demangler reads names from the report, the
 /// system opens the files of the report's modules, and a report can need more memory than the machine has. The
-/// process is started for the first report, and started again if a report ended it. The process ends when this object
-/// is released.
+/// process is started for the first report, and started again if a report ended it. The separate process ends when
+/// this object is released.
 final class ReportReader {
   private let arguments: [String]
   private var child: Child?
@@ -150,7 +150,7 @@ final class ReportReader {
       // Core files are turned off, because a core file would describe this program and not the report.
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-      // One source is used for all reports, so that each module's file is read only once.
+      // One symbol source is used for all reports, so that each module's file is read only once.
       let symbols = SymbolSource(directories: arguments.values(of: "--symbols"))
       while let path = nextPath() {
         var limit = itimerval()

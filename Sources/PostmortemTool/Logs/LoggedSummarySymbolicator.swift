@@ -13,7 +13,7 @@ final class LoggedSummarySymbolicator {
 
   /// - Parameters:
   ///   - directories: the directories to search for the modules' files, in addition to the modules' own paths.
-  ///   - readsFiles: false to find no names.
+  ///   - readsFiles: false to read no files of modules, and so to find no names.
   ///   - download: downloads files of modules whose lines are not known, and returns the directory that contains
   ///     them; nil if it found no files.
   init(

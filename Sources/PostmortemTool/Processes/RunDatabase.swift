@@ -174,7 +174,7 @@ private struct UserChanger {
     "capsh": ["--user", "--uid"], "start-stop-daemon": ["-c", "--chuid"],
   ]
 
-  /// Returns nil if the command's first word is not such a program.
+  /// Returns nil if the command's first word is not a program that runs a command as another user.
   init?(_ command: [String]) {
     guard let word = command.first?.split(separator: "/").last.map(String.init) else { return nil }
     let options = Self.byOption[word] ?? []
