@@ -106,11 +106,11 @@ static int64_t milliseconds(void) {
 // MARK: The end of the process
 //
 // `exit` runs the handlers and destructors of libraries while other threads continue. A transfer that is inside
-// OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent such a read. First, OpenSSL is initialized
-// without its cleanup; this works if no other code has initialized OpenSSL before. Second, the exit handler below
-// runs before OpenSSL's handlers. This exit handler ends the transfers and waits for their threads to leave libcurl.
-// This wait has a time limit, because such a thread may be stopped. A stopped thread must not be killed, because it
-// may hold a lock that the rest of the exit needs.
+// OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent such reads of freed memory. First, OpenSSL
+// is initialized without its cleanup; this works if no other code has initialized OpenSSL before. Second, the exit
+// handler below runs before OpenSSL's handlers. This exit handler ends the transfers and waits for their threads to
+// leave libcurl. The wait for these threads has a time limit, because a thread may be stopped. A stopped thread must
+// not be killed, because it may hold a lock that the rest of the exit needs.
 
 // The maximum time in milliseconds that an exit waits for the transfers to end.
 enum { EXIT_PATIENCE = 60 };
@@ -448,8 +448,8 @@ static pm_transfer_answer run(
       .body = transfer->kept,
       .reason = transfer->reason,
   };
-  // This thread blocks the program's signals, because they are meant for the program's own threads. A server that
-  // closes the connection must not end the program by SIGPIPE.
+  // The transfer's thread blocks the program's signals, because they are meant for the program's own threads. A
+  // server that closes the connection must not end the program by SIGPIPE.
   sigset_t signals, before;
   sigemptyset(&signals);
   for (int signal = 1; signal <= 31; signal++) {

@@ -59,7 +59,7 @@ final class SymbolCacheDirectory: SymbolStore {
   }
 
   func contents(of name: String) -> [UInt8]? {
-    // Because this is a cache, symbols that cannot be read are computed again.
+    // An error is ignored, because symbols that the cache does not contain are computed again.
     (try? directory.smallFile(name, limit: Self.maximumFileSize)) ?? nil
   }
 

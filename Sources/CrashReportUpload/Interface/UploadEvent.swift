@@ -9,7 +9,9 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
 
     /// An upload begins; the event has `reportID`, `attempt` and `size`.
     public static let began = Kind(rawValue: "began")
-    /// A part of the body was sent: `sent` of `size` bytes; this is reported about once per MiB.
+    /// A part of the body was sent: `sent` of `size` bytes.
+    ///
+    /// This event comes about once per MiB.
     public static let progressed = Kind(rawValue: "progressed")
     /// The server has the report; `serverID` is its ID for the report.
     public static let uploaded = Kind(rawValue: "uploaded")

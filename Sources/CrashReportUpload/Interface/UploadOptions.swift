@@ -6,7 +6,7 @@ public struct UploadOptions: Sendable, Equatable {
   public var fields: [String: String] = [:]
   /// The secrets that uploads may contain; the reports in the database do not change.
   ///
-  /// Attachments are sent only if this is `full`.
+  /// Attachments are sent only if `privacy` is `full`.
   public var privacy = ReportPrivacy.full
   /// HTTP headers that are sent with each report, for example for authorization.
   public var headers: [String: String] = [:]

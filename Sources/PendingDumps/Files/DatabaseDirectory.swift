@@ -40,7 +40,7 @@ package enum DatabaseDirectory {
 
   /// The path of the database: the given path or, for some mount points, a directory in it.
   ///
-  /// Such a mount point is one to which other users may write, such as an `emptyDir` of Kubernetes.
+  /// A directory in it is used if other users may write to the mount point, such as an `emptyDir` of Kubernetes.
   package static func place(_ path: String) -> String {
     var status = stat()
     guard unsafe stat(path, &status) == 0, isOpenToOthers(status) else { return path }
@@ -311,7 +311,7 @@ package enum DatabaseDirectory {
 
   /// Lets this process use databases to which the members of a group may write.
   ///
-  /// In such a database, directories that this process creates or owns get the group and the mode 02770; files get
+  /// In a shared database, directories that this process creates or owns get the group and the mode 02770; files get
   /// the mode 0660.
   package static func share(with group: UInt32) {
     groups.withLock { groups in

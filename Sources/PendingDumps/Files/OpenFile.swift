@@ -197,8 +197,8 @@ package struct FileStatus: Sendable, Equatable {
 
   /// True for a file on a file system that has its own block device.
   ///
-  /// A file system with its own block device is local. It does not show the files of another file system, as
-  /// overlayfs does.
+  /// A file system with its own block device is local. Unlike overlayfs, such a file system does not show the files
+  /// of another file system.
   ///
   /// Source: Linux include/uapi/linux/major.h, UNNAMED_MAJOR.
   package var isOnBlockDevice: Bool { device >> 8 & 0xFFF | device >> 32 & ~0xFFF != 0 }

@@ -37,8 +37,9 @@ package enum ClaimLiveness {
       evidence.lease = .granted
     }
     let verdict = evidence.verdict
-    // This is an exception to the order of the rules: an earlier conversion of this process made the claim, and ended
-    // without giving the dump back. The process is still alive, but that earlier conversion has closed its FIFO.
+    // A claim of this process itself is an exception to the order of the rules: an earlier conversion made the claim,
+    // and ended without giving the dump back. The process is still alive, but that earlier conversion has closed its
+    // FIFO.
     if !verdict.isDead, evidence.place == .here, processID == host.processID,
       evidence.fifo == .noReader
     {

@@ -12,7 +12,7 @@ package struct HostIdentity: Sendable, Equatable {
   package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this process's PID namespace.
   ///
-  /// This can be false, because a process can enter a PID namespace without mounting that namespace's `/proc`.
+  /// The value can be false, because a process can enter a PID namespace without mounting that namespace's `/proc`.
   package var isProcOurs: Bool
   package var processID: UInt32
   /// The start time of this process; nil if `/proc` does not show it.
@@ -67,7 +67,7 @@ package struct HostIdentity: Sendable, Equatable {
   /// The place for the names of claims: a digest of the boot and of the namespaces in which process ID and start time
   /// are valid.
   ///
-  /// It is 0 if the boot or the namespaces are not known.
+  /// The place is 0 if the boot or the namespaces are not known.
   ///
   /// The digest is a 32-bit FNV-1a hash. Two places have the same digest in one case of 4 billion. The process of a
   /// claim can then look dead, but the database still keeps only one report of the dump.

@@ -93,7 +93,7 @@ package struct LivenessEvidence: Sendable {
 
   /// The verdict if a process of this kernel holds the FIFO or maps the record.
   ///
-  /// This evidence counts on any file system, and whatever the boot ID is.
+  /// A held FIFO or a mapped record counts on any file system, and whatever the boot ID is.
   private var witness: OwnerVerdict? {
     if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
     if lease == .refused { return .alive("somebody maps the run record of \(title)") }

@@ -13,7 +13,7 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var stackStart: UInt64
   /// The wait status of a process that has ended but that its parent has not waited for yet.
   ///
-  /// It is also 0 if the kernel does not show the status to this user.
+  /// The wait status is also 0 if the kernel does not show it to this user.
   package var waitStatus: Int32?
   /// More fields, which are used only for the calling process.
   package var own = Own()
@@ -136,7 +136,7 @@ package enum ProcessProbe: Sendable, Equatable {
 
   /// The directory in `/proc` that shows a process's descriptors, memory and namespaces.
   ///
-  /// This is the directory of the process or, if its first thread has ended, of a thread that still runs.
+  /// It is the directory of the process itself or, if the first thread has ended, of a thread that still runs.
   package static func directory(of processID: Int32) -> String {
     livingThread(of: processID, ProcessStatistics.read("/proc/\(processID)"))
   }

@@ -37,8 +37,8 @@ extension RunRecord {
       if record.startTime != 0, record.isOfSameTime(host) { evidence.startTime = record.startTime }
       if record.stackStart != 0 { evidence.stackStart = record.stackStart }
     }
-    // If no process has the ID, the owner is dead, and no other evidence is needed. This saves system calls, because
-    // a start may examine many files.
+    // If no process has the ID, the owner is dead, and no other evidence is needed. The early return saves system
+    // calls, because a start may examine many files.
     if evidence.process == .missing { return evidence }
     evidence.fifo = FIFOProbe.look(at: name.with(role: .fifo).description, in: directory)
     if record?.isMapped == true {

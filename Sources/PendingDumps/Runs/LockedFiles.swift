@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Finds the program's own files on which this process holds kernel locks.
 ///
-/// These are files of the program itself, not dumps with the suffix `.locked`. The report of a killed run lists these
-/// files, because a process that waited for one of the locks may have killed this process.
+/// The files are data files of the program, and not dumps with the suffix `.locked`. The report of a killed run lists
+/// these files, because a process that waited for one of the locks may have killed this process.
 ///
 /// The locks are read from `fdinfo` of each descriptor. The file `/proc/locks` lists all locks, but while the kernel
 /// writes its text, no process on the machine can lock or unlock a file. Before it writes the text, the kernel waits

@@ -70,7 +70,7 @@ package struct MemoryCgroupFiles {
 
   /// The number in a file; nil if the file says that there is no limit.
   ///
-  /// Version 1 says so by the largest possible number of pages.
+  /// In version 1, the largest possible number of pages means that there is no limit.
   fileprivate static func limit(in file: Int32) -> UInt64? {
     SystemFile.integer(file).flatMap { $0 >= 1 << 62 ? nil : $0 }
   }

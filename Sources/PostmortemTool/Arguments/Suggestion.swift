@@ -1,6 +1,6 @@
 /// Finds the word that the user probably meant.
 enum Suggestion {
-  /// Words of other tools, and this tool's subcommands that do the same.
+  /// Words of other tools, each with this tool's subcommand that does the same.
   private static let subcommands: [String: String] = [
     "log": "list", "logs": "list", "ps": "list", "reports": "list", "crashes": "list",
     "view": "show", "cat": "show", "report": "show", "last": "show latest", "latest": "show latest",
@@ -13,7 +13,7 @@ enum Suggestion {
     "man": "manual",
   ]
 
-  /// Options of other tools, and the options of this tool that do the same.
+  /// Options of other tools, each with this tool's options that do the same.
   private static let options: [String: [String]] = [
     "--lines": ["-n"], "--tail": ["-n"], "--last": ["-n"], "--max": ["-n"], "-L": ["-n"],
     "--vacuum-time": ["--age"], "--keep": ["--age"],

@@ -128,7 +128,7 @@ private struct RequestedProcess: ~Copyable {
   private var thread: Int32 = 0
   /// The directory of pending dumps.
   ///
-  /// It stays open, because its path may lead through the other process, which may end.
+  /// The directory stays open, because its path may lead through the other process, which may end.
   private let directory: Directory
 
   /// Opens a pidfd of the process first, so that all later checks are about the process that gets the signal.

@@ -58,8 +58,7 @@ enum ExportCommand: Subcommand {
 
 /// Writes the export to standard output in large pieces.
 ///
-/// It is an error if the reader closes standard output before the end of the export; for text that people read, it is
-/// not.
+/// Unlike with text for people, it is an error if the reader closes the pipe before the end of the export.
 struct ExportOutput {
   var json = JSONWriter()
 

@@ -60,7 +60,8 @@ struct ExportColumn {
 
   /// The version of the export's columns.
   ///
-  /// It is increased when a column is removed or changes its meaning, but not when a column is added at the end.
+  /// The version is increased when a column is removed or changes its meaning, but not when a column is added at the
+  /// end.
   static let schemaVersion: Int64 = 1
 
   /// The columns in the order of their values in a line; new columns are only added at the end.

@@ -135,7 +135,7 @@ struct LogLines {
   /// The line without the quotation marks around a summary's mark and its text; nil if the second quotation mark is
   /// missing.
   ///
-  /// Such quotation marks occur around a member of multi-line JSON, and around a value of logfmt.
+  /// Log formats put such quotation marks around a member of multi-line JSON, and around a value of logfmt.
   private mutating func unquoted(_ bytes: [UInt8]) -> [UInt8]? {
     let quote = UInt8(ascii: "\"")
     let mark = bytes.indices.first {

@@ -86,7 +86,7 @@ struct ProcessExamination {
 
   /// Examines a process without a locked file, which may be a forked process.
   ///
-  /// A forked process has inherited its parent's handler and the descriptor of the directory. Such a process has no
+  /// A forked process has inherited its parent's handler and the descriptor of the directory. A forked process has no
   /// locked file until it crashes.
   private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
     name(process)

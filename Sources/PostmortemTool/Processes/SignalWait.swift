@@ -3,7 +3,7 @@ internal import PendingDumps
 
 /// Checks whether a thread of another process may be waiting for a signal in sigwait(3) or a similar call.
 ///
-/// Such a call would take the signal instead of the handler.
+/// sigwait(3) would take the signal, so the handler would not get it.
 ///
 /// While a thread waits for signals, the kernel shows these signals as not blocked. Source: Linux kernel/signal.c,
 /// do_sigtimedwait.

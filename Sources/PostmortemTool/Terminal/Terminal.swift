@@ -185,7 +185,7 @@ enum JSON {
 
 /// A line on standard error that counts the steps of long work, and is removed when the work is done.
 ///
-/// It is printed only on a terminal, because it would fill a log.
+/// The line is printed only on a terminal, because it would fill a log.
 final class ProgressLine {
   private let isShown: Bool
   private let subject: String
