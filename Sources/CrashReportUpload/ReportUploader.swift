@@ -90,7 +90,7 @@ public final class ReportUploader: Sendable {
   /// If a listener has not read 1,000 events, the oldest ones are dropped.
   public var events: AsyncStream<UploadEvent> { listeners.stream() }
 
-  /// Stops the uploader, and returns when it is no longer sending anything.
+  /// Stops the uploader, and returns when the uploader is no longer sending anything.
   ///
   /// Stopping takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader
   /// sends the report again. The call does nothing if the uploader was not started.

@@ -23,7 +23,7 @@ enum UploadVerdict: Sendable, Equatable {
   /// with any status.
   ///
   /// - Parameters:
-  ///   - size: the bytes that were sent.
+  ///   - size: the number of bytes that were sent.
   ///   - now: seconds since 1970, for a Retry-After that is a date.
   ///
   /// Source: RFC 9110, 15 and 10.2.3; RFC 6585, 4.

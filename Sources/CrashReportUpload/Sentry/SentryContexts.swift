@@ -61,7 +61,7 @@ struct SentryContexts {
     ]
   }
 
-  /// This package's own description of the crash.
+  /// The context in which this package describes the crash.
   private var crash: SentryValue {
     let snapshot = report.snapshot
     let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])

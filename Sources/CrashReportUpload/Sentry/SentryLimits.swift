@@ -32,7 +32,7 @@ enum SentryLimits {
   /// The first scalars of a text, with an ellipsis if it was cut, and without NUL, which databases refuse.
   static func cut(_ text: String, _ limit: Int) -> String {
     let scalars = text.unicodeScalars
-    // Characters are counted only up to the limit, because a text may have megabytes.
+    // Characters are counted only up to the limit, because a text may be megabytes long.
     let isLong = text.utf8.count > limit && !scalars.dropFirst(limit).isEmpty
     guard isLong || text.utf8.contains(0) else { return text }
     var result = String.UnicodeScalarView()
