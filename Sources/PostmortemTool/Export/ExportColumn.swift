@@ -58,7 +58,9 @@ struct ExportColumn {
     }
   }
 
-  /// The number is increased when a column is removed or changes its meaning, but not when a column is added at the
+  /// The version of the export's columns.
+  ///
+  /// The version is increased when a column is removed or changes its meaning, but not when a column is added at the
   /// end.
   static let schemaVersion: Int64 = 1
 
