@@ -86,7 +86,7 @@ struct MemoryWriter {
 
   // MARK: - Text
 
-  /// Writes the readable part of the text at an address; writes nothing if it is empty or unreadable.
+  /// Writes the readable part of the text at an address; writes nothing if the text is empty or unreadable.
   ///
   /// - Parameters:
   ///   - key: the property's key.

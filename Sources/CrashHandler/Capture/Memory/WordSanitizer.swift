@@ -24,7 +24,7 @@ struct WordSanitizer {
   ///
   /// - Parameters:
   ///   - place: the copy of the memory.
-  ///   - address: the address of the original; a word that is only partly in the range is replaced.
+  ///   - address: the address of the original memory; a word that is only partly in the range is replaced.
   @_noLocks
   func sanitize(_ place: UnsafeMutableRawPointer, copyOf address: UInt64, count: Int) {
     let toWord = Int(truncatingIfNeeded: (0 &- address) & 7)

@@ -82,8 +82,7 @@ struct StackWriter {
   /// stack.
   ///
   /// Since glibc 2.42 a stack may have its guard inside its mapping, so that neighboring stacks share one mapping.
-  /// The end of such a stack is found because libc keeps a thread's control block in the last page of the thread's
-  /// stack.
+  /// The end of such a stack is found from the thread's control block, which libc keeps in the stack's last page.
   private func place(
     from wanted: UInt64, _ threadPointer: UInt64
   ) -> (start: UInt64, lowest: UInt64, end: UInt64)? {
@@ -121,7 +120,7 @@ struct StackWriter {
     end > start ? regions.memory.allowed(start, count: Int(truncatingIfNeeded: end &- start)) : 0
   }
 
-  /// The lowest address to capture of a stack.
+  /// The lowest address of a stack that is captured.
   ///
   /// The System V ABI lets a leaf function use 128 bytes below the stack pointer.
   @_noLocks
