@@ -1,6 +1,7 @@
 internal import CSignalSafe
 
-/// Distinguishes abort() from raise(SIGABRT): only abort() ends the process after the signal's handler has returned.
+/// Distinguishes abort() from raise(SIGABRT), because only abort() ends the process after the signal's handler has
+/// returned.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: glibc stdlib/abort.c, nptl/pthread_kill.c.
 extension Capture {

@@ -101,7 +101,7 @@ struct MemoryWriter {
     if count > 0 { capture.writer.finishProperty(count: count) }
   }
 
-  /// Writes the text that a pointer refers to, without the first `skipping` bytes of the memory there.
+  /// Writes the text at the address that a pointer in memory holds, without the first `skipping` bytes there.
   @_noLocks
   func writeText(
     _ key: IntermediateDumpKey, atPointer pointer: UInt64, skipping: UInt64, limit: Int
