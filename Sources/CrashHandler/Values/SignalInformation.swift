@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The kernel's `siginfo_t`: 128 bytes.
+/// The kernel's `siginfo_t`, which has 128 bytes.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2).
 @safe
