@@ -48,7 +48,7 @@ void pm_tell_stack(int thread, struct pm_told_stack told) {
   if (!stack) stack = pm_take_told(thread);
   if (!stack) return;
   uint64_t size = told.size & ~IS_HANDLERS;
-  // If a caller that does not know who created the stack records the same stack again, nothing changes.
+  // Nothing changes if a caller that does not know who created the stack records the same stack again.
   if (stack->base == told.base && (stack->size & ~IS_HANDLERS) == size && !told.is_handlers) return;
   pm_atomic_store_64(&stack->size, 0);
   pm_atomic_store_64(&stack->base, told.base);
