@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Returns the address of the Swift runtime's pointer to its last fatal message, which libswiftCore exports for debuggers; NULL
-// if this runtime has no such pointer.
+// Returns the address of the Swift runtime's pointer to its last fatal message, which libswiftCore exports for
+// debuggers; NULL if this runtime has no such pointer.
 const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
 
 // Returns the address of glibc's pointer to its last abort message, `struct { unsigned size; char text[]; } *`; NULL
