@@ -99,10 +99,10 @@ struct Installed: ~Copyable {
 
   /// Tokens that were encoded at launch.
   ///
-  /// They are the first `process` map, the notes on the run for a run record, the `system` map and the annotations.
+  /// They are the first `process` map, the run record's `RunCourse`, the `system` map and the annotations.
   struct EncodedFacts {
     let process: Bytes
-    /// The notes on the run; empty if the program turned off reports on how runs end.
+    /// The tokens of the run record's `RunCourse`; empty if the program turned off reports on how runs end.
     let course: Bytes
     let system: Bytes
   }

@@ -8,7 +8,7 @@ public enum CaptureMethod: UInt8, DumpCode {
   case alsoCrashed = 3
   /// The thread did not stop; its stack and instruction pointers are from `/proc/self/task/<tid>/syscall`.
   ///
-  /// They are valid as long as the thread stays blocked.
+  /// These values are valid as long as the thread stays blocked.
   case kernel = 4
   /// The thread did not stop and could not be read; only its name and state are known.
   case none = 5

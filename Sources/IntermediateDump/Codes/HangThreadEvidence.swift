@@ -2,7 +2,7 @@
 public enum HangThreadEvidence: UInt8, DumpCode {
   /// The thread is the only thread that can answer the monitor, or was about to answer when it hung.
   case known = 1
-  /// The thread was the last to answer the monitor; another thread may have hung.
+  /// The thread was the last thread that answered the monitor, but another thread may have hung.
   case lastSeen = 2
   /// The thread is not known; the first thread is the thread of the monitor.
   case none = 3
