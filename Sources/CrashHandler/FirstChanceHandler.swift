@@ -14,10 +14,10 @@ public typealias FirstChanceHandler =
 /// function returns false, the crash is captured as usual. The function may also exit through `siglongjmp`.
 ///
 /// The function runs in a signal handler, on the faulting thread and its alternate stack, with all signals except
-/// faults blocked. It may run on several threads at once. It may do only what signal-safety(7) allows: no allocation,
-/// no lock, no Swift object. It must decide from the fault's address or instruction whether the fault belongs to its
-/// runtime, and return false for other faults. It is not called for a fault in code that runs on an alternate stack,
-/// such as the function itself, nor in a child of vfork(2).
+/// faults blocked. The function may run on several threads at once. It may do only what signal-safety(7) allows: no
+/// allocation, no lock, no Swift object. The function must decide from the fault's address or instruction whether the
+/// fault belongs to its runtime, and return false for other faults. The function is not called for a fault in code
+/// that runs on an alternate stack, such as the function itself, nor in a child of vfork(2).
 ///
 /// `setFirstChanceHandler` may be called at any time, even before `startHandler`, and from any thread, but not from a
 /// signal handler.

@@ -15,7 +15,8 @@ private func withStarted<Result, Failure>(
   return try unsafe body(&lockedStarted)
 }
 
-/// This is a struct, because the runtime would create the metadata of a tuple at its first use, during the launch.
+/// `Started` is a struct, because the runtime would create the metadata of a tuple at its first use, during the
+/// launch.
 private struct Started {
   let handler: Handler
   let directory: DirectoryIdentity
@@ -23,10 +24,11 @@ private struct Started {
 
 /// Installs the crash handler for this process.
 ///
-/// Call this function once, early, before creating threads that could crash. It opens and preallocates the dump file,
-/// allocates everything that a crash will need, and installs handlers for the signals of `HandlerOptions.signals`. A
-/// signal that is ignored stays ignored. Previously installed handlers run after the dump. The handler itself runs no
-/// thread and no timer, unless `heartbeatInterval` is set. Never call this function from a signal handler.
+/// Call this function once, early, before creating threads that could crash. The call opens and preallocates the dump
+/// file, allocates everything that a crash will need, and installs handlers for the signals of
+/// `HandlerOptions.signals`. A signal that is ignored stays ignored. Previously installed handlers run after the
+/// dump. The handler itself runs no thread and no timer, unless `heartbeatInterval` is set. Never call this function
+/// from a signal handler.
 ///
 /// If the environment variable `POSTMORTEM_DISABLE` is neither empty nor 0, this function does nothing and throws. A
 /// program with more permissions than its caller (set-user-ID) ignores the variable.
@@ -35,8 +37,9 @@ private struct Started {
 ///
 /// - Parameters:
 ///   - database: a directory on storage that outlives the process; it is created with mode 0700 if it is missing.
-///   - identifier: distinguishes this program's dumps from other programs' dumps in the same database. It has 1 to
-///     128 characters of `[A-Za-z0-9._-]`. The default is the executable's base name reduced to those characters.
+///   - identifier: distinguishes this program's dumps from other programs' dumps in the same database. The identifier
+///     has 1 to 128 characters of `[A-Za-z0-9._-]`. The default is the executable's base name reduced to those
+///     characters.
 ///   - product: the name that reports show.
 ///   - version: the version of the product.
 ///   - environment: free text such as "production".

@@ -95,9 +95,9 @@ extension Handler {
   /// let isSafeMode = soon.count == 3
   /// ```
   ///
-  /// The call reads the first part of each dump and of the newest reports, which takes a millisecond or two each. It
-  /// changes nothing, and any thread can make it. Runs without a crash are not in the result. To find crashes *in a
-  /// row*, compare `crashTime` with the times of good runs.
+  /// The call reads the first part of each dump and of the newest reports, which takes a millisecond or two each. The
+  /// call changes nothing, and any thread can make it. Runs without a crash are not in the result. To find crashes
+  /// *in a row*, compare `crashTime` with the times of good runs.
   ///
   /// - Parameter limit: the maximum number of crashes to return.
   /// - Returns: the crashes with this handler's identifier, each only once.

@@ -1,6 +1,6 @@
-// Reads and changes the machine context of a signal frame. This is in C, because Swift's Glibc module has no REG_*,
-// imports the register array as a tuple, and leaves out the macros of siginfo_t. The offsets are part of the kernel's
-// ABI. pm_layout.c compares the offsets with the system's headers, which are not included here (see
+// Reads and changes the machine context of a signal frame. This code is in C, because Swift's Glibc module has no
+// REG_*, imports the register array as a tuple, and leaves out the macros of siginfo_t. The offsets are part of the
+// kernel's ABI. pm_layout.c compares the offsets with the system's headers, which are not included here (see
 // pm_system_calls.h).
 #ifndef PM_CONTEXT_H
 #define PM_CONTEXT_H

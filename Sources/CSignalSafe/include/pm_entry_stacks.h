@@ -22,18 +22,19 @@ enum {
 // Each of these functions returns the function to install as the signal's handler. That function gives `handler`
 // enough stack, with the right alignment. The four functions are for crashes, for stops, for the watchdog's timer
 // (whose signal any thread may get), and for signals that ask the process to end. If all entry stacks are in use, or
-// before pm_set_entry_stacks, the handler runs on the stack on which it was entered. Not for crash code.
+// before pm_set_entry_stacks, the handler runs on the stack on which it was entered. Crash code must not call these
+// functions.
 pm_crash_handler _Nonnull pm_crash_entry(pm_crash_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_stop_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_termination_entry(pm_signal_handler _Nonnull handler);
 
 // Sets the memory for all entry stacks, of `size` bytes each; NULL removes the memory while no handler is installed.
-// A handler stays on its stack if at least half of `size` is left there. Not for crash code.
+// A handler stays on its stack if at least half of `size` is left there. Crash code must not call this function.
 void pm_set_entry_stacks(void *_Nullable memory, uint64_t size);
 
 // Sets the address range of the handler's code. If that code cannot be read in a crash, the process ends by the
-// resulting fault. Not for crash code.
+// resulting fault. Crash code must not call this function.
 void pm_set_handler_code(uint64_t start, uint64_t end);
 
 // Frees all entry stacks except the one on which the caller runs. Called in a forked child, where the other threads

@@ -1,4 +1,4 @@
-// Changes and reads the file permissions of a thread. Not for crash code.
+// Changes and reads the file permissions of a thread. Crash code must not call these functions.
 #ifndef PM_IDENTITY_H
 #define PM_IDENTITY_H
 

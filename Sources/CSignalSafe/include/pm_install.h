@@ -1,4 +1,4 @@
-// Looks up addresses and facts once, before the handlers are installed. Not for crash code.
+// Looks up addresses and facts once, before the handlers are installed. Crash code must not call these functions.
 #ifndef PM_INSTALL_H
 #define PM_INSTALL_H
 

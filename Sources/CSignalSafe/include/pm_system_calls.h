@@ -64,7 +64,7 @@ PM_INLINE long pm_unlink(int directory, const char *path) {
   return PM_SYSCALL(SYS_unlinkat, directory, path, 0, 0, 0, 0);
 }
 
-// Sets or returns a file's offset. This shows how much of an interrupted write has reached the file.
+// Sets or returns a file's offset. The offset shows how much of an interrupted write has reached the file.
 PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
 
 // The mode of files that are created in a crash: 0600, or 0660 in a database that a group shares. pm_set_file_mode

@@ -1,5 +1,5 @@
 // A function that each new thread calls before its start routine. startHandler sets the function, and the target
-// CThreadStacks calls it. Not for crash code.
+// CThreadStacks calls it. Crash code does not use this header.
 #ifndef PM_THREAD_START_H
 #define PM_THREAD_START_H
 

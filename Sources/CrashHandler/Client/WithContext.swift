@@ -91,7 +91,7 @@ extension ContextValue {
 
 /// The type of the value that is passed to the Swift runtime.
 ///
-/// It has `ContextValue.byteCount` bytes, which the runtime may copy bitwise.
+/// A value of this type has `ContextValue.byteCount` bytes, which the runtime may copy bitwise.
 private struct ContextStorage {
   private typealias Words = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
   private let words: (Words, Words, Words, Words)

@@ -14,7 +14,8 @@ struct CrashSignals {
   var blocked: UInt64? { present?.blocked }
   /// The previous actions of the signals in `mask`, indexed by signal number.
   ///
-  /// This is not an array, because the runtime would create the array's metadata at its first use, during the launch.
+  /// The table is not an array, because the runtime would create the array's metadata at its first use, during the
+  /// launch.
   private let previous: InlineArray<32, pm_signal_action>
   private let present: SignalDispositions?
   private static var numbers: ClosedRange<Int32> { 1...31 }

@@ -220,7 +220,8 @@ struct EarlierThreads {
   /// thread's ID, the stack is not found, which does no other harm.
   static func reuse() -> AlternateStack? {
     guard hasGiven.load(ordering: .acquiring) else { return nil }
-    // This never waits for the lock, because in a forked child the lock may belong to a thread that does not exist.
+    // This code never waits for the lock, because in a forked child the lock may belong to a thread that does not
+    // exist.
     let found = account.withLockIfAvailable { account -> AlternateStack? in
       guard !account.given.isEmpty else { return nil }
       // In a forked child, the account lists threads of the parent process. The thread that forked has another ID in

@@ -173,8 +173,8 @@ enum HandlerInstaller {
         proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
-    // In this session, only the names are separate. It shares all other memory with `capture`, which one thread at a
-    // time uses.
+    // In this session, only the names are separate. The session shares all other memory with `capture`, which one
+    // thread at a time uses.
     let requested = try memory.session(
       sharing: capture,
       names: memory.names(of: files.lockedName, areNew: true))

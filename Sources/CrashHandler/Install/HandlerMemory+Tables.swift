@@ -113,7 +113,7 @@ extension HandlerMemory {
 
   /// Reserves a session that uses the handler's own stack, tables and buffer.
   ///
-  /// Only the capturing thread may use it (`Shared.capturingThread`).
+  /// Only the capturing thread may use this session (`Shared.capturingThread`).
   mutating func session(
     sharing handlers: Capture, names: DumpNames
   ) throws(CrashHandlerError) -> Capture {

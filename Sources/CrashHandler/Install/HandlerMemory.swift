@@ -5,9 +5,9 @@ internal import Glibc
 ///
 /// The block is touched only in a crash, so it takes address space but no memory. In a process with a memory limit,
 /// 300 KiB are touched at launch, because the kernel may have no memory left in a crash. The block is excluded from
-/// core files, because it contains no data of the program. It is never freed after the handler has been installed. It
-/// lies between two inaccessible zones, because the kernel may place it directly below a thread's stack. If that
-/// stack overflowed with frames larger than its guard, the frames would otherwise overwrite the block.
+/// core files, because it contains no data of the program. The block is never freed after the handler has been
+/// installed. It lies between two inaccessible zones, because the kernel may place it directly below a thread's
+/// stack. If that stack overflowed with frames larger than its guard, the frames would otherwise overwrite the block.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer

@@ -134,7 +134,7 @@ struct LaunchFacts {
   ///
   /// The value is nil if the service manager has no watchdog for this process.
   ///
-  /// It is also nil in a program with more permissions than its caller, because the caller controls the
+  /// The value is also nil in a program with more permissions than its caller, because the caller controls the
   /// environment.
   ///
   /// Source: sd_watchdog_enabled(3).

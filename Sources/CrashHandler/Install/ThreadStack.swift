@@ -41,8 +41,8 @@ enum ThreadStack {
     let before = errno
     defer { errno = before }
     if current >= AlternateStack.sufficientSize {
-      // This records a current stack that was set without `sigaltstack`, or before this package's `sigaltstack` was
-      // loaded.
+      // `pm_tell_own_stack` records a current stack that was set without `sigaltstack`, or before this package's
+      // `sigaltstack` was loaded.
       pm_tell_own_stack()
       return 0
     }

@@ -36,8 +36,8 @@ private let heartbeatInterval = Atomic<Int>(0)
 /// Writes the current state of this process into the run record, in place of the previous heartbeat.
 ///
 /// A thread that already watches the program calls this function. A call reads about ten small files of the system
-/// and makes one write. It does nothing if reports on how runs end are turned off. If the record cannot be written,
-/// the record keeps the previous heartbeat.
+/// and makes one write. The call does nothing if reports on how runs end are turned off. If the record cannot be
+/// written, the record keeps the previous heartbeat.
 ///
 /// - Parameter hangReport: the report ID of a hang in progress.
 package func writeHeartbeat(hangReport: ReportID?) {

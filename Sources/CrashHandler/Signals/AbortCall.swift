@@ -12,8 +12,8 @@ extension Capture {
     let start = installed.runtime.abortStart
     let size = installed.runtime.abortSize
     var address = context.stackPointer
-    // Searches 64 words of the stack for a return address into abort(), which is above the 16 words of the signal
-    // mask that pthread_kill() saves.
+    // Searches 64 words of the stack for a return address into abort(). That address is above the 16 words of the
+    // signal mask that pthread_kill() saves.
     let end = address &+ 64 &* 8
     while address < end {
       // Each page is checked, because the stack may end within the 64 words.

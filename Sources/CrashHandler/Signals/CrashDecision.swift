@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Notes the crash in the session, and decides the outcome.
+  /// Stores the crash in the session, and decides its outcome.
   @_noLocks
   func decideOutcome(of call: HandlerCall) {
     session.exception.signal = call.signal

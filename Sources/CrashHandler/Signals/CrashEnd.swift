@@ -16,7 +16,7 @@ extension Capture {
   @_noLocks
   func endProcess(by call: HandlerCall) {
     shared.ending.store(Shared.Ending.now)
-    // This must come before `prepareLateEnd`, which changes the mask in the context.
+    // `forcesDefaultAction` is called before `prepareLateEnd`, which changes the mask in the context.
     let isForced = forcesDefaultAction(call.signal)
     if call.isFromKernel { prepareLateEnd(call.signal.context) }
     restoreAndReraise(call.signal, isForced: isForced)
@@ -36,7 +36,7 @@ extension Capture {
   /// - Parameter isForced: true to take the default action instead of the previous action.
   private func restoreAndReraise(_ signal: DeliveredSignal, isForced: Bool) {
     let number = signal.number
-    // This is checked while this package's handlers are still installed. If process_vm_readv is denied,
+    // The fault address is checked while this package's handlers are still installed. If process_vm_readv is denied,
     // `isFaultAddressReadable` loads from the address, and that load can fault.
     let faultsAgain = signal.recurrence.isCertain && !isFaultAddressReadable(signal)
     if isForced {
@@ -53,7 +53,7 @@ extension Capture {
       if shared.timesReturned > 2 { signal.context?.block(number) }
       return
     }
-    // The signal was queued more than eight times and has not ended the process.
+    // If the signal was queued more than eight times without ending the process, the process exits here.
     if shared.timesReturned > 8 { _ = pm_exit_group(128 &+ number) }
     if mustEndFirstProcess(by: signal) {
       if rewindToSignal(signal) { return }

@@ -13,7 +13,7 @@ struct HandlerCall {
   let mask: UInt64
   /// The time of the call by the monotonic clock, in nanoseconds.
   ///
-  /// It is 0 if `HandlerOptions.forgoing` excludes reading the clock, or a seccomp filter forbids it.
+  /// The time is 0 if `HandlerOptions.forgoing` excludes reading the clock, or a seccomp filter forbids it.
   let entryTime: UInt64
 
   @_noLocks

@@ -8,8 +8,8 @@ internal import CSignalSafe
 /// - Own process: the word is `own`, and the process ID is the one in `shared.process`.
 /// - Forked child, called a copy: the word is `wiped`. The atfork handler `pm_handle_fork` calls `becomeOwnProcess`
 ///   immediately. If the atfork handler does not run, the first crash calls `becomeOwnProcess`. That is the case
-///   after `_Fork` or a raw clone, or if an earlier atfork handler crashed. The word also recognizes a first process
-///   of a PID namespace whose parent has the same process ID.
+///   after `_Fork` or a raw clone, or if an earlier atfork handler crashed. The word also identifies a forked first
+///   process of a PID namespace whose parent has the same process ID.
 /// - Child of vfork, or any other process that shares the memory: the word is `own`, but the process ID differs.
 ///
 /// While a thread of a copy changes the state to that of the copy, the word is `inWork` combined with that thread's

@@ -3,8 +3,9 @@ internal import IntermediateDump
 
 /// Makes the handler ready for another crash, because the process may survive the crash of the finished dump.
 ///
-/// This happens before the previous handler is called, because that handler may leave by siglongjmp and never return.
-/// Swift's backtracer always returns, so the handler is rearmed after the backtracer (`runBacktracer`).
+/// The handler is made ready before the previous handler is called, because the previous handler may leave by
+/// siglongjmp and never return. Swift's backtracer always returns, so the handler is rearmed after the backtracer
+/// (`runBacktracer`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {

@@ -61,7 +61,7 @@ extension Capture {
 
   /// Records that the previous handler has returned after the last recorded crash.
   ///
-  /// This is called while the calling thread is still the capturing thread.
+  /// The function is called while the calling thread is still the capturing thread.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,

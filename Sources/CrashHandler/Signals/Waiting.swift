@@ -48,9 +48,9 @@ extension Capture {
   /// Waits until another thread's crash is captured, before the calling thread ends the process.
   ///
   /// Without this handler, the crash would have ended the process before the calling thread did. So after the
-  /// capture, the process ends by the crash. If the process survives the crash, this function returns. It returns
-  /// immediately if no other thread of this process captures. A thread that does not block the stop signals is
-  /// stopped before it reaches this code. `_exit` calls this function, even in a child of vfork.
+  /// capture, the process ends by the crash. If the process survives the crash, this function returns. The function
+  /// returns immediately if no other thread of this process captures. A thread that does not block the stop signals
+  /// is stopped before it reaches this code. `_exit` calls this function, even in a child of vfork.
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

@@ -12,7 +12,7 @@ enum CrashOutcome {
   case discarded
   /// Another handler, which was installed later, called this handler, and no previous handler exists.
   ///
-  /// The default action is taken if the other handler returns to the crash.
+  /// The default action is taken if the other handler returns to the crashed instruction.
   case delegated
 
   /// The number that stands for this outcome in a dump's `survivalOutcome`.

@@ -99,7 +99,7 @@ struct Installed: ~Copyable {
 
   /// Tokens that were encoded at launch.
   ///
-  /// They are the first `process` map, the run record's `RunCourse`, the `system` map and the annotations.
+  /// The tokens are the first `process` map, the run record's `RunCourse`, the `system` map and the annotations.
   struct EncodedFacts {
     let process: Bytes
     /// The tokens of the run record's `RunCourse`; empty if the program turned off reports on how runs end.

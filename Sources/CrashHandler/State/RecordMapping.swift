@@ -6,7 +6,7 @@ internal import CSignalSafe
 ///
 /// The mapping remains when all descriptors are closed; only exec and the end of the process remove it.
 ///
-/// The mapping counts as a writer of the file in the kernel, so the kernel refuses a read lease on the file. Other
+/// In the kernel, the mapping counts as a writer of the file, so the kernel refuses a read lease on the file. Other
 /// processes can detect the mapping across PID namespaces and without a lock. Children do not inherit the mapping. On
 /// overlayfs, the mapping belongs to the lower file and cannot be detected, so `startHandler` checks this first.
 ///

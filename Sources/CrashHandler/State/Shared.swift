@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// State that all threads and dumps of the process share, and that remains from one crash to the next.
 ///
 /// Any thread may change the futex words. Only the capturing thread, or a thread that stops other threads, changes
-/// the rest.
+/// the other state.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -12,7 +12,7 @@ struct Shared: ~Copyable {
   let capturingThread: FutexWord
   /// The number of handled crashes; threads that wait for their turn wait until this number changes.
   let turn: FutexWord
-  /// Not 0 after the dump is finished and the process is ending; see `Ending`.
+  /// A value other than 0 means that the dump is finished and the process is ending; see `Ending`.
   let ending: FutexWord
   /// The number of watchdog ticks that the capturing thread has left; waiting threads see from its changes that the
   /// dump progresses.

@@ -8,8 +8,8 @@ extension ThreadStopper {
   @_noLocks
   func waitUntilStopped() {
     // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than
-    // that. Threads that never stop (state D or T) are more frequent, and every crash waits the full time for such a
-    // thread. Code of libc that blocks signals runs only for microseconds. But libc blocks the signals of a new
+    // 250 ms. Threads that never stop (state D or T) are more frequent, and every crash waits the full time for such
+    // a thread. Code of libc that blocks signals runs only for microseconds. But libc blocks the signals of a new
     // thread until that thread runs, and on a busy machine a new thread waited longer than 20 ms for a processor.
     var rounds = 25
     var closedRounds = 250

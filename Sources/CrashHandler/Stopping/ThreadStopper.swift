@@ -33,13 +33,14 @@ struct ThreadStopper {
     capture.shared.stops.stopped.store(0)
     // Until the number of threads to wait for is known, the target is higher than any count of stopped threads.
     capture.shared.stops.target.store(UInt32.max)
-    // No thread can still be waiting on this number since an earlier crash. The lowest bit is for `callStandIns`.
+    // No thread can still be waiting on this number since an earlier crash. `callStandIns` uses the lowest bit of the
+    // number.
     capture.shared.stops.number =
       capture.shared.stops.number >= UInt32.max &- 1
       ? 2 : capture.shared.stops.number &+ 2
     capture.shared.stops.parking.store(capture.shared.stops.number)
     // A thread may create threads until it is stopped. So a list of threads is complete if all its threads are
-    // stopped and the kernel counts no other threads. It is also complete if the next list has no new thread.
+    // stopped and the kernel counts no other threads. The list is also complete if the next list has no new thread.
     var pass = 0
     while pass < 8 {
       let before = capture.session.threads.count
@@ -95,8 +96,8 @@ struct ThreadStopper {
   }
 
   private func findThreads() {
-    // The buffer for the text of the mappings is free until the mappings are read. It is large enough for a long list
-    // of threads from one call.
+    // The buffer for the text of the mappings is free until the mappings are read. The buffer is large enough for a
+    // long list of threads from one call.
     let mappings = capture.session.mappings
     let size =
       mappings.textCapacity < ThreadStopper.listSize
@@ -209,8 +210,8 @@ struct ThreadStopper {
 
   /// The first signal that can stop this thread; 0 if the thread blocks all such signals.
   ///
-  /// SIGSETXID comes last; no program can block it or wait for it through libc. It is sent only if the process ends,
-  /// because a process that continues needs SIGSETXID for libc itself.
+  /// SIGSETXID is tried last; no program can block it or wait for it through libc. It is sent only if the process
+  /// ends, because libc needs SIGSETXID in a process that continues.
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)

@@ -158,7 +158,8 @@ private struct StackLines {
   private mutating func appendFrame(
     _ address: UInt64, _ mark: StaticString, _ place: UInt64?, _ saved: UInt64?
   ) -> Bool {
-    // A call may be the last instruction of its function, and the function may be the last of its module.
+    // The address before a return address is looked up, because a call may be the last instruction of the module's
+    // last function.
     let (index, image) = images.image(around: frames > 0 ? address &- 1 : address)
     var start: UInt64 = 0
     var path = scratch.bytes(count: 0)

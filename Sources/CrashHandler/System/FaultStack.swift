@@ -7,8 +7,8 @@ extension Capture {
   /// Blocks the signals of faults and of the watchdog, until `setFaultStack` unblocks them.
   ///
   /// The handler has left the alternate stack before this call. Until `setFaultStack`, the kernel would put another
-  /// signal's frame at the top of the alternate stack, over the frame of the crash. Then the dump would have the
-  /// handler's registers instead of the crash's, and the handler would return into itself.
+  /// signal's frame at the top of the alternate stack, over the frame of the crash. The dump would then have the
+  /// handler's registers instead of the crash's registers, and the handler would return into itself.
   ///
   /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals, and the handler
   /// of SIGSYS does not switch stacks.

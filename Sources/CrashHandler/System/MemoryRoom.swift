@@ -2,14 +2,14 @@ internal import CSignalSafe
 
 /// Calculates how much memory the process may still use in its memory cgroup.
 ///
-/// If the process uses more, the kernel kills it during the dump.
+/// If the process uses more memory than that, the kernel kills it during the dump.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 struct MemoryRoom {
   /// The number of bytes that the capture of one thread takes.
   ///
-  /// They are for the signal frame and the handler's frames on an unused stack, the page tables of that stack, and
-  /// the thread's part of the dump.
+  /// These bytes are for the signal frame and the handler's frames on an unused stack, the page tables of that stack,
+  /// and the thread's part of the dump.
   ///
   /// Docs/Decisions/16-reading-memory.md has the measurements.
   private static var perThread: UInt64 { 24 &<< 10 }

@@ -64,8 +64,8 @@ struct ProcReader {
 
   /// Reads a file that consists of one record from its start.
   ///
-  /// One system call is enough. The kernel creates the whole record, and then copies as much as fits, so nothing
-  /// follows a short read. Lists such as `maps` need `fill`, because the kernel returns them page by page.
+  /// One system call is enough. The kernel creates the whole record, and then copies as much as fits, so no bytes
+  /// follow a short read. Lists such as `maps` need `fill`, because the kernel returns them page by page.
   ///
   /// - Returns: the number of bytes, at most `capacity`; 0 if the file cannot be read.
   ///

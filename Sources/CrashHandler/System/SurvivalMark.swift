@@ -17,7 +17,7 @@ extension Capture {
 
   /// Notes in the dump of the last survived crash that the previous handler ends the process.
   ///
-  /// This is called at exit or `_exit`, and does nothing unless the call comes from the previous handler.
+  /// The function is called at exit or `_exit`, and does nothing unless the call comes from the previous handler.
   ///
   /// It makes no system call if no crash was survived.
   @_noLocks
@@ -44,8 +44,8 @@ extension Capture {
       && context.instructionPointer == survived.instructionPointer
   }
 
-  /// Overwrites the byte in the dump of the last survived crash; a report that was already made from that dump does
-  /// not change.
+  /// Overwrites the byte in the dump of the last survived crash; a report that was already created from that dump
+  /// does not change.
   @_noLocks
   func mark(_ outcome: UInt64) {
     let offset = shared.survived.outcomeOffset

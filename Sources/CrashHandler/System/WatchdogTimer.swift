@@ -58,7 +58,7 @@ extension Capture {
     _ = WatchdogTimer.set(session.time.timer, milliseconds: milliseconds, interval: 0)
   }
 
-  /// Makes the signal go only to the calling thread, if another thread may have no room for the signal frame.
+  /// Makes the timer's signal go only to the calling thread, if another thread may have no room for the signal frame.
   ///
   /// In a thread without room, the signal would end the process (`ThreadRoom`).
   ///

@@ -94,8 +94,8 @@ struct DeliveredSignal {
     case certain
     /// The kernel has forced the signal (SI_KERNEL).
     ///
-    /// The cause is the instruction, for example an access to an impossible address. Or it is an earlier event, such
-    /// as a signal frame for which there was no room.
+    /// The cause is the instruction, for example an access to an impossible address. Or the cause is an earlier
+    /// event, such as a signal frame for which there was no room.
     case likely
     case none
 

@@ -47,7 +47,7 @@ struct SignalContext {
   }
   /// The memory of the extended state in the signal frame.
   ///
-  /// This is nil for a context that a program has copied elsewhere.
+  /// The value is nil for a context that a program has copied elsewhere.
   var floatingPointInFrame: Bytes? {
     @_noLocks get {
       let state = unsafe pm_context_floating_point(address)

@@ -30,7 +30,7 @@ struct SignalInformation {
 
   /// The ID of the timer of this process that sent the signal; -1 if the sender is not a timer.
   var timer: Int32 { @_noLocks get { code == SI_TIMER ? unsafe pm_siginfo_timer(address) : -1 } }
-  /// The value of a queued signal.
+  /// The value that was queued with the signal.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
 
   /// Queues a signal with this siginfo for a thread; false if the kernel refuses.

@@ -37,7 +37,7 @@ package struct DumpBytes: Sendable {
 
   /// The error number of the first failed read; 0 if no read has failed.
   ///
-  /// It is EIO if the file was shorter than `count`.
+  /// The error is EIO if the file was shorter than `count`.
   ///
   /// After an error, results may be incomplete, because an unreadable part looks like the end of the dump.
   package var readError: Int32 {

@@ -98,7 +98,7 @@ extension Capture {
     if installed.isSanitized {
       writeCode(at: context, plain)
     } else {
-      // This region has the instructions before and after the current one. They are in at most two pages.
+      // This region has the instructions before and after the current one, in at most two pages.
       cachedRegions.writeRegion(context.instructionPointer &- 256, count: 512)
       RegisterMemory(cachedRegions, scratch: session.scratch).write(context.generalRegisters)
     }

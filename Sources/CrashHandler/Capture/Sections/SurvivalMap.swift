@@ -34,7 +34,7 @@ extension Capture {
 
   /// True if the previously installed handler is known to have finished handling the earlier crash.
   ///
-  /// It has finished if it returned, or if its thread is no longer in a signal handler.
+  /// The handler has finished if it returned, or if its thread is no longer in a signal handler.
   ///
   /// A crash on another thread does not show whether the earlier crash is over, because the previous handler may
   /// still be running.

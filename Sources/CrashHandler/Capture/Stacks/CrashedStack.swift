@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// Finds the crashing thread's stack if its stack pointer has left the stack.
 ///
 /// A frame that is larger than the guard region moves the stack pointer past that region, into other memory or
-/// unmapped memory. Then the next mapping above the stack pointer is not the stack. The frame pointer, which is set
+/// unmapped memory. The next mapping above the stack pointer is then not the stack. The frame pointer, which is set
 /// before the stack pointer moves, is still in the stack.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Writes the unwind tables of images whose files do not exist.
 ///
-/// This is done for images with frames on the crashing thread's stack. A file may have been removed or replaced, or
-/// may never have existed.
+/// The tables are written for images with frames on the crashing thread's stack. A file may have been removed or
+/// replaced, or may never have existed.
 ///
 /// libc and optimized code have no frame pointers, so their callers can be found only with unwind tables. The tables
 /// of a missing file cannot be read after the crash. The ELF header is written too, because readers find the tables

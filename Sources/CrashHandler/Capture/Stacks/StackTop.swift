@@ -2,8 +2,8 @@ internal import IntermediateDump
 
 /// Writes the top of the crashing thread's stack, before any other thread is stopped.
 ///
-/// The top is 64 KiB, which is enough for 64 frames of one kilobyte each. It is found from the registers alone. A
-/// list of mappings that is read while threads still run may soon be outdated, and reading many mappings takes
+/// The top is 64 KiB, which is enough for 64 frames of one kilobyte each. The top is found from the registers alone.
+/// A list of mappings that is read while threads still run may soon be outdated, and reading many mappings takes
 /// long.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.

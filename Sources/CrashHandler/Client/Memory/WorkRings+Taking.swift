@@ -13,8 +13,8 @@ extension WorkRings {
 
   /// The breadcrumb ring of a unit of work.
   ///
-  /// The function reserves a ring if the unit of work has none. It returns nil if other units of work have reserved
-  /// all rings.
+  /// The function reserves a ring if the unit of work has none. The result is nil if other units of work have
+  /// reserved all rings.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)

@@ -16,9 +16,9 @@ struct BreadcrumbRing {
   static var processCount: Int { @_noLocks get { 128 } }
   /// The number of bytes of a slot.
   ///
-  /// The fields have these offsets: the word with the number 0, unit of work 8, CLOCK_BOOTTIME 16, thread 24, number
-  /// of bytes of the text 28, number of bytes of the metadata 29, level 31 (0 for none), text 32. The metadata
-  /// follows the text.
+  /// The fields begin at these offsets: the word with the breadcrumb's number at 0, the unit of work at 8, the time
+  /// by CLOCK_BOOTTIME at 16, the thread at 24, the size of the text at 28, the size of the metadata at 29, the level
+  /// at 31 (0 for none), and the text at 32. The metadata follows the text.
   static var stride: Int { @_noLocks get { 256 } }
   static var metadataCountOffset: Int { @_noLocks get { 29 } }
   static var levelOffset: Int { @_noLocks get { 31 } }
@@ -46,7 +46,7 @@ struct BreadcrumbRing {
     return unsafe base + index &* BreadcrumbRing.stride
   }
 
-  /// The first word of a slot that holds the complete breadcrumb with a number.
+  /// The value of a slot's first word if the slot holds the complete breadcrumb with this number.
   @_noLocks
   static func whole(_ number: UInt64) -> UInt64 { number &* 2 &+ 2 }
 

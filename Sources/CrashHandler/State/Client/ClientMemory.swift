@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The memory of all client data: annotations, breadcrumbs, attachments and memory ranges.
 ///
-/// This is one block of static memory, which initially contains only zeros. The memory can be used before
+/// All of it is one block of static memory, which initially contains only zeros. The memory can be used before
 /// `startHandler`, and needs no initialization. A forked child has its own copy.
 ///
 /// RUNS-DURING-CRASH.

@@ -62,7 +62,7 @@ struct ContextValue {
     }
   }
 
-  /// One name with its value.
+  /// The name of one context, and its value.
   struct Entry {
     let name: Bytes
     let value: Bytes

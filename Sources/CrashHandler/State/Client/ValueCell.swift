@@ -4,10 +4,10 @@ internal import CSignalSafe
 ///
 /// A cell has a state word and four buffers. The word shows which buffer has the value, which buffers are being
 /// written, and how often the value was replaced. A thread that sets the value takes another buffer, fills it, and
-/// makes it the value with one compare-and-swap. So a thread that is stopped while it writes, even permanently, does
-/// not block other threads, and its incomplete value is never read. If two threads write at the same time, the value
-/// of the last swap remains. If all three other buffers are in use, the new value is dropped, and the old value is
-/// marked as stale. Setting never waits and never allocates.
+/// makes it the current buffer with one compare-and-swap. So a thread that is stopped while it writes, even
+/// permanently, does not block other threads, and its incomplete value is never read. If two threads write at the
+/// same time, the value of the last swap remains. If all three other buffers are in use, the new value is dropped,
+/// and the old value is marked as stale. Setting never waits and never allocates.
 ///
 /// The cell is in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
@@ -75,7 +75,7 @@ struct ValueCell {
         unsafe pm_copy_bytes(place, source + ValueCell.headerSize, count)
       }
       // The word is checked again with a swap, because a swap, unlike a load, is ordered after the copy. Only the
-      // version is compared, because a buffer is not reused before another buffer has become the value.
+      // version is compared, because a buffer is not reused before another buffer holds the value.
       let after = self.state
       guard after.version == state.version, exchange(after, after) else { continue }
       // These sizes are impossible, so the program has overwritten the cell.

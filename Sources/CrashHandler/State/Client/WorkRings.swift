@@ -20,7 +20,7 @@ enum WorkKey {
 /// used ring of its bucket. A finished unit's ring counts as never used. Each slot contains the key of its unit of
 /// work, so that a reassigned ring does not show breadcrumbs of its previous unit.
 ///
-/// The rings have separate memory. RUNS-DURING-CRASH; filled by the program.
+/// The rings are not in `ClientMemory`, but in separate memory. RUNS-DURING-CRASH; filled by the program.
 @safe
 struct WorkRings {
   static var ways: Int { @_noLocks get { 8 } }

@@ -50,7 +50,8 @@ struct ImageTable {
     return index
   }
 
-  /// The index of the image whose range, including holes, contains an address; -1 if there is none.
+  /// The index of the image whose range, including gaps between its segments, contains an address; -1 if there is
+  /// none.
   @inline(never) @_noLocks
   func index(around address: UInt64) -> Int {
     var index = 0

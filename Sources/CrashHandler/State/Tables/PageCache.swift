@@ -14,8 +14,8 @@ struct PageCache {
   static var pageSize: Int { @_noLocks get { 4096 } }
   /// The number of pages in the cache.
   ///
-  /// The number is small, because the kernel clears each page of the cache's memory at its first use. That takes as
-  /// long as reading a page.
+  /// The number is small, because the kernel clears each page of the cache's memory at its first use. Clearing a page
+  /// takes as long as reading a page.
   static var capacity: Int { @_noLocks get { 16 } }
   /// The maximum number of pages that one system call reads.
   static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }
@@ -23,8 +23,8 @@ struct PageCache {
   static var readAhead: Int { @_noLocks get { 4 } }
   /// The number of bytes of the table.
   ///
-  /// It has the pages, an entry for each page, the index of the next entry to reserve, and the index of the entry
-  /// that was found last.
+  /// The table has the pages, an entry for each page, the index of the next entry to reserve, and the index of the
+  /// entry that was found last.
   static var byteCount: Int { @_noLocks get { capacity &* (pageSize &+ 16) &+ 16 } }
 
   struct Entry {

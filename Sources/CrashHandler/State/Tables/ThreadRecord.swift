@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadRecord {
-  /// How far the thread's stop has come.
+  /// Whether the thread was sent a stop signal, and whether it has stopped.
   enum Status: UInt32 {
     /// The thread was found, but no signal was sent to it, because it blocks every signal that could stop it, or must
     /// not be stopped.

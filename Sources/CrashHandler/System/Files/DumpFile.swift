@@ -24,7 +24,7 @@ enum DumpFile {
   fileprivate static var interruptions: Int { 64 }
 }
 
-/// Checks, before the first byte is written, that the dump is written into its own file.
+/// Ensures, before the first byte is written, that the dump goes into its own file.
 ///
 /// The program may have closed the handler's descriptors and opened other files under their numbers. The file or its
 /// directory may have been removed. A forked child has only the descriptor of its parent's file. Missing files are
@@ -93,8 +93,8 @@ extension Capture {
   @_noLocks
   func releaseDumpBlocks() {
     let size = session.writer.size
-    // The descriptor is checked again, because it may refer to another file since the rename, and that file must not
-    // be truncated.
+    // The descriptor is checked again, because the rename may have taken long. If the descriptor now refers to a file
+    // of the program, that file must not be truncated.
     guard mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
       isSame(session.files.dump)
     else { return }
@@ -280,8 +280,8 @@ extension Capture {
   private func create() -> Bool {
     let descriptor = unsafe create(session.names.locked)
     guard descriptor >= 0 else {
-      // If the directory could not be opened, its negative errno is stored instead of its descriptor, and is the
-      // reason for the failure.
+      // If the directory could not be opened, its descriptor is a negative errno, which is the reason for the
+      // failure.
       let directory = session.files.directory.descriptor
       session.result.failure = 0 &- (directory < 0 ? directory : descriptor)
       return false

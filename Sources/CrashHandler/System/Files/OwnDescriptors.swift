@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// Keeps a dump from being written into the program's files.
 ///
-/// This could happen if a thread that could not be stopped opens, duplicates and closes descriptors while the dump is
-/// written.
+/// A dump could get into such a file if a thread that could not be stopped opens, duplicates and closes descriptors
+/// while the dump is written.
 ///
 /// If the process ends by its crash, the capturing thread stops sharing the descriptor table with the other threads.
 /// Changes by other threads then no longer affect the capturing thread, so a checked descriptor stays valid.
@@ -17,8 +17,8 @@ extension Capture {
   /// Unshares the descriptor table if the default action is taken after the dump, because that action uses no
   /// descriptors.
   ///
-  /// The table stays shared if a previous handler runs later. Otherwise descriptors that other threads close would
-  /// stay open in that handler.
+  /// The table stays shared if a previous handler runs later. Otherwise, descriptors that other threads close would
+  /// stay open for that handler.
   @_noLocks
   func leaveDescriptorTable() {
     session.files.hasOwnDescriptors = false

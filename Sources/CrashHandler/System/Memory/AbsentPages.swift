@@ -2,9 +2,9 @@ internal import CSignalSafe
 
 /// Reads pages that are not in memory, except pages that another process or thread would have to provide.
 ///
-/// The pages that are read were never touched, or belong to files that the kernel itself reads. They are read through
-/// `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. The kernel could
-/// still wait for a file server, so pages of files on such servers are left out. In `/proc/thread-self/mem` the
+/// The pages that are read were never touched, or belong to files that the kernel itself reads. These pages are read
+/// through `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. The kernel
+/// could still wait for a file server, so pages of files on such servers are left out. In `/proc/thread-self/mem` the
 /// kernel ignores page permissions, so the mappings must be known.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;

@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// The kernel provides the addresses of the program and the vDSO. The dynamic linker's list has the addresses of the
 /// other images. An image is described by its program headers. The path, permissions and first bytes of a mapping are
-/// not enough: a small library linked by lld shows its ELF header in each mapping, and a program may move its code
+/// not enough. A small library linked by lld shows its ELF header in each mapping, and a program may move its code
 /// into memory without a file. Images that the linker does not list (in other linker namespaces, copied, or loaded
 /// without the linker) are found by ELF headers at the start of mappings.
 ///

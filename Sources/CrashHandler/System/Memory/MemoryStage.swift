@@ -81,7 +81,7 @@ struct MemoryStage {
     scratch.setWord(8, UInt64(truncatingIfNeeded: count))
   }
 
-  /// The bytes of a range; nil if it was not read completely.
+  /// The bytes of a range; nil if the range was not read completely.
   @_noLocks
   func bytes(_ address: UInt64, count: Int) -> Bytes? {
     guard let index = index(of: address), let bytes = bytes(index), bytes.count == count else {
@@ -90,7 +90,7 @@ struct MemoryStage {
     return bytes
   }
 
-  /// The bytes of the range with an index; nil if it was not read completely.
+  /// The bytes of the range at an index; nil if the range was not read completely.
   @_noLocks
   func bytes(_ index: Int) -> Bytes? {
     let size = Int(truncatingIfNeeded: scratch.word(8))

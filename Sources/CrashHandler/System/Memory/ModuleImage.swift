@@ -99,7 +99,7 @@ struct ModuleImage {
   }
 
   /// The address of the `index`th segment of a type, and its size in the file; nil if there are
-  /// fewer.
+  /// fewer such segments.
   @inline(never) @_noLocks
   func segment(_ type: UInt32, _ index: Int = 0) -> (address: UInt64, size: UInt64)? {
     var rest = index

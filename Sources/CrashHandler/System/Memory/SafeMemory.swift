@@ -13,7 +13,7 @@ struct SafeMemory {
   let processID: Int32
   /// The start of the arguments; nothing is read from there to `environmentEnd`.
   ///
-  /// This is 0 if the address is not known.
+  /// The value is 0 if the address is not known.
   let environmentStart: UInt64
   /// The end of the mapping that contains `environmentStart`.
   let environmentEnd: UInt64
@@ -21,7 +21,7 @@ struct SafeMemory {
   private let usesSystemCall: Bool
   /// The recovery point for copies with plain loads, if a seccomp filter denies process_vm_readv.
   ///
-  /// It is nil if the handler could not recover from a fault.
+  /// The recovery point is nil if the handler could not recover from a fault.
   private let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
   /// The cache of recently read pages; nil to read from memory each time.
   private let pages: PageCache?
@@ -70,7 +70,7 @@ struct SafeMemory {
     countAtHand(address, count: count) == count
   }
 
-  /// The same memory, read without the page cache.
+  /// A reader of the same memory without the `PageCache`.
   ///
   /// - Parameter attempt: see `ResidentPages.again`.
   @_noLocks
