@@ -141,11 +141,11 @@ pm_run_section:
   movq $0, (%rdi)
   xorl %eax, %eax
   retq
-// Entered with the signal in eax, and the earlier shadow stack pointer in rcx. A shadow stack still has the return
-// addresses of the abandoned frames. These addresses would raise a control protection fault, so they are removed.
-// Swift programs are not marked for shadow stacks (note GNU_PROPERTY_X86_FEATURE_1_SHSTK), but may ask the kernel for
-// a shadow stack. Without a shadow stack, rdssp does nothing. Source: Linux Documentation/arch/x86/shstk.rst; Intel
-// SDM, RDSSP and INCSSP; glibc sysdeps/x86_64/__longjmp.S.
+// The thread continues here with the signal in eax, and the earlier shadow stack pointer in rcx. A shadow stack still
+// has the return addresses of the abandoned frames. These addresses would raise a control protection fault, so they
+// are removed. Swift programs are not marked for shadow stacks (note GNU_PROPERTY_X86_FEATURE_1_SHSTK), but may ask
+// the kernel for a shadow stack. Without a shadow stack, rdssp does nothing. Source: Linux
+// Documentation/arch/x86/shstk.rst; Intel SDM, RDSSP and INCSSP; glibc sysdeps/x86_64/__longjmp.S.
 .Lresume:
   xorl %edx, %edx
   rdsspq %rdx

@@ -110,9 +110,9 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
 
 #if defined(__x86_64__)
 // Leaves a handler whose first system call was trapped; called in the handler of the SIGSYS for that call. All
-// signals are blocked, so the kernel ends the process at the next fault, by that fault's signal. For this, the event
-// for which the first handler was called continues or occurs again. Returns if the trapped call is not the handler's
-// first call. Source: Linux kernel/signal.c, force_sig_info_to_task.
+// signals are blocked, so the kernel ends the process at the next fault, by that fault's signal. This function
+// therefore lets the event for which the first handler was called continue or occur again. Returns if the trapped
+// call is not the handler's first call. Source: Linux kernel/signal.c, force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;

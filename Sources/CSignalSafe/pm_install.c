@@ -304,8 +304,8 @@ void pm_find_link_map(struct pm_image_places *places) {
   if (!headers) return;
   places->program_headers = (uint64_t)headers;
   places->program_header_count = count;
-  // A static executable may have no PT_PHDR. Then the program headers follow the ELF header, which is at the start of
-  // the first segment.
+  // A static executable may have no PT_PHDR. In that case, the program headers follow the ELF header, which is at the
+  // start of the first segment.
   for (uint64_t i = count; i-- > 0;)
     if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
       places->program_bias = (uint64_t)headers - sizeof(ElfW(Ehdr)) - headers[i].p_vaddr;

@@ -5,7 +5,7 @@
 // The highest bit of a size marks a stack that the handler created.
 #define IS_HANDLERS (UINT64_C(1) << 63)
 
-// The record of one thread. Only the thread itself writes it; `size` is 0 while it is being written.
+// The record of one thread. Only the thread itself writes the record; `size` is 0 while the record is being written.
 struct told_stack {
   uint64_t thread;
   uint64_t base;

@@ -9,8 +9,8 @@
 // user IDs remain those of root, so that the user can neither send signals to the process nor trace it. Returns 0 or
 // -errno; after an error the thread must not touch a file.
 //
-// Raw system calls are used, because libc's setgroups changes all threads. The change clears PR_SET_DUMPABLE. It
-// is set again immediately, so that the process can still write a core file.
+// Raw system calls are used, because libc's setgroups changes all threads. The change clears PR_SET_DUMPABLE.
+// PR_SET_DUMPABLE is set again immediately, so that the process can still write a core file.
 //
 // Source: setfsuid(2), setgroups(2), "C library/kernel differences"; ptrace(2), "Ptrace access mode checking"; Linux
 // kernel/cred.c, commit_creds.

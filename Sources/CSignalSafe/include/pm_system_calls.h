@@ -296,8 +296,8 @@ PM_INLINE _Bool pm_is_readable(uint64_t address) {
 }
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
-// Stores the pending signals in `set`. The next function removes a pending signal. Together, they keep the handler's
-// write to a closed pipe from ending the process by SIGPIPE.
+// Stores the pending signals in `set`. The next function removes a pending signal. Together, both functions keep the
+// handler's write to a closed pipe from ending the process by SIGPIPE.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }

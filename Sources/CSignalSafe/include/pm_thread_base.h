@@ -1,8 +1,9 @@
 // Gives the handler a stand-in for the thread control block if the thread's FS base register is wrong.
 //
 // Compiled code reads the stack protector's canary from that block. Without a readable block, the handler would fault
-// again and again before its first line. A process with an illegal instruction would end by SIGSEGV. The compiler
-// decides which functions have a canary. On arm64, the canary is a global variable, and no code reads the block.
+// again and again before its first line. Even a process with an illegal instruction would end by SIGSEGV. The
+// compiler decides which functions have a canary. On arm64, the canary is a global variable, and no code reads the
+// block.
 #ifndef PM_THREAD_BASE_H
 #define PM_THREAD_BASE_H
 

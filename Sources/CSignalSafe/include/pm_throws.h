@@ -11,8 +11,8 @@
 #define PM_THROW_COUNT 4
 #define PM_THROW_ADDRESS_COUNT 8
 
-// The record of one throw. A copy is complete if `check` matches the other fields, because the writing thread may
-// still run during the copy.
+// The record of one throw. The writing thread may still run during a copy, so a copy is complete only if `check`
+// matches the other fields.
 struct pm_throw {
   uint64_t check;
   // The time of the throw by CLOCK_BOOTTIME, in nanoseconds.

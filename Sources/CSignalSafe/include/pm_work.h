@@ -1,5 +1,5 @@
-// The context of a unit of work. This package stores it as one value in Swift's task-local storage, which the runtime
-// copies or links into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
+// The context of a unit of work. This package stores the context as one value in Swift's task-local storage, which
+// the runtime copies or links into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
 #ifndef PM_WORK_H
 #define PM_WORK_H
 
@@ -19,7 +19,7 @@ struct pm_work_places {
   // The offset of the list's head in a task. It is 0 while the offset is not known, and PM_WORK_NOWHERE if the
   // runtime has another layout.
   int64_t task_head;
-  // The offset from the thread pointer of the word that points to the head of the thread's list, with the same
+  // The offset, from the thread pointer, of the word that points to the head of the thread's list. It has the same
   // special values.
   int64_t thread_head;
 };

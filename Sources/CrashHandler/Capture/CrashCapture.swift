@@ -70,7 +70,7 @@ extension Capture {
   }
 }
 
-/// Creates the lines of the summary in one section, and writes them in another.
+/// Creates the lines of the summary in one section, and writes them in another section.
 ///
 /// If a fault interrupts the creation, the lines that were created before the fault are still written.
 ///

@@ -8,9 +8,9 @@ internal import IntermediateDump
 /// explain the rest of the order. A fault in a section ends that section and no other (`Capture.run`). At the time
 /// limit the current section ends, and all later sections except `writeCapture` are left out.
 ///
-/// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply, `dumpRequest` and
-/// `survival` before the first section, and the end mark after `writeCapture`. A raw value is a position in this
-/// order and can change; dumps identify a section by its `DumpSection`. Each section has a file in
+/// Before the first section, `pm_write_dump` writes the header, the `process` map encoded at launch and, if needed,
+/// the maps `dumpRequest` and `survival`. After `writeCapture`, it writes the end mark. A raw value is a position in
+/// this order and can change; dumps identify a section by its `DumpSection`. Each section has a file in
 /// `Capture/Sections`, with its `SectionRow` and its function. `SectionTests` compares order, numbers and names with
 /// `Docs/Internals/IntermediateDumpFormat.md`.
 ///
@@ -23,8 +23,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // These two sections write nothing. All later sections need the mappings, which running threads would change.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
-  // These sections are small. Tasks and threads can reach the dump's size limit, so they come later, the crashing
-  // thread's task first.
+  // These sections are small. Tasks and threads can reach the dump's size limit, so they come later, with the
+  // crashing thread's task first.
   case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient, writePointedMemory
   case writeTasks, writeThreads
   // The data of these sections explains few crashes: memory that the program registered, bytes that show the types of
@@ -77,8 +77,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   /// False for a section that is written together with the next one, and for a section after the end mark.
   ///
   /// The exception stays in the buffer until the crashing thread's registers follow, so that one write stores both.
-  /// Contexts and throws are usually empty; otherwise they are a few bytes of the handler's own memory. The rest of
-  /// an abandoned dump must not be written to any file.
+  /// The sections of contexts and throws are usually empty; otherwise they write a few bytes from the handler's own
+  /// memory. The rest of an abandoned dump must not be written to any file.
   var isFlushed: Bool {
     @_noLocks get {
       switch self {

@@ -8,7 +8,7 @@ extension Capture {
   /// Runs one section, and writes the section's bytes to the file, unless that happens together with the next
   /// section.
   ///
-  /// The section is skipped if the time is over. A fault in the section ends the section, not the dump: maps that
+  /// The section is skipped if the time is over. A fault in the section ends the section, but not the dump. Maps that
   /// the section left open are closed, the fault is noted, and the next section follows. So a section must not own
   /// anything that needs to be released.
   @_noLocks

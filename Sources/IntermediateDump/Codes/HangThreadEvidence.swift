@@ -1,4 +1,4 @@
-/// The evidence that the first thread is the thread that hung; the values of the key `hangThreadEvidence`.
+/// The evidence that the report's first thread is the thread that hung; the values of the key `hangThreadEvidence`.
 public enum HangThreadEvidence: UInt8, DumpCode {
   /// The thread is the only thread that can answer the monitor, or was about to answer when it hung.
   case known = 1

@@ -70,8 +70,8 @@ struct TaskFinder {
 
   /// The task that the first suitable word of the thread's block points to.
   ///
-  /// Every task object begins with the same address. A word that points to memory with another first word is not a
-  /// pointer to a task.
+  /// The first word of every task object is the same address. A word that points to memory with another first word is
+  /// not a pointer to a task.
   @_noLocks
   func task(at threadPointer: UInt64) -> UInt64? {
     guard facts.task_metadata != 0, threadPointer != 0 else { return nil }

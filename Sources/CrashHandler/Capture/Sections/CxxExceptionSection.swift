@@ -45,8 +45,8 @@ private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
   guard let header = memory.word(globals), header != 0,
     let exceptionClass = memory.word(header &+ 80)
   else { return nil }
-  // The class is "GNUCC++" and a zero byte. An exception that refers to another exception has a last byte of 1
-  // instead.
+  // The exception class is "GNUCC++" and a zero byte. An exception that refers to another exception has a last byte
+  // of 1 instead.
   if exceptionClass == 0x474E_5543_432B_2B00 { return header &+ ThrownException.headerSize }
   return exceptionClass == 0x474E_5543_432B_2B01 ? memory.word(header) : nil
 }
@@ -58,7 +58,7 @@ private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
 private struct ThrownException {
   /// The size of libstdc++'s `__cxa_exception`, which precedes the object; its first word is the object's type.
   fileprivate static var headerSize: UInt64 { 112 }
-  /// The maximum number of base classes that are followed.
+  /// The maximum number of base classes that the search goes through.
   private static var depthLimit: Int { 16 }
 
   let memory: SafeMemory

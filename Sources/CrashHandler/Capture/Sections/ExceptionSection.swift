@@ -40,7 +40,7 @@ extension Capture {
   /// Writes the fault's syndrome on arm64; on x86_64 the error code is among the registers.
   private func writeFaultSyndrome() {
     #if arch(arm64)
-      // For a signal that was sent, the kernel does not clear the syndrome of an earlier fault.
+      // When a process sends a signal, the kernel does not clear the syndrome of an earlier fault.
       let signal = session.exception.signal
       guard signal.isFault, let context = signal.context else { return }
       let syndrome = context.faultSyndrome

@@ -22,7 +22,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   let (result, names) = (capture.session.result, capture.session.names)
   let directory = unsafe capture.installed.paths.directory
   var lines = SummaryLines(capture.installed.summary, processID: capture.shared.process.id)
-  // If Swift's backtracer runs, it prints the rest of the summary's facts.
+  // If Swift's backtracer runs, it prints the facts that these lines leave out.
   if capture.session.exception.isBacktraced {
     unsafe lines.append(result, names, in: directory, isAlone: true)
     appendWork(capture, to: &lines)

@@ -24,7 +24,7 @@ struct StackWriter {
   ///   - threadPointer: the thread pointer of the stack's thread; 0 if unknown.
   ///   - limit: the maximum number of bytes; for a longer stack, three quarters of them are captured at the top and
   ///     one quarter at the bottom.
-  ///   - written: the bytes that are already in the dump.
+  ///   - written: the parts of the stack that are already in the dump.
   ///   - stage: the buffer that may already contain parts of the stack.
   @_noLocks
   func write(
