@@ -8,7 +8,7 @@ public struct Handler: Sendable, Equatable {
   /// The database's directory.
   ///
   /// This is the directory that was passed to `startHandler`. If that directory is a mount point that other users may
-  /// write to, it is a directory inside it.
+  /// write to, the database is a directory inside the mount point.
   public let database: String
   /// The identifier of this program, with which the names of its dumps begin.
   public let identifier: String

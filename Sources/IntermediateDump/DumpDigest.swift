@@ -25,7 +25,9 @@ package struct DumpDigest {
     }
   }
 
-  /// The digest of words of 8 bytes, and of the bytes after the last word, which is eight times as fast to compute.
+  /// The digest of words of 8 bytes, and of the bytes after the last word.
+  ///
+  /// This digest is computed eight times as fast as a digest of bytes.
   ///
   /// Each step maps different words to different results, so a change within one word is always detected.
   package static func ofWords(_ bytes: ArraySlice<UInt8>) -> UInt64 {

@@ -25,8 +25,8 @@ public enum IntermediateDumpFormat {
 
   /// The maximum number of tokens that a reader reads from one dump; all further tokens count as damage.
   ///
-  /// A dump with 4,096 threads of 40 tokens each needs far fewer tokens. The limit keeps a malicious file from making
-  /// the reader's tree larger.
+  /// A dump with 4,096 threads of 40 tokens each needs far fewer tokens. The limit bounds the size of the tree that a
+  /// reader builds from a malicious file.
   public static let maximumTokenCount = 1 << 21
 
   /// The architecture byte of the header, for the machine for which this code was compiled.
@@ -45,13 +45,13 @@ public enum IntermediateDumpFormat {
 
 /// The byte at the start of each token, which is the kind of the token.
 public enum IntermediateDumpToken {
-  /// A property; the key (2 bytes), the length (4) and as many bytes as the length says follow.
+  /// A property: this byte, the key (2 bytes), the length (4), and as many bytes as the length says.
   public static var property: UInt8 { @_noLocks get { 0x01 } }
-  /// The start of a map; the key (2 bytes) and the map's contents follow.
+  /// The start of a map: this byte, the key (2 bytes), and then the map's contents.
   public static var startMap: UInt8 { @_noLocks get { 0x02 } }
   /// The end of the innermost open map.
   public static var endMap: UInt8 { @_noLocks get { 0x03 } }
-  /// The start of an array; the key (2 bytes) and the array's maps follow.
+  /// The start of an array: this byte, the key (2 bytes), and then only maps.
   public static var startArray: UInt8 { @_noLocks get { 0x04 } }
   /// The end of the innermost open array.
   public static var endArray: UInt8 { @_noLocks get { 0x05 } }

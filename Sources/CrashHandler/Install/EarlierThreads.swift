@@ -60,7 +60,7 @@ struct EarlierThreads {
   /// Lists threads until a list has no new thread.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
-    // A thread that is being created by an earlier call is not listed until that call is done.
+    // A thread that is being created by an earlier call is listed only after that call is done.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
     while rounds < Self.patience, !isOver {

@@ -13,7 +13,7 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
-  /// If this is false, or `privacy` is not `full`, these tokens leave out the same facts as crash code does.
+  /// If this is false, or `privacy` is not `full`, the encoded facts leave out what crash code also leaves out.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?

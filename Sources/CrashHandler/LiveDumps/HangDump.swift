@@ -39,7 +39,7 @@ package struct HangDump: Sendable {
     }
   }
 
-  /// The ID of the report that the dump will become.
+  /// The ID of the report to which the dump will be converted.
   package let reportID: ReportID
   private let index: Int
   /// The mapping that shows other processes that this process is alive, until the dump is dropped or kept.
@@ -55,7 +55,7 @@ package struct HangDump: Sendable {
   /// The hung thread gets a signal if it is running. If the hung thread is not known, all running threads get a
   /// signal. A waiting thread never gets a signal.
   ///
-  /// - Throws: `CrashHandlerError`, for example if there are already dumps of eight hangs in progress.
+  /// - Throws: `CrashHandlerError`, for example if dumps of eight hangs in progress already exist.
   package init(taking description: Description) throws(CrashHandlerError) {
     var request = DumpRequest()
     request.kind = .hang

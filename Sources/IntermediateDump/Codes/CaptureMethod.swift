@@ -2,7 +2,7 @@
 public enum CaptureMethod: UInt8, DumpCode {
   /// The thread received the crash signal; its registers are from the signal's context.
   case crashed = 1
-  /// A signal of the handler stopped the thread, and the registers were read while it was stopped.
+  /// A signal from the handler stopped the thread, and the registers were read while it was stopped.
   case stopped = 2
   /// The thread also crashed and was waiting in the handler; its registers are from the context of its own crash.
   case alsoCrashed = 3

@@ -155,7 +155,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     start(key, token: IntermediateDumpToken.startMap, isArray: 0)
   }
 
-  /// Opens an array, which may only contain maps.
+  /// Opens an array, which may contain only maps.
   @_noLocks
   public mutating func startArray(_ key: IntermediateDumpKey) {
     start(key, token: IntermediateDumpToken.startArray, isArray: 1)
