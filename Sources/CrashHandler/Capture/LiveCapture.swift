@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// The sections are those of a crash dump, but the stack, the file and the memory are separate.
 ///
-/// The process continues afterwards, so the capture raises no limit and prints nothing.
+/// The process continues afterward, so the capture raises no limit and prints nothing.
 ///
 /// RUNS-DURING-CRASH; called by `LiveDump` and `takeRequestedDump`, on the thread that takes the dump. Source:
 /// Crashpad `client/ios_handler/in_process_handler.cc`, DumpExceptionFromSimulatedMachException.
