@@ -120,7 +120,8 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 // Offsets in ucontext_t.
 #define PM_CONTEXT_REGISTERS 184
 #define PM_CONTEXT_FLOATING_POINT 464
-// The number of bytes of the records that begin at that offset; each record begins with its number and size.
+// The number of bytes of the records that begin at PM_CONTEXT_FLOATING_POINT; each record begins with its number and
+// size.
 #define PM_CONTEXT_RESERVED 4096
 #define PM_CONTEXT_SIGNAL_MASK 40
 

@@ -19,8 +19,8 @@ struct pm_work_places {
   // The offset of the list's head in a task. It is 0 while the offset is not known, and PM_WORK_NOWHERE if the
   // runtime has another layout.
   int64_t task_head;
-  // The offset, from the thread pointer, of the word that points to the head of the thread's list. It has the same
-  // special values.
+  // The offset, from the thread pointer, of the word that points to the head of the thread's list. This offset has
+  // the same special values as task_head.
   int64_t thread_head;
 };
 #define PM_WORK_NOWHERE 1

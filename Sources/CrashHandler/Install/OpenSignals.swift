@@ -1,6 +1,7 @@
 internal import CSignalSafe
 
-/// Keeps crash signals unblocked even in threads that block them, if the program links the target CSignalMasks.
+/// Keeps crash signals unblocked even in threads that ask to block them, if the program links the target
+/// CSignalMasks.
 ///
 /// Ordinary code.
 enum OpenSignals {

@@ -47,14 +47,15 @@ public struct HandlerOptions: Sendable, Equatable {
   /// `installAlternateStack` get an alternate stack.
   public var alternateStacksOnAllThreads = true
 
-  /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked in threads that block them.
+  /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked even in threads that ask to
+  /// block them.
   ///
   /// If this option is off, the kernel ends the process without a dump when a thread that blocks the signal crashes.
   ///
   /// `pthread_sigmask` and `sigprocmask` still return the mask that the program set, and programs started by
-  /// `posix_spawn` or `exec` begin with that mask. If a process sends one of these signals to a thread that blocks
-  /// it, the signal still reaches `sigwait` or a signalfd, or stays pending. From then on, the thread really blocks
-  /// the signal. This option needs the trait Interposition. `Docs/Reference/Handler.md` lists its limits.
+  /// `posix_spawn` or `exec` begin with that mask. If a process sends one of these signals to a thread that asked to
+  /// block it, the signal still reaches `sigwait` or a signalfd, or stays pending. From then on, the thread really
+  /// blocks the signal. This option needs the trait Interposition. `Docs/Reference/Handler.md` lists its limits.
   public var keepsCrashSignalsOpen = true
 
   /// Paths of files that are attached to every report of this process, as if passed to `addAttachment`.
@@ -75,7 +76,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// always off in a program with more privileges than its caller (set-user-ID).
   public var takesDumpRequests = true
 
-  /// Whether reports show where an error was thrown that left `main` or made `try!` trap.
+  /// Whether the report of an error that left `main`, or that made `try!` trap, shows where the error was thrown.
   ///
   /// The handler sets the Swift runtime's hook for throws, which records the last 4 throws of each of 256 threads and
   /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first `throw` allocates 90

@@ -16,7 +16,7 @@ extension Capture {
   /// The signal then also arrives after the handler has returned.
   ///
   /// This is called only if the kernel called this handler, because then the process should end when this handler
-  /// returns. If another handler called this handler, that handler may still run for any time.
+  /// returns. If another handler called this handler, that handler may still run for any length of time.
   ///
   /// Writing a core file may take longer than the timer's time. That does no harm, because the kernel delivers only
   /// SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.

@@ -117,9 +117,10 @@ private struct TaskWriter {
   ///
   /// If there are too many slabs, only the last ones are written, which contain the innermost frames.
   ///
-  /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x70 the last allocation,
-  /// then the first slab; in a slab its metadata, the next one, its capacity, and how much of it is
-  /// used.
+  /// A task has the last allocation at 0x70, and then the first slab. A slab has its metadata, the next slab, its
+  /// capacity, and how much of it is used.
+  ///
+  /// Source: swift stdlib/public/runtime/StackAllocator.h.
   ///
   /// - Returns: the number of slabs that were visited.
   private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) -> Int {

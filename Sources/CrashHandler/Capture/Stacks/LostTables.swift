@@ -14,7 +14,7 @@ internal import CSignalSafe
 struct LostTables {
   /// The maximum number of bytes of all tables together.
   ///
-  /// The tables of libc have 150 KiB, those of libswiftCore 800 KiB.
+  /// libc's tables are 150 KiB, and libswiftCore's tables are 800 KiB.
   private static var limit: Int { 2 << 20 }
   /// The number of bytes of the stack that are searched for addresses: enough for 64 frames of one kilobyte each.
   private static var searchedSize: UInt64 { 65536 }

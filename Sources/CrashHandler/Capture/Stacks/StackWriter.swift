@@ -19,11 +19,11 @@ struct StackWriter {
   /// Writes a stack from just below its stack pointer to the end of its mapping, up to the limit.
   ///
   /// - Parameters:
-  ///   - stackPointer: where the stack starts. After an overflow the stack pointer is in the guard region, and the
-  ///     next readable page is used instead.
+  ///   - stackPointer: the address at which the stack starts. After an overflow the stack pointer is in the guard
+  ///     region, and the next readable page is used instead.
   ///   - threadPointer: the thread pointer of the stack's thread; 0 if unknown.
-  ///   - limit: the maximum number of bytes; for a longer stack, three quarters of them are captured at the top and
-  ///     one quarter at the bottom.
+  ///   - limit: the maximum number of bytes; for a longer stack, three quarters of this number are captured at the
+  ///     top, and one quarter at the bottom.
   ///   - written: the parts of the stack that are already in the dump.
   ///   - stage: the buffer that may already contain parts of the stack.
   @_noLocks
