@@ -10,7 +10,7 @@
 #include "CSignalMasks.h"
 #include "CSignalSafe.h"
 
-// The sanitizers' definitions of these functions, which check the arguments.
+// The sanitizers' definition of pthread_sigmask, which checks the arguments.
 extern int __interceptor_pthread_sigmask(int, const sigset_t *, sigset_t *) __attribute__((weak));
 
 // Signals 32 and 33, which libc does not allow programs to block, and the signals that the kernel never blocks.
