@@ -260,7 +260,7 @@ extension IntermediateDumpKey {
       Number of threads of the process, without those that ended during the capture and without \
       `threadsOmitted`.
       """).shown(in: .capture, as: "threadsFound")
-      .listed(10, as: "threads", .integer, "threads of the process")
+      .listed(10, as: "threads", .integer, "number of threads of the process")
     case .threadsStopped: .unsigned(8, """
       Number of threads that were stopped when they were read.
       """).shown(in: .capture, as: "threadsStopped")
