@@ -35,9 +35,12 @@ extension IntermediateDumpKey {
         thread follows.
         """)
     case .auxiliaryVector: .bytes("`/proc/self/auxv`: pairs of 8-byte integers.")
-    case .identifier: .text("The identifier that was passed to startHandler. The dump's file name begins with it.")
+    case .identifier: .text("""
+      The identifier that was passed to startHandler. The dump's file name begins with this \
+      identifier.
+      """)
     case .reportID: .bytes(16, """
-      The report's ID; the bytes have the order in which they are printed.
+      The report's ID as 16 bytes, in the order in which they are printed.
       """).shown(in: .report, as: "reportID")
     case .launchUptime: .unsigned(8, "CLOCK_BOOTTIME when the handler was started, in nanoseconds.")
     case .crashUptime: .unsigned(8, "CLOCK_BOOTTIME at the crash, in nanoseconds.")
@@ -78,8 +81,8 @@ extension IntermediateDumpKey {
       """).shown(in: .resources, as: "controlGroup")
     case .dumpDigest: .unsigned(8, """
       Digest of the intermediate dump from which the report was made, computed with FNV-1a over words \
-      of eight bytes. By the digest, the converter recognizes whether a pending dump with the report's \
-      ID is the same dump. Only in a minidump.
+      of eight bytes. With this digest, the converter recognizes whether a pending dump with the \
+      report's ID is the same dump. Only in a minidump.
       """)
     case .privacy: .unsigned(1, """
       The level at which secrets were left out, at the crash or later: \
@@ -163,14 +166,17 @@ extension IntermediateDumpKey {
     case .threadPointer:
       .address("The thread control block: base of fs on x86_64, tpidr_el0 on arm64.")
     case .threadStackPointer:
-      .address("The stack pointer. An intermediate dump has it only if `generalRegisters` does not contain it.")
+      .address("""
+      The stack pointer. An intermediate dump has this key only if `generalRegisters` does not contain \
+      the stack pointer.
+      """)
     case .threadInstructionPointer:
       .address("""
-      The instruction pointer. An intermediate dump has it only if `generalRegisters` does not contain \
-      it.
+      The instruction pointer. An intermediate dump has this key only if `generalRegisters` does not \
+      contain the instruction pointer.
       """)
     case .stack: .array("""
-      The captured stack: `memoryRegion` maps with ascending addresses. In the first part of \
+      The captured stack: `memoryRegion` maps with ascending addresses. In the first map of \
       `crashingThread`, this is the memory at the stack pointer and at the frame pointer; bytes \
       outside `stackRegionStart` to `stackRegionEnd` are other memory.
       """)
@@ -184,7 +190,9 @@ extension IntermediateDumpKey {
       registers and the top of the stack. A hung thread has only one map, and so has every thread in \
       dumps of earlier versions.
       """)
-    case .schedulingPolicy: .code(SchedulingPolicy.self, "As sched_getscheduler(2)").shown(in: .thread, as: "schedulingPolicy")
+    case .schedulingPolicy: .code(SchedulingPolicy.self, """
+      The scheduling policy, as in sched_getscheduler(2)
+      """).shown(in: .thread, as: "schedulingPolicy")
     case .niceValue: .signed(4, "The nice value of getpriority(2): -20 to 19.").shown(in: .thread, as: "niceValue")
     case .systemCall: .text("""
       The system call in which the thread was blocked, in the format of proc_pid_syscall(5); at most \
@@ -213,15 +221,15 @@ extension IntermediateDumpKey {
       """).shown(in: .thread, as: "processorTime", "CPU time", unit: .nanoseconds)
     case .memory: .array("""
       Memory outside stacks: `memoryRegion` maps. This array may occur more than once; a reader uses \
-      all of them. Not in a minidump. For each of at most 256 threads that wait in futex(2), the array \
-      contains the 16 bytes before the futex word and 40 bytes from the word on. For each thread that \
-      waits in `sync`, the array contains 96 bytes of the queue and of up to 3 target queues, and 64 \
-      bytes of each label.
+      the maps of all occurrences. Not in a minidump. For each of at most 256 threads that wait in \
+      futex(2), the array contains the 16 bytes before the futex word and 40 bytes from the word on. \
+      For each thread that waits in `sync`, the array contains 96 bytes of the queue and of up to 3 \
+      target queues, and 64 bytes of each label.
       """)
     case .memoryRegion: .map("A run of bytes.")
     case .regionAddress: .address("Address of the first byte in the process.")
     case .regionData: .bytes("""
-      The bytes. Missing if they could not be read. Also missing in a minidump, whose memory list \
+      The bytes. Missing if the bytes could not be read. Also missing in a minidump, whose memory list \
       contains the bytes.
       """)
     case .regionSize: .unsigned(8, "Bytes requested.")
@@ -244,12 +252,12 @@ extension IntermediateDumpKey {
       The Elf64_Phdr entries, 56 bytes each; in a minidump only those of loaded segments.
       """)
     case .moduleSize: .unsigned(8, """
-      Number of bytes from the header to the end of the last loaded segment. If it is missing, a \
-      reader computes it from the program headers.
+      Number of bytes from the header to the end of the last loaded segment. If this key is missing, a \
+      reader computes the number from the program headers.
       """)
     case .moduleSource: .code(ModuleSource.self, "How the image was found", """
-      The program and the vDSO were found by the kernel's auxiliary vector, the other images by the \
-      dynamic linker's list or by an ELF header at the start of a mapping.
+      The program and the vDSO were found through the kernel's auxiliary vector, the other images \
+      through the dynamic linker's list or an ELF header at the start of a mapping.
       """)
     case .annotations: .array("Annotations passed to startHandler: `annotation` maps.")
     case .annotation: .map("One name and its value.")
@@ -476,7 +484,7 @@ extension IntermediateDumpKey {
       """).shown(in: .annotation, as: "state")
     case .simpleAnnotations: .array("""
       Simple annotations that were set after launch: `annotation` maps, with `annotationState`; at \
-      most 64. They replace `annotations` of the same name.
+      most 64. These replace `annotations` of the same name.
       """)
     case .breadcrumbs:
       .array("The program's breadcrumbs, oldest first: `breadcrumb` maps; at most 128.")
@@ -530,7 +538,7 @@ extension IntermediateDumpKey {
       with one `runEvidence`, then that document, then zeros. Each heartbeat overwrites the value. \
       Before the first heartbeat, all bytes are 0.
       """)
-    case .ownerFollowsExits: .unsigned(1, "In a run record: 1 if an end by `_exit` is noted.")
+    case .ownerFollowsExits: .unsigned(1, "In a run record: 1 if the process notes an end by `_exit`.")
     case .runEvidence: .map("""
       Memory and kill counters at a process's launch (in a run record, inside `owner`) or at its last \
       heartbeat.
@@ -540,13 +548,16 @@ extension IntermediateDumpKey {
       Time at which the values in this map were read. The map also contains `cgroup`, `memoryUsed` and \
       `memoryLimit`.
       """)
-    case .evidenceUptime: .unsigned(8, "Nanoseconds since boot at that time, including suspended time.")
+    case .evidenceUptime: .unsigned(8, "Nanoseconds from boot to `evidenceTime`, including suspended time.")
     case .evidenceMachineKills: .unsigned(8, """
       Number of processes that the kernel has killed since boot because memory ran out: `oom_kill` \
       of `/proc/vmstat`.
       """)
     case .evidenceGroupKills:
-      .unsigned(8, "The same number for the memory cgroup alone, from `memory.events` or `memory.oom_control`.")
+      .unsigned(8, """
+      Number of processes in the memory cgroup that the kernel has killed because memory ran out, from \
+      `memory.events` or `memory.oom_control`.
+      """)
     case .evidenceGroupProcesses: .unsigned(8, "Number of processes in the memory cgroup.")
     case .evidenceResidentMemory: .unsigned(8, "Memory of the process in bytes.")
     case .evidenceMachineMemory: .unsigned(8, "Memory of the machine in bytes.")
@@ -574,11 +585,11 @@ extension IntermediateDumpKey {
     case .contextValue: .text("""
       Value of the context; at most 232 bytes together with the thread's other contexts.
       """).shown(in: .context, as: "value")
-    case .contextIsCut: .unsigned(1, "1 if the text was cut.").shown(in: .context, as: "cut")
+    case .contextIsCut: .unsigned(1, "1 if `contextValue` was cut.").shown(in: .context, as: "cut")
     case .workBreadcrumbs: .array("""
       Breadcrumbs of the crashing thread's work: `breadcrumb` maps. There are three groups: the last \
       16 of the thread's context, the last 16 of its task, and the last 16 of the thread outside of \
-      both. They may be in `breadcrumbs` too.
+      both. A breadcrumb may be in `breadcrumbs` too.
       """)
     case .throwRecords: .array("""
       Places where Swift errors were thrown: `throwRecord` maps; the last 4 of the crashing thread, \
@@ -591,7 +602,7 @@ extension IntermediateDumpKey {
     case .throwError: .address("Address of the error's box. Missing for an error of a typed throw, which has no box.")
     case .throwAddresses: .bytes("""
       Up to 8 return addresses of 8 bytes, innermost first: that of the hook, that of the function \
-      that threw the error, and those of its callers. They are found by frame pointers.
+      that threw the error, and those of its callers. The callers are found by frame pointers.
       """)
     case .tasks: .array("""
       Tasks of Swift concurrency that threads ran: `task` maps; at most 256, the crashing thread's \
@@ -627,8 +638,8 @@ extension IntermediateDumpKey {
       .listed(35, as: "host", .word, "the machine's name, as printed by `uname -n`", attribute: "host.name")
     case .containerMount: .text("""
       In `system`, if `cgroup` is `/` or missing: the file that is mounted at `/run/.containerenv` or, \
-      without such a mount, at `/etc/hostname`. It is read from `/proc/self/mountinfo` at the crash; \
-      at most 512 bytes.
+      without such a mount, at `/etc/hostname`. The value is read from `/proc/self/mountinfo` at the \
+      crash; at most 512 bytes.
       """)
     case .timeZone: .text("""
       In `system`: TZ at launch or, if TZ is not set, the target of `/etc/localtime` at the crash; at \
@@ -648,9 +659,10 @@ extension IntermediateDumpKey {
       """).shown(in: .descriptor, as: "kind")
     case .descriptorPath: .text("""
       Text of the link in `/proc/self/fd`, without the mark of a deleted file; at most 512 bytes. If \
-      `HandlerOptions.capturesSurroundings` is off, only sockets, pipes and anonymous inodes have it.
+      `HandlerOptions.capturesSurroundings` is off, only sockets, pipes and anonymous inodes have this \
+      key.
       """).shown(in: .descriptor, as: "path")
-    case .descriptorPathIsCut: .unsigned(1, "1 if the text was cut.").shown(in: .descriptor, as: "cut")
+    case .descriptorPathIsCut: .unsigned(1, "1 if `descriptorPath` was cut.").shown(in: .descriptor, as: "cut")
     case .descriptorIsDeleted: .unsigned(1, """
       1 if the link ends in ` (deleted)`, because the file no longer has a name.
       """).shown(in: .descriptor, as: "deleted")
