@@ -313,7 +313,7 @@ extension IntermediateDumpKey {
         Number of memory regions that do not fit into the minidump's list. Only in a minidump.
         """).shown(in: .capture, as: "regionsUnlisted")
     case .notShown: .unsigned(8, """
-      A bit for each part that could not be read from `/proc`, which is then unknown and not empty: \
+      A bit for each part of `/proc` that could not be read, and whose data is therefore unknown (not empty): \
       \(NotShown.allCases.map { "\($0.rawValue) \($0.name)" }.joined(separator: ", ")). Missing if all parts could be read.
       """).shown(in: .capture, as: "notShown")
     case .owner: .map("The process that made the run record. Only in a run record.")

@@ -45,7 +45,7 @@ public struct CatalogueTable {
 
   private var totals: String {
     var lines = [
-      "| conditions | number | pairs with a kind | runs | failed |", "|---|---|---|---|---|",
+      "| conditions | number | pairs of condition and kind | runs | failed |", "|---|---|---|---|---|",
     ]
     var conditions = 0
     var pairs = 0
