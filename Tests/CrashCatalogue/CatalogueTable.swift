@@ -45,7 +45,8 @@ public struct CatalogueTable {
 
   private var totals: String {
     var lines = [
-      "| conditions | number | pairs of condition and kind | runs | failed |", "|---|---|---|---|---|",
+      "| conditions | number | pairs of condition and kind | runs | failed |",
+      "|---|---|---|---|---|",
     ]
     var conditions = 0
     var pairs = 0
