@@ -26,7 +26,7 @@ struct FuzzCommand {
     }
     var isClean = true
     for target in all where names.isEmpty || names.contains(target.name) {
-      let run = try await FuzzRun(target, samples: samples)
+      let run = try await FuzzRun(target, samples: samples, isOptimized: true)
       let outcome = try await run.run(seconds: seconds)
       let hasFinding = outcome.finding != nil || outcome.log != ""
       var counts = try FuzzCounts()

@@ -39,11 +39,13 @@ struct FuzzRun {
 
   /// Lays out the inputs that are kept, and those that are made anew.
   ///
-  /// - Parameter samples: a directory of real dumps and ELF files.
-  init(_ target: Target, samples: String? = nil) async throws {
+  /// - Parameters:
+  ///   - samples: a directory of real dumps and ELF files.
+  ///   - isOptimized: see `BuiltProducts.fuzzer`.
+  init(_ target: Target, samples: String? = nil, isOptimized: Bool) async throws {
     self.target = target
     program = try BuiltProducts.besideTests("ExtremeDumps")
-    fuzzer = try await BuiltProducts.shared.fuzzer()
+    fuzzer = try await BuiltProducts.shared.fuzzer(isOptimized: isOptimized)
     directory = try SharedDirectory(inMemory: true)
     for name in ["corpus", "found", "merged"] {
       try FileManager.default.createDirectory(
