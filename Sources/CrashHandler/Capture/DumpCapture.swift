@@ -131,10 +131,12 @@ extension Capture {
   }
 
   /// Writes the end mark, and removes `.locked` from the file's name.
+  ///
+  /// `HangDump` renames the dump of a hang, once a crash can find that dump.
   fileprivate func finish() {
     guard holdsDumpFile() && writer.endDocument(), holdsDumpFile() else { return }
     session.result.isComplete = true
-    if session.request.isRenamed && mayMake(CallBit.files) {
+    if session.request.isRenamed && !session.request.isHang && mayMake(CallBit.files) {
       session.result.isRenamed = finishDump()
     }
     // This is the last step, because ext4 waits for the disk here if it is mounted with `discard` and without a

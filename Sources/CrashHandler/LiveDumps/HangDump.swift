@@ -74,11 +74,16 @@ package struct HangDump: Sendable {
       throw CrashHandlerError(.dumpFailed, "\(HangDumps.capacity) hangs have dumps already")
     }
     do throws(CrashHandlerError) {
-      reportID = try dump.take()
+      _ = try dump.take()
+      // From now on a crash finds the dump and empties it. If the dump had its final name before, a crash in between
+      // would leave two reports.
+      dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
+      reportID = try dump.rename()
     } catch {
       dumps.close(index)
       throw error
     }
+    // The file may be another one now.
     dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
     // From now on the descriptor belongs to the entry in the list of hang dumps.
     dump.capture.session.files.dump.descriptor = -1

@@ -147,6 +147,18 @@ struct LiveDump: ~Copyable {
     return reportID
   }
 
+  /// Removes `.locked` from the name of the dump of a hang, which `take` does not rename.
+  ///
+  /// The dump may get another report ID, if its file was removed while it was written.
+  ///
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file cannot be renamed; the file is then removed. It must have its
+  ///   final name, because it is changed later under that name.
+  func rename() throws(CrashHandlerError) -> ReportID {
+    capture.session.result.isRenamed = capture.finishDump()
+    guard capture.session.result.isRenamed else { throw discarded() }
+    return try reportID()
+  }
+
   /// Waits for a free entry in the table of threads that take dumps.
   private func enter() {
     let threads = capture.shared.dumpingThreads
@@ -183,20 +195,20 @@ struct LiveDump: ~Copyable {
   }
 
   private func reportID() throws(CrashHandlerError) -> ReportID {
-    let (result, request) = (capture.session.result, capture.session.request)
     // If the file could not be renamed, the end mark still shows that the dump is complete, and the dump becomes a
-    // report after this process has ended. The dump of a hang must have been renamed, because it is changed later
-    // under its new name.
-    let isWhole = result.isComplete && (result.isRenamed || !request.isHang)
-    guard isWhole else {
-      if result.hasFile { capture.discardDump() }
-      throw CrashHandlerError(
-        .dumpFailed, "the dump could not be written", errno: result.failure)
-    }
+    // report after this process has ended.
+    guard capture.session.result.isComplete else { throw discarded() }
     let bytes = unsafe UnsafeRawBufferPointer(start: capture.session.names.reportID, count: 16)
     guard let reportID = unsafe ReportID(bytes: Array(bytes)) else {
       throw CrashHandlerError(.dumpFailed, "no report ID; this is a bug")
     }
     return reportID
+  }
+
+  /// Removes the dump's files, and returns the error to throw.
+  private func discarded() -> CrashHandlerError {
+    let result = capture.session.result
+    if result.hasFile { capture.discardDump() }
+    return CrashHandlerError(.dumpFailed, "the dump could not be written", errno: result.failure)
   }
 }
