@@ -1,5 +1,5 @@
 // Defines _exit and _Exit in the program, which the dynamic linker finds before libc's. Without these definitions, a
-// process that called them could not be distinguished from a process that was killed. daemon(3) is defined too,
+// process that called _exit or _Exit could not be distinguished from a killed process. daemon(3) is also defined,
 // because libc's daemon calls libc's own _exit in the parent. See Docs/Decisions/21-runs-without-a-dump.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 #include "CProcessEnds.h"
 #include "CSignalSafe.h"
 
-// The definition of _exit in the sanitizers, which reports leaks and races, and may change the exit status.
+// The sanitizers' definition of _exit, which reports leaks and races, and may change the exit status.
 extern void __interceptor__exit(int) __attribute__((weak));
 
 static _Atomic(void (*)(int)) next_exit;
@@ -23,7 +23,7 @@ static _Noreturn void end_process(int status) {
   pm_process_end_function function = pm_process_end();
   if (function) function();
   if (__interceptor__exit) __interceptor__exit(status);
-  // The next definition may be in a library between the program and libc.
+  // The next definition of this function may be in a library between the program and libc.
   void (*next)(int) = atomic_load(&next_exit);
   if (next) next(status);
   while (1) syscall(SYS_exit_group, status);
@@ -32,7 +32,7 @@ static _Noreturn void end_process(int status) {
 __attribute__((visibility("default"))) void _exit(int status) { end_process(status); }
 __attribute__((visibility("default"))) void _Exit(int status) { end_process(status); }
 
-// Continues as the daemon; runs in the child.
+// Makes the child of daemon(3) the daemon; runs in that child.
 static int become_daemon(int keeps_directory, int keeps_files) {
   if (setsid() == -1) return -1;
   if (!keeps_directory && chdir("/") != 0) return -1;
@@ -50,7 +50,7 @@ static int become_daemon(int keeps_directory, int keeps_files) {
   return 0;
 }
 
-// Does the same as glibc's daemon, and informs the handler that from now on the child is the program. Source: glibc
+// Does the same as glibc's daemon, and informs the handler that the child continues the program. Source: glibc
 // misc/daemon.c.
 __attribute__((visibility("default"))) int daemon(int keeps_directory, int keeps_files) {
   pid_t child = fork();

@@ -1,6 +1,6 @@
 // Defines pthread_sigmask and sigprocmask in the program, which the dynamic linker finds before libc's. Crash signals
-// stay unblocked in the kernel, because if a blocked crash signal is raised, the process ends and no handler runs. A
-// program still reads back the mask that it has set. See Docs/Decisions/10-signal-masks.md.
+// stay unblocked in the kernel. If a blocked crash signal were raised, the process would end without running a
+// handler. A program still reads back the mask that it has set. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -10,10 +10,10 @@
 #include "CSignalMasks.h"
 #include "CSignalSafe.h"
 
-// The sanitizers' definitions, which check the arguments.
+// The sanitizers' definition of pthread_sigmask, which checks the arguments.
 extern int __interceptor_pthread_sigmask(int, const sigset_t *, sigset_t *) __attribute__((weak));
 
-// Signals 32 and 33, which libc does not allow programs to block; and the signals that the kernel never blocks.
+// Signals 32 and 33, which libc does not allow programs to block, and the signals that the kernel never blocks.
 #define LIBC_SIGNALS (3ull << 31)
 #define NEVER_BLOCKED (LIBC_SIGNALS | 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
 
@@ -22,10 +22,10 @@ extern int __interceptor_pthread_sigmask(int, const sigset_t *, sigset_t *) __at
 // The TLS model is initial-exec, to avoid __tls_get_addr, which may allocate memory; pthread_sigmask is called in
 // signal handlers.
 static _Thread_local struct pm_thread_mask own_mask __attribute__((tls_model("initial-exec")));
-// The process ID of a child of vfork that has set its own mask; the child runs in its parent's memory.
+// The process ID of a child of vfork that has set a mask for itself; such a child runs in its parent's memory.
 static _Thread_local int32_t own_copy __attribute__((tls_model("initial-exec")));
 
-// Calls libc's pthread_sigmask; libc itself reads `set`, and the kernel writes `old`.
+// Calls libc's pthread_sigmask, in which libc reads `set` and the kernel writes `old`.
 static int ask_kernel(int how, const sigset_t *set, sigset_t *old) {
   if (__interceptor_pthread_sigmask) return __interceptor_pthread_sigmask(how, set, old);
   uint64_t signals;
@@ -59,7 +59,8 @@ static uint64_t kept_open(uint64_t asked) {
   return kept & ABORT && !pm_takes_abort() ? kept & ~ABORT : kept;
 }
 
-// All other signals are blocked here, so only a fault can interrupt this function between its two steps.
+// Sets the mask in two steps. All other signals are blocked meanwhile, so only a fault can interrupt this function
+// between the two steps.
 static void set_mask(uint64_t asked) {
   if (is_copy()) {
     own_copy = (int32_t)pm_getpid();
@@ -75,7 +76,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old) {
   if (pm_kept_open() == 0) return ask_kernel(how, set, old);
   uint64_t changed = 0;
   if (set) {
-    // The sanitizer checks `set` in this call; the invalid operation changes nothing.
+    // The sanitizer checks `set` in this call, which changes nothing, because the operation is invalid.
     if (__interceptor_pthread_sigmask) __interceptor_pthread_sigmask(-1, set, NULL);
     if (how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK) return EINVAL;
     changed = *(const uint64_t *)set & ~NEVER_BLOCKED;
@@ -122,13 +123,13 @@ static void adopt_mask(void) {
   set_mask(asked_mask(kernel));
 }
 
-// Runs in a forked child.
+// Runs in a forked child, before fork returns there.
 static void follow_fork(void) {
   if (pm_kept_open() != 0) pm_keep_open(pm_kept_open(), (int32_t)pm_getpid());
 }
 
 __attribute__((constructor)) static void announce(void) {
-  // If there is no memory to register the function, children set their masks later themselves.
+  // If there is no memory to register the function, forked children adapt the masks later.
   pthread_atfork(NULL, NULL, follow_fork);
   pm_thread_mask_offset_storage = (int64_t)((uint64_t)&own_mask - (uint64_t)__builtin_thread_pointer());
   pm_adopt_mask_storage = adopt_mask;

@@ -1,5 +1,5 @@
-// Defines the older functions that change a thread's signal mask. They call this package's sigprocmask, so that crash
-// signals stay unblocked. libc's definitions do not call the exported sigprocmask. See
+// Defines the older functions that change a thread's signal mask. These definitions call this package's sigprocmask,
+// so that crash signals stay unblocked. libc's definitions do not call the exported sigprocmask. See
 // Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 
-// A set of the first 32 signals; these functions support no others. Bit n - 1 stands for signal n.
+// Converts a mask of the first 32 signals, the only ones that these functions support. Bit n - 1 stands for signal n.
 static sigset_t set_of(int mask) {
   sigset_t set;
   sigemptyset(&set);

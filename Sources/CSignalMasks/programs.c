@@ -1,5 +1,5 @@
-// Defines posix_spawn and the exec functions in the program, so that a program that they start begins with the mask
-// that the calling thread requested. See Docs/Decisions/10-signal-masks.md.
+// Defines posix_spawn and the exec functions in the program, so that a started program begins with the mask that the
+// calling thread requested. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
@@ -20,16 +20,16 @@ typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions
                            char *const[], char *const[]);
 typedef int exec_function(const char *, char *const[], char *const[]);
 
-// The definition of posix_spawn in the sanitizers.
+// The sanitizers' definitions of posix_spawn and posix_spawnp.
 extern spawn_function __interceptor_posix_spawn __attribute__((weak));
 extern spawn_function __interceptor_posix_spawnp __attribute__((weak));
-// libc's internal names, used only in static executables.
+// libc's internal names of these functions, which are used only in static executables.
 extern spawn_function __posix_spawn __attribute__((weak));
 extern int __spawni(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[],
                     char *const[], int) __attribute__((weak));
 extern exec_function __execve __attribute__((weak));
 extern exec_function __execvpe __attribute__((weak));
-// Makes the linker include the members of libc.a that define these internal names.
+// The reference to `system` makes the linker include the members of libc.a that define these internal names.
 int (*const pm_needs_spawn)(const char *) __attribute__((used, visibility("hidden"))) = system;
 
 static spawn_function *next_spawn, *next_spawnp;
@@ -46,7 +46,7 @@ static void *next(const char *name, void *interceptor, void *inner) {
   return found ? found : inner;
 }
 
-// This runs when the program starts, because a child of vfork, which runs in its parent's memory, may need the
+// This function runs when the program starts. A child of vfork, which runs in its parent's memory, may need the found
 // functions.
 __attribute__((constructor)) static void find_next(void) {
   next_spawn = next("posix_spawn", __interceptor_posix_spawn, __posix_spawn);
@@ -77,7 +77,7 @@ EXPORTED int posix_spawnp(pid_t *restrict process, const char *restrict file, co
   return spawn(next_spawnp, process, file, actions, attributes, arguments, environment);
 }
 
-// Becomes another program; returns only on failure.
+// Replaces the process with another program; returns only on failure.
 static int become(exec_function *const *function, const char *path, char *const arguments[], char *const environment[]) {
   if (!*function) find_next();
   uint64_t opened = pm_block_as_asked();
@@ -110,7 +110,7 @@ EXPORTED int fexecve(int file, char *const arguments[], char *const environment[
 }
 
 // Fills `arguments` with `first` and the arguments after it, up to NULL; `list` then points after that NULL. malloc
-// is not used, because a child of vfork runs this.
+// is not used, because a child of vfork runs this code.
 #define COLLECT(first)                                                   \
   va_list list;                                                          \
   size_t count = 1;                                                      \

@@ -1,4 +1,4 @@
-// Defines the variables of crash code, and the variables of the functions that replace functions of libc.
+// Defines the variables of crash code, and those of the functions that replace functions of libc.
 #include "CSignalSafe.h"
 
 _Atomic(void *) pm_state_storage = 0;

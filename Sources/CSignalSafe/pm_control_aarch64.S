@@ -1,5 +1,5 @@
-// See pm_control.h. Source: AAPCS64, 6.1 (callee-saved x19 to x28, x29 frame pointer, x30 link register). The callee-saved
-// halves of v8 to v15 are not restored at a recovery point, since the handler uses no floating point.
+// See pm_control.h. Source: AAPCS64, 6.1 (callee-saved x19 to x28, x29 frame pointer, x30 link register). The
+// callee-saved halves of v8 to v15 are not restored at a recovery point, because the handler uses no floating point.
 #if defined(__aarch64__)
 
   .text

@@ -1,15 +1,15 @@
-// See pm_entry_stacks.h. In debug builds, the frames before the change of stacks take about 600 bytes.
+// See pm_entry_stacks.h. In debug builds, the frames before the change to an entry stack take about 600 bytes.
 #include "pm_entry_stacks.h"
 
 #include "CSignalSafe.h"
 
-// Marks functions that are compiled without instrumentation, and without a canary, because the canary may not be
-// readable before the code in pm_thread_base.h has checked it.
+// Marks functions that are compiled without instrumentation and without a canary. The canary may be unreadable until
+// the code in pm_thread_base.h has checked it.
 #define PM_NOT_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation, no_stack_protector))
 
 // Marks functions that the kernel or an emulator calls. qemu-user 7.2 enters x86_64 handlers with a misaligned stack,
 // on which compiled code faults at its first aligned store. On arm64, any use of a misaligned stack pointer faults,
-// so both the kernel and qemu align it. Source: System V ABI AMD64 supplement, 3.2.2; Linux
+// so both the kernel and qemu align the stack pointer. Source: System V ABI AMD64 supplement, 3.2.2; Linux
 // arch/arm64/kernel/signal.c and qemu linux-user/aarch64/signal.c, get_sigframe.
 #if defined(__x86_64__)
 #define PM_ENTRY PM_NOT_INSTRUMENTED __attribute__((force_align_arg_pointer))
@@ -19,7 +19,7 @@
 
 struct entry_stack {
   // The base of the thread's alternate stack, which identifies the thread; 0 while the entry stack is free. If a
-  // handler is left by siglongjmp, the thread keeps its entry stack, and uses the same one again.
+  // handler is left by siglongjmp, the thread keeps its entry stack, and later uses the same entry stack again.
   uint64_t owner;
   // `left`: the stack pointer on the alternate stack when the thread left that stack. `called`: the stack pointer on
   // this entry stack when the thread returned to the alternate stack for a call.
@@ -27,8 +27,8 @@ struct entry_stack {
   uint64_t called;
 };
 
-// The arguments of one handler call; one of the two handlers is NULL. The fields are set one by one: for an
-// initializer, clang calls memset in debug builds, and that would be the handler's first call.
+// The arguments of one handler call; one of the two handlers is NULL. The fields are set one by one. For an
+// initializer, clang would call memset in debug builds, and that would be the handler's first call.
 struct entry {
   pm_crash_handler crash_handler;
   pm_signal_handler handler;
@@ -90,11 +90,11 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
   }
   uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
   if (end - interrupted < stack_size) {
-    // This is a fault on the entry stack itself. Continue below the interrupted frame, because the kernel has started
-    // again at the top of the alternate stack.
+    // This is a fault on the entry stack itself. The handler continues below the interrupted frame, because the
+    // kernel has started again at the top of the alternate stack.
     top = (interrupted - 256) & ~UINT64_C(15);
   } else if ((uint64_t)__builtin_frame_address(0) < left) {
-    // The thread is inside a call that it made on the alternate stack and that has not returned.
+    // The thread is inside a call on the alternate stack that has not returned.
     top = stack->called;
   }
   struct entry *entry = (struct entry *)(top - sizeof *entry);
@@ -110,16 +110,16 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
 
 #if defined(__x86_64__)
 // Leaves a handler whose first system call was trapped; called in the handler of the SIGSYS for that call. All
-// signals are blocked, so the kernel ends the process at the next fault, by that fault's signal. So the event for
-// which the first handler was called continues or occurs again. Returns if the trapped call is not the handler's
-// first call. Source: Linux kernel/signal.c, force_sig_info_to_task.
+// signals are blocked, so the kernel ends the process at the next fault, by that fault's signal. This function
+// therefore lets the event for which the first handler was called continue or occur again. Returns if the trapped
+// call is not the handler's first call. Source: Linux kernel/signal.c, force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
   int signal = pm_siginfo_number(information);
   // abort() itself ends the process when the handler of its signal returns, and system calls by libc may be allowed.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
-  // The instruction pointer is after the breakpoint, so a breakpoint is executed here instead.
+  // The instruction pointer is after the program's breakpoint, so a breakpoint is executed here instead.
   if (signal == SIGTRAP) __builtin_debugtrap();
   int is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
   if (is_fault ? pm_siginfo_code(information) > 0 : signal == SIGPROF || signal > SIGSYS) pm_resume(interrupted);
@@ -127,12 +127,12 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
 }
 #endif
 
-// If a seccomp filter trapped a system call of this module, makes the call return ENOSYS, as if the kernel did not
-// have that call; returns 0 for any other signal. If the trap were treated as a crash, it would occur again at the
-// first call of that crash's handler, endlessly.
+// If a seccomp filter trapped a system call of this module, makes that call return ENOSYS, as if the kernel did not
+// have it. Returns 0 for any other signal. If the trap were treated as a crash, the first system call of that crash's
+// handler would be trapped again, endlessly.
 //
-// Under syscall user dispatch the handler can make no system call, and may even be unable to return, because that is
-// a system call too. So the kernel ends the process, as it would without the handler. Source: Linux
+// Under syscall user dispatch, the handler can make no system call, and may even be unable to return, because the
+// return is also a system call. So the kernel ends the process, as it would without the handler. Source: Linux
 // kernel/entry/syscall_user_dispatch.c.
 PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void *context) {
   if (!information || !context || pm_siginfo_address(information) != (uint64_t)pm_syscall6_return) return 0;
@@ -246,7 +246,7 @@ PM_NOT_INSTRUMENTED void *pm_stack_of_signal(void) {
   uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)memory;
   if (!memory || offset >= PM_ENTRY_STACKS * stack_size) return NULL;
   struct entry_stack *stack = &stacks[offset / stack_size];
-  // Leave room for data that the caller still pushes on the stack.
+  // 1,024 bytes remain free for data that the caller still pushes on the stack.
   stack->called = (place - 1024) & ~UINT64_C(15);
   return (void *)(stack->left & ~UINT64_C(15));
 }

@@ -12,7 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// Weak, so that a static executable does not contain these functions, and the linker does not warn about them.
+// These references are weak, so that a static executable does not contain the functions, and the linker does not warn
+// about them.
 extern __typeof(getpwuid_r) getpwuid_r __attribute__((weak));
 extern __typeof(getgrouplist) getgrouplist __attribute__((weak));
 
@@ -23,7 +24,7 @@ uint32_t pm_file_user(void) { return exchange(SYS_setfsuid, UINT32_MAX); }
 long pm_take_file_rights(uint32_t user, uint32_t group, const uint32_t *groups, size_t count) {
   int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
   if (syscall(SYS_setgroups, count, groups) != 0) return -errno;
-  // Neither of these system calls reports failure.
+  // Neither of these two system calls reports a failure.
   exchange(SYS_setfsgid, group);
   exchange(SYS_setfsuid, user);
   if (dumpable == 1) prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -58,7 +59,7 @@ size_t pm_groups_of(uint32_t user, uint32_t *group, uint32_t *groups, size_t cap
   size_t result = 0;
   if (getpwuid_r(user, &entry, buffer, SIZE, &found) == 0 && found) {
     int count = capacity > 65536 ? 65536 : (int)capacity;
-    // If there are too many groups, as many as fit are stored.
+    // If the user has too many groups, as many as fit are stored.
     int all = getgrouplist(entry.pw_name, entry.pw_gid, groups, &count);
     *group = entry.pw_gid;
     result = all >= 0 ? (size_t)all : capacity;

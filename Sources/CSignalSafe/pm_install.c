@@ -30,8 +30,8 @@ void *pm_map_unlocked(size_t size) {
     munlock(memory, size);
     return memory;
   }
-  // Under mlockall(MCL_FUTURE), a mapping is charged completely when it is made, but an unlocked page can grow
-  // without a charge.
+  // Under mlockall(MCL_FUTURE), the whole size of a new mapping is charged. But an unlocked mapping of one page can
+  // grow without a charge.
   memory = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   munlock(memory, page);
@@ -51,13 +51,13 @@ extern const void *_swift_concurrency_debug_asyncTaskMetadata __attribute__((wea
 extern const void *_swift_concurrency_debug_asyncTaskSlabMetadata __attribute__((weak));
 extern uint32_t _swift_concurrency_debug_internal_layout_version __attribute__((weak));
 
-// A search for the loaded segment that contains an address. The result includes the name of the module; it is NULL if
+// A search for the loaded segment that contains an address. The result includes the module's name, which is NULL if
 // there is no such segment.
 struct segment_search {
   uint64_t address;
   uint64_t start;
   uint64_t size;
-  // The number of bytes that come from the module's file; zeros follow them.
+  // The number of the segment's bytes that come from the module's file; zeros follow these bytes.
   uint64_t file_size;
   const char *name;
 };
@@ -88,8 +88,8 @@ void pm_bring_in(uintptr_t start, uintptr_t end) {
   struct segment_search segment = segment_around(start + (end - start) / 2);
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   if (start < segment.start) start = segment.start;
-  // The zeros at the end of a segment are not loaded from the file. A segment can have both, because some linkers put
-  // constants and variables into one segment.
+  // The zeros at the end of a segment are not loaded from the file. A segment of constants can have such zeros,
+  // because some linkers put constants and variables into one segment.
   if (end > segment.start + segment.file_size) end = segment.start + segment.file_size;
   if (end <= start) return;
   start &= ~(page - 1);
@@ -151,8 +151,8 @@ extern void __tsan_init(void) __attribute__((weak));
 
 int pm_is_thread_sanitized(void) { return __tsan_init != NULL; }
 
-// Adds libc's restorer, which on x86_64 is the code to which a handler returns. To find the restorer, sets the
-// unchanged action of a harmless signal through libc, and reads the action back from the kernel.
+// Adds libc's restorer, which on x86_64 is the code to which a handler returns. To find the restorer, this function
+// sets the unchanged action of a harmless signal through libc, and reads that action back from the kernel.
 static void add_restorer(struct pm_signal_action *action) {
   struct sigaction same;
   struct pm_signal_action read = {0};
@@ -176,8 +176,8 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
   return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
-// This symbol exists if Swift's runtime is linked statically; a shared runtime hides it. Its object file has only the
-// backtracer's handlers, about 4 KiB, and this function is the first one in it. Source: swift
+// This symbol exists if Swift's runtime is linked statically; a shared runtime hides it. The symbol's object file has
+// only the backtracer's handlers, about 4 KiB, and this function is the first function in it. Source: swift
 // stdlib/public/runtime/CrashHandlerLinux.cpp.
 extern int _swift_installCrashHandler(void) __attribute__((weak));
 #define BACKTRACER_SIZE 8192
@@ -202,7 +202,7 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *start, uint64_t *size) 
 }
 
 // Looks up a name in the hash table of the module that contains an address. dladdr1 is not used, because it searches
-// all symbols, which takes 0.6 ms in libc. Source: gABI, dynamic section; the GNU hash section as ld.so reads it
+// all symbols, which takes 0.6 ms for libc. Source: gABI, dynamic section; the GNU hash section as ld.so reads it
 // (glibc elf/dl-lookup.c).
 static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
   struct segment_search *search = argument, segment = {.address = search->address};
@@ -239,7 +239,7 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
 void pm_find_abort(uint64_t *start, uint64_t *size) {
   struct segment_search search = {.address = (uint64_t)dlsym(RTLD_NEXT, "abort")};
   // RTLD_NEXT is tried first, because the program may define its own abort before libc's. In a plugin, which comes
-  // after libc, RTLD_NEXT finds nothing.
+  // after libc in the search order, RTLD_NEXT finds nothing.
   if (search.address == 0) search.address = (uint64_t)dlsym(RTLD_DEFAULT, "abort");
   if (search.address != 0) dl_iterate_phdr(find_size, &search);
   *start = search.start;
@@ -269,7 +269,7 @@ uint64_t pm_minimum_signal_stack_size(void) {
 
 void pm_pin_module(const void *address) {
   const char *name = segment_around((uint64_t)address).name;
-  // The name of the executable is empty.
+  // The executable is listed with an empty name, and need not be kept.
   if (!name || !name[0]) return;
   // A direct reference to dlopen would add the dynamic linker to a static executable, with a warning at each link.
   void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
@@ -289,7 +289,7 @@ void pm_bind_now(void) {
   // The compiler calls memset and memcpy because it does not know the size.
   volatile size_t size = 8;
   memset(bytes, 0, size);
-  // The barriers keep the optimizer from dropping the calls.
+  // The barriers prevent the optimizer from removing the calls.
   __asm__ volatile("" : : "r"(bytes) : "memory");
   memcpy(bytes + 8, bytes, size);
   __asm__ volatile("" : : "r"(bytes) : "memory");
@@ -304,8 +304,8 @@ void pm_find_link_map(struct pm_image_places *places) {
   if (!headers) return;
   places->program_headers = (uint64_t)headers;
   places->program_header_count = count;
-  // A static executable may have no PT_PHDR. Then the program headers follow the ELF header, which is at the start of
-  // the first segment.
+  // A static executable may have no PT_PHDR. In that case, the program headers follow the ELF header, which is at the
+  // start of the first segment.
   for (uint64_t i = count; i-- > 0;)
     if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
       places->program_bias = (uint64_t)headers - sizeof(ElfW(Ehdr)) - headers[i].p_vaddr;

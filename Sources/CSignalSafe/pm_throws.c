@@ -14,7 +14,7 @@ typedef void (*value_hook)(void *value, const void *type, const void *conformanc
 extern error_hook _swift_willThrow __attribute__((weak));
 extern value_hook _swift_willThrowTypedImpl __attribute__((weak));
 
-// An unowned reference keeps the memory of an object, but not the object itself. Source: swift
+// An unowned reference keeps an object's memory allocated, but does not keep the object alive. Source: swift
 // stdlib/public/SwiftShims/RefCount.h.
 extern void *swift_unownedRetain(void *object) __attribute__((weak));
 extern void swift_unownedRelease(void *object) __attribute__((weak));
@@ -24,7 +24,7 @@ struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT];
 uint32_t pm_throwers_taken;
 
 static uint64_t main_end;
-// The bounds of the thread's own stack; 0 if they are not known, and before the thread's first throw.
+// The bounds of the thread's normal stack; 0 before the thread's first throw, or if the bounds are not known.
 static _Thread_local uint64_t stack_start, stack_end;
 static error_hook next_error_hook;
 static value_hook next_value_hook;
@@ -41,8 +41,9 @@ static value_hook next_value_hook;
 #endif
 
 // Finds the thread's stack, once for each thread. glibc's function is not used for the main thread, because it would
-// read /proc/self/maps. Instead, the kernel provides the end of the main thread's stack. Below that, nothing else is
-// mapped within the size limit on stacks, or within 128 MiB. Source: Linux arch/x86/mm/mmap.c, mmap_base().
+// read /proc/self/maps. Instead, the kernel provides the end of the main thread's stack. Below that end, the kernel
+// maps nothing else within the size limit on stacks, or within 128 MiB. Source: Linux arch/x86/mm/mmap.c,
+// mmap_base().
 static void find_stack(void) {
   if (pm_gettid() == getpid()) {
     struct rlimit limit;
@@ -64,8 +65,8 @@ static void find_stack(void) {
   pthread_attr_destroy(&attributes);
 }
 
-// Stores an error's box and releases the previous box. The store is an atomic exchange, because two threads may share
-// an entry, and each box must be released exactly once.
+// Stores the address of an error's box, and releases the previous box. The store is an atomic exchange, because two
+// threads may share an entry, and each box must be released exactly once.
 static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (!swift_unownedRetain || !swift_unownedRelease || !swift_isDeallocating) return;
   if (box) swift_unownedRetain((void *)box);
@@ -87,7 +88,7 @@ static int place_to_use(const struct pm_thrower *thrower) {
 }
 
 // Returns the thread's entry in the table. A thread without an entry takes the entry that was assigned the longest
-// ago, because it is not recorded when threads end.
+// ago, because the ends of threads are not recorded.
 static struct pm_thrower *own_thrower(uint32_t thread) {
   static _Thread_local uint32_t place;
   if (place != 0 && __atomic_load_n(&pm_throwers_storage[place - 1].thread, __ATOMIC_RELAXED) == thread)
@@ -100,7 +101,7 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
     hold(thrower, place, 0);
     thrower->touched[place] = 0;
   }
-  // With another thread ID, the checksums of the previous thread's throws no longer match.
+  // With the new thread's ID, the checksums of the previous thread's throws no longer match.
   __atomic_store_n(&thrower->thread, thread, __ATOMIC_RELAXED);
   place = index + 1;
   return thrower;
@@ -125,8 +126,8 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
       .addresses = {(uint64_t)caller & CODE_MASK},
   };
   uint64_t frame = (uint64_t)start;
-  // On any other stack, of a signal handler or created by the program, an invalid frame pointer could lead out of the
-  // stack.
+  // On any other stack, such as an alternate stack or a stack that the program created, an invalid frame pointer
+  // could lead out of the stack.
   _Bool is_known = stack_start <= frame && frame < stack_end;
   for (int count = 1; is_known && count < PM_THROW_ADDRESS_COUNT; count++) {
     uint64_t next = *(const uint64_t *)frame & ~ASYNC_MARK;
@@ -161,7 +162,8 @@ void pm_record_throws(uint64_t main_stack_end) {
   if (before == will_throw) return;
   main_end = main_stack_end;
   __atomic_store_n(&next_error_hook, before, __ATOMIC_RELAXED);
-  // If a program has set only the first hook, the runtime calls that hook for typed throws too, and this stays so.
+  // If a program has set only the first hook, the runtime also calls that hook for typed throws. In that case the
+  // second hook stays unset, so that the runtime continues to do so.
   if (&_swift_willThrowTypedImpl) {
     value_hook typed = __atomic_load_n(&_swift_willThrowTypedImpl, __ATOMIC_ACQUIRE);
     __atomic_store_n(&next_value_hook, typed, __ATOMIC_RELAXED);

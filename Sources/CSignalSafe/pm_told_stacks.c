@@ -5,7 +5,7 @@
 // The highest bit of a size marks a stack that the handler created.
 #define IS_HANDLERS (UINT64_C(1) << 63)
 
-// The record of one thread. Only the thread itself writes it; `size` is 0 while it is being written.
+// The record of one thread. Only the thread itself writes the record; `size` is 0 while the record is being written.
 struct told_stack {
   uint64_t thread;
   uint64_t base;
@@ -48,7 +48,7 @@ void pm_tell_stack(int thread, struct pm_told_stack told) {
   if (!stack) stack = pm_take_told(thread);
   if (!stack) return;
   uint64_t size = told.size & ~IS_HANDLERS;
-  // If a caller that does not know who created the stack records the same stack again, nothing changes.
+  // Nothing changes if a caller that does not know who created the stack records the same stack again.
   if (stack->base == told.base && (stack->size & ~IS_HANDLERS) == size && !told.is_handlers) return;
   pm_atomic_store_64(&stack->size, 0);
   pm_atomic_store_64(&stack->base, told.base);

@@ -15,7 +15,7 @@ struct pm_work_places pm_work_places_storage = {0};
 char pm_work_key_storage __attribute__((aligned(16)));
 char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((aligned(4096)));
 
-// The layout version for which PM_WORK_VALUE_OFFSET and the kinds of items are valid.
+// The version of the task layout for which PM_WORK_VALUE_OFFSET and the kinds of items are valid.
 #define KNOWN_LAYOUT 1
 
 static _Bool heads(uint64_t word, uint64_t item) { return (word & ~7ull) == item; }
@@ -41,7 +41,7 @@ static int64_t find_in_thread(const struct pm_task_facts *facts, uint64_t item) 
   return PM_WORK_NOWHERE;
 }
 
-// Finds out where the runtime has stored the value that was just pushed.
+// Finds where the runtime has stored the value that was just pushed.
 static void learn(const char *task, const void *type, int64_t *head) {
   struct pm_task_facts facts;
   pm_find_task_facts(&facts);
@@ -97,8 +97,8 @@ int pm_thread_id(void) {
   int id = thread_id;
   if (id != 0) return id;
   id = pm_gettid();
-  // The ID is cached only if the handler is installed, because the handler makes forked children discard the cached
-  // ID.
+  // The ID is cached only if the handler is installed, because only the handler makes forked children discard the
+  // cached ID.
   if (pm_state()) thread_id = id;
   return id;
 }

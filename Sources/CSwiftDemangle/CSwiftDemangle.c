@@ -1,2 +1,2 @@
-// A C target needs a source file; everything is in the header.
+// This file is empty because a C target needs a source file; all declarations are in the header.
 #include "CSwiftDemangle.h"

@@ -1,4 +1,4 @@
-// Defines pthread_create in the program. libdispatch, Swift concurrency, C and C++ libraries find this definition
+// Defines pthread_create in the program. libdispatch, Swift concurrency, and C and C++ libraries find this definition
 // before libc's. Without this target, startHandler gives alternate stacks only to existing threads. See
 // Docs/Decisions/11-alternate-stacks.md.
 #define _GNU_SOURCE
@@ -16,8 +16,9 @@
 
 typedef int (*create_function)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-// The definition of pthread_create in AddressSanitizer and ThreadSanitizer, which must be called for every thread.
-// ThreadSanitizer crashes at the first thread that it does not know, and AddressSanitizer reports a second join.
+// AddressSanitizer's or ThreadSanitizer's definition of pthread_create, which must be called for every thread.
+// Otherwise ThreadSanitizer would crash at the first thread that it does not know, and AddressSanitizer would report
+// a second join.
 extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
     __attribute__((weak));
 // libc's internal name for pthread_create, available only in static executables that are linked with `-u
@@ -38,7 +39,7 @@ static create_function find_next(void) {
   return found;
 }
 
-// Creates a thread, which inherits the signal mask that its creator requested.
+// Creates a thread that inherits the signal mask that its creator requested.
 static int make_thread(create_function create, pthread_t *thread, const pthread_attr_t *attributes,
                        void *(*routine)(void *), void *argument) {
   uint64_t opened = pm_block_as_asked();
@@ -53,8 +54,8 @@ struct thread_start {
   void *argument;
 };
 
-// The number of threads that can start at the same time; for each further thread a page is mapped. malloc is not
-// used, because a call of free in a new thread creates an arena of 64 MiB of address space.
+// The number of threads that can start at the same time without a mapping. For each further thread, a page is mapped.
+// malloc is not used, because a call of free in a new thread creates an arena of 64 MiB of address space.
 enum { STARTS = 64, START_PAGE = 4096 };
 static struct thread_start starts[STARTS];
 
@@ -73,8 +74,8 @@ static void give_back(struct thread_start *start) {
     munmap(start, START_PAGE);
 }
 
-// The first function of a thread. pthread_exit and cancellation unwind through its frame, so it must not own
-// resources at that time.
+// The first function of a thread. pthread_exit and cancellation unwind through this function's frame, so it must not
+// own resources at that time.
 static void *pm_start_thread(void *pointer) {
   struct thread_start *given = pointer;
   void *(*routine)(void *) = given->routine;
@@ -90,7 +91,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
                                                          void *(*routine)(void *), void *restrict argument) {
   create_function create = find_next();
   if (!create) {
-    // A static executable without libc's function reaches this code when it creates its first thread. The process
+    // A static executable that lacks libc's function reaches this code when it creates its first thread. The process
     // must end, because libdispatch would try again forever.
     static const char text[] =
         "postmortem: this static executable can make no thread: link it with -Xlinker -u -Xlinker __pthread_create, or"
@@ -109,7 +110,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
   int before = errno;
   struct thread_start *start = take_start();
   errno = before;
-  // If there is no memory, create the thread without an alternate stack.
+  // Without memory for the start data, the thread is created without an alternate stack.
   if (!start) return make_thread(create, thread, attributes, routine, argument);
   start->routine = routine;
   start->argument = argument;

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// The part of zlib's interface that is used here; it never changes in libz.so.1. Source: zlib.h, zconf.h.
+// The part of zlib's interface that is used here; this interface never changes in libz.so.1. Source: zlib.h, zconf.h.
 typedef struct {
   const uint8_t *next_in;
   unsigned avail_in;

@@ -105,12 +105,12 @@ static int64_t milliseconds(void) {
 
 // MARK: The end of the process
 //
-// `exit` runs the handlers and destructors of libraries while other threads continue. If a transfer is inside OpenSSL
-// while OpenSSL cleans up, it reads freed memory. Two measures prevent this. OpenSSL is initialized without its
-// cleanup, which works if no other code has initialized it before. And the exit handler below, which runs before
-// OpenSSL's handlers, ends the transfers and waits for their threads to leave libcurl. The wait has a time limit,
-// because a thread may be stopped. Such a thread must not be killed, because it may hold a lock that the rest of the
-// exit needs.
+// `exit` runs the handlers and destructors of libraries while other threads continue. A transfer that is inside
+// OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent such reads of freed memory. First, OpenSSL
+// is initialized without its cleanup; this works if no other code has initialized OpenSSL before. Second, the exit
+// handler below runs before OpenSSL's handlers. This exit handler ends the transfers and waits for their threads to
+// leave libcurl. The wait for these threads has a time limit, because a thread may be stopped. A stopped thread must
+// not be killed, because it may hold a lock that the rest of the exit needs.
 
 // The maximum time in milliseconds that an exit waits for the transfers to end.
 enum { EXIT_PATIENCE = 60 };
@@ -171,7 +171,7 @@ static void keep_open_ssl(void *library) {
   if (init) init(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
-// A libcurl with which the program is linked is preferred.
+// If the program itself is linked with libcurl, that libcurl is used.
 static void find_library(void) {
   atomic_store(&process_end.process, getpid());
   pthread_atfork(NULL, NULL, begin_child);
@@ -197,13 +197,13 @@ struct pm_transfer {
   uint64_t blocked;
   // Links of the list of running transfers; guarded by the list's lock.
   pm_transfer *previous, *next;
-  // Protects `multi` from use while it is freed.
+  // Guards `multi`, so that no thread uses `multi` while another frees it.
   pthread_mutex_t lock;
   void *multi;
   void *easy;
   void *lines;
   int body;
-  // The descriptor of the file that receives the answer's body, if there is no body to send; -1 if there is none.
+  // For a download, the descriptor of the file that receives the answer's body; otherwise -1.
   int file;
   int64_t left, taken;
   void (*moved)(void *, int64_t);
@@ -258,7 +258,7 @@ static size_t take_header(char *bytes, size_t one, size_t count, void *data) {
   pm_transfer *transfer = data;
   count *= one;
   transfer->last = milliseconds();
-  // This is the start of another answer, after an interim answer or the answer of a proxy.
+  // This header begins another answer, which follows an interim answer or the answer of a proxy.
   if (count > 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->headers_size = 0;
   transfer->headers_seen += count;
   if (transfer->headers_seen > PM_TRANSFER_MOST_HEADERS) return 0;
@@ -321,7 +321,7 @@ void pm_transfer_cancel(pm_transfer *transfer) {
 }
 
 static void wake_transfers(void) {
-  // If another thread holds one of the locks, it releases the lock soon, and this function is called again.
+  // If another thread holds one of the locks, that thread releases the lock soon, and this function is called again.
   if (pthread_mutex_trylock(&process_end.lock) != 0) return;
   for (pm_transfer *transfer = process_end.running; transfer; transfer = transfer->next) {
     if (pthread_mutex_trylock(&transfer->lock) != 0) continue;
@@ -404,7 +404,8 @@ static int prepare(pm_transfer *transfer, const char *url, int64_t size) {
   curl.easy_setopt(easy, OPT_HEADERDATA, transfer);
   curl.easy_setopt(easy, OPT_WRITEFUNCTION, take_answer);
   curl.easy_setopt(easy, OPT_WRITEDATA, transfer);
-  // In such a program the environment comes from the user who started it, so a proxy in the environment is ignored.
+  // A program with more privileges than the user who started it must not trust that user's environment, so a proxy in
+  // the environment is ignored.
   if (getauxval(AT_SECURE)) curl.easy_setopt(easy, OPT_PROXY, "");
   return curl.multi_add_handle(multi, easy) == 0;
 }
@@ -447,8 +448,8 @@ static pm_transfer_answer run(
       .body = transfer->kept,
       .reason = transfer->reason,
   };
-  // The program's signals are for the program's own threads. A server that closes the connection must not end the
-  // program by SIGPIPE.
+  // The transfer's thread blocks the program's signals, because they are meant for the program's own threads. A
+  // server that closes the connection must not end the program by SIGPIPE.
   sigset_t signals, before;
   sigemptyset(&signals);
   for (int signal = 1; signal <= 31; signal++) {

@@ -6,9 +6,9 @@ internal import ProcessSnapshot
 /// Source: System V ABI AMD64 supplement, 3.4.1 (initial process stack); Linux fs/binfmt_elf.c,
 /// create_elf_tables().
 struct CommandLineFinder {
-  /// The range of the searches in bytes.
+  /// The number of bytes that a search covers.
   ///
-  /// Arguments and environment strings take up to 128 KiB by default, and the pointers to them as much again.
+  /// Arguments and environment strings take up to 128 KiB by default, and the pointers to them take as much again.
   private static let reach: UInt64 = 2 << 20
   private static let maximumCount: UInt64 = 1 << 16
   private static let maximumSize = 4096
@@ -16,7 +16,7 @@ struct CommandLineFinder {
   let process: CoreProcess
   let memory: MemorySnapshot
 
-  /// The first 4 KiB of the arguments, each ended by NUL; nil if they are not found.
+  /// The first 4 KiB of the program's arguments, each ended by NUL; nil if they are not found.
   var bytes: [UInt8]? {
     guard let arguments = argumentPointers, let first = memory.word(at: arguments.start),
       let last = memory.word(at: arguments.start &+ (arguments.byteCount &- 8)),
@@ -30,8 +30,8 @@ struct CommandLineFinder {
   /// The words of `argv`, without the null pointer after them.
   private var argumentPointers: AddressRange? {
     guard let vector = vectorOnStack else { return nil }
-    // Downward from the vector, the stack holds a null pointer, the environment's pointers, another null pointer, the
-    // argument pointers and the argument count.
+    // Downward from the auxiliary vector, the stack holds a null pointer, the environment's pointers, another null
+    // pointer, the argument pointers and the argument count.
     guard var place = vector.subtracting(8), memory.word(at: place) == 0 else { return nil }
     var nulls = 0
     var count: UInt64 = 0

@@ -51,13 +51,15 @@ struct Core {
 
   /// The signals for which the kernel writes a core file.
   ///
-  /// A core file with any other signal comes from a debugger, which stopped the process with that signal.
+  /// A core file with any other signal comes from a debugger that stopped the process with that signal.
   ///
   /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
   private static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]
 
-  /// The report's ID, from a digest that is the same for a copy of the core file, a compressed copy, and a copy that
-  /// is cut off after the notes.
+  /// The report's ID, from a digest of the core file.
+  ///
+  /// The digest is the same for a copy of the core file, a compressed copy, and a copy that is cut off after the
+  /// notes.
   private var reportID: ReportID? {
     var digest = DumpDigest()
     for note in image.notes {
@@ -115,7 +117,9 @@ struct Core {
     writer.end()
   }
 
-  /// Writes the exception; only its thread if no signal ended the process, because such a process continued.
+  /// Writes the exception.
+  ///
+  /// If no signal ended the process, only the exception's thread is written, because such a process continued.
   private func writeException(to writer: inout IntermediateDumpWriter) {
     if signal == nil {
       writer.startMap(.dumpRequest)
@@ -199,7 +203,7 @@ struct Core {
     writer.end()
   }
 
-  /// The mapping that a stack pointer is in, or the next readable one above it.
+  /// The mapping that contains a stack pointer, or the next readable mapping above the stack pointer.
   private func stack(around pointer: Address) -> AddressRange? {
     let all = mappings.all
     let index = all.partitioningIndex { !$0.range.ends(atOrBelow: pointer) }

@@ -4,9 +4,9 @@ internal import Stackwalk
 
 /// The C++ exception that the thread was handling when the process aborted.
 ///
-/// The data is the same as in the handler's `CxxExceptionSection`. A core file cannot run functions, so the address
-/// of the thread's variable is read from the machine code of `__cxa_get_globals`. Only exceptions of libstdc++ are
-/// recognized.
+/// The handler's `CxxExceptionSection` records the same data. The functions in a core file cannot be called, so the
+/// address of the thread's variable is read from the machine code of `__cxa_get_globals`. Only exceptions of
+/// libstdc++ are recognized.
 ///
 /// Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2, and 2.9.5 (RTTI layout); libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -25,7 +25,9 @@ struct CoreCxxException {
     (self.snapshot, self.symbols) = (snapshot, symbols)
   }
 
-  /// The exception; nil if no exception was caught, and without a type name if the type is not known.
+  /// The exception; nil if no exception was caught.
+  ///
+  /// The exception has no type name if its type is not known.
   var exception: CxxException? {
     let libraries = snapshot.modules.filter { $0.name.hasPrefix("libstdc++.so") }
     let program = snapshot.modules.filter { $0.source == .program }
@@ -46,8 +48,8 @@ struct CoreCxxException {
     private(set) var singleBase: Set<UInt64> = []
     private(set) var severalBases: Set<UInt64> = []
 
-    /// - Parameter modules: all modules that may have the variables, because the program may have a copy of the
-    ///   library's.
+    /// - Parameter modules: all modules that may have the variables. The program is one of them, because it may
+    ///   contain a copy of the library's variables.
     init(_ symbols: SymbolSource, _ modules: [ModuleSnapshot]) {
       let (single, several) = (
         "_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
@@ -110,7 +112,7 @@ struct CoreCxxException {
       .flatMap { memory.text(at: Address($0), limit: Self.nameLimit) }
   }
 
-  /// The text of a thrown object; nil if its type stores no text, or stores the text in a way that is not known here.
+  /// The text of a thrown object; nil if its type stores no text, or stores the text in an unknown way.
   private func message(
     of object: Address, _ type: UInt64, _ name: String, _ classes: Classes
   ) -> String? {
@@ -122,7 +124,8 @@ struct CoreCxxException {
       "PKc", "Pc", "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
     ]
     if strings.contains(name) { return text(at: object) }
-    // In these objects, the pointer to the text follows the pointer to the table of virtual functions.
+    // In a std::runtime_error or std::logic_error, the pointer to the text follows the pointer to the table of
+    // virtual functions.
     return standardError(in: type, classes, depth: 0).flatMap { text(at: object &+ $0 &+ 8) }
   }
 

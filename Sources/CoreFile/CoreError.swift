@@ -1,6 +1,6 @@
 /// The reason why a file is not a core file that this package reads.
 package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kind of error; an open set.
+  /// The kind of error; later versions may add more kinds.
   package struct Code: Sendable, Hashable {
     fileprivate let text: String
     /// The file is not a 64-bit little-endian ELF file of the type ET_CORE.

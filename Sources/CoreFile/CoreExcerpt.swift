@@ -5,8 +5,8 @@ extension ProcessSnapshot {
   /// The snapshot with only the memory that the handler would capture in a crash, so that a report does not become a
   /// second core file.
   ///
-  /// The bounds are the defaults of `CaptureLimits`. For each task, the excerpt keeps the task object and the slabs
-  /// that hold the frames of the task's functions.
+  /// The bounds of this memory are the defaults of `CaptureLimits`. For each task, the excerpt keeps the task object
+  /// and the slabs that hold the frames of the task's functions.
   package var excerpt: ProcessSnapshot {
     var excerpt = self
     let crashed = exception?.threadID
@@ -62,8 +62,10 @@ extension ProcessSnapshot {
 
   /// The memory of a task: the task object, and the slabs that hold its functions' frames.
   ///
-  /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x78 the first slab; in a slab its
-  /// metadata, the next one, its capacity, and how much of it is used.
+  /// Source: swift stdlib/public/runtime/StackAllocator.h.
+  ///
+  /// A task has the address of its first slab at byte 0x78. A slab begins with its metadata, the address of the next
+  /// slab, its capacity, and how much of the capacity is used.
   private func memory(of task: TaskSnapshot) -> [AddressRange] {
     var found = [AddressRange(start: task.address, byteCount: 512)]
     var slab = memory.word(at: task.address &+ 0x78).map { Address($0) }

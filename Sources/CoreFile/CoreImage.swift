@@ -1,9 +1,9 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The headers of an ELF core file, which say where the memory segments and the notes are.
+/// The headers of an ELF core file, which contain the places of the memory segments and the notes.
 ///
-/// Reads nothing but headers. Every offset and size of the file is checked here, once.
+/// `CoreImage` reads nothing but headers. All offsets and sizes in the file are checked only once, in `CoreImage`.
 ///
 /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`); elf(5), PN_XNUM; Linux
 /// fs/binfmt_elf.c, elf_core_dump().
@@ -14,7 +14,7 @@ struct CoreImage {
     let protection: MemoryMapping.Protection
     /// The range of the segment's bytes in the file; empty if the file has none.
     let contents: Range<Int>
-    /// The number of bytes that the header promises and the file does not have.
+    /// The number of bytes that the header announces and the file does not have.
     let missingCount: UInt64
   }
 

@@ -18,7 +18,7 @@ extension LinkMap {
     let debug = stride(from: 0, to: dynamic.count, by: 16).first {
       dynamic.littleEndian(at: $0, width: 8) == 21
     }
-    // r_version 0 (4), r_map 8, r_brk 16, r_state 24 (4), r_ldbase 32.
+    // The offsets in bytes are: r_version 0 (4 bytes), r_map 8, r_brk 16, r_state 24 (4 bytes), r_ldbase 32.
     guard let debug, let value = dynamic.littleEndian(at: debug + 8, width: 8), value != 0,
       let version = memory.word(at: Address(value)),
       let first = memory.word(at: Address(value) &+ 8)
@@ -29,7 +29,7 @@ extension LinkMap {
     state = memory.word(at: address &+ 24).map { UInt32(truncatingIfNeeded: $0) }
     breakpoint = Address(memory.word(at: address &+ 16) ?? 0)
     loaderBase = Address(memory.word(at: address &+ 32) ?? 0)
-    // l_addr 0, l_name 8, l_ld 16, l_next 24.
+    // The offsets in bytes are: l_addr 0, l_name 8, l_ld 16, l_next 24.
     var entry = Address(first)
     while entry != 0, entries.count < Self.maximumEntries, let load = memory.word(at: entry),
       let next = memory.word(at: entry &+ 24)

@@ -10,7 +10,7 @@ struct CoreMappings {
     var path = ""
   }
 
-  /// The maximum size of the text in bytes; a longer text is cut at the end of a line.
+  /// The maximum size of `text` in bytes; a longer text is cut at the end of a line.
   private static let maximumTextSize = 64 << 20
 
   /// Lines like those of `/proc/<pid>/maps`, but without the device, the inode and the flag of shared mappings,
@@ -22,7 +22,8 @@ struct CoreMappings {
   let all: [MemoryMapping]
 
   /// - Parameters:
-  ///   - images: provide the permissions of mappings without a segment, as in core files of debuggers.
+  ///   - images: the images in memory, for the permissions of mappings without a segment, as in core files of
+  ///     debuggers.
   init(of image: CoreImage, _ process: CoreProcess, _ images: [CoreModule]) {
     let files = process.files.sorted { $0.range.start < $1.range.start }
     var mappings = image.segments.map { segment in

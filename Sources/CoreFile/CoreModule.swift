@@ -34,7 +34,7 @@ struct CoreModule {
     readSegments(memory)
   }
 
-  /// True if memory has the beginning of an ELF header at an address.
+  /// True if the beginning of an ELF header is in memory at an address.
   static func isImage(at address: Address, in memory: MemorySnapshot) -> Bool {
     memory.word(at: address).map { $0 & 0xFFFF_FFFF == 0x464C_457F } ?? false
   }
@@ -93,7 +93,7 @@ struct CoreModule {
 }
 
 extension CoreModule {
-  /// The maximum number of modules; without it, a malicious file could make every mapping a module.
+  /// The maximum number of modules; without this limit, a malicious file could make every mapping a module.
   private static let limit = 1 << 14
 
   /// Finds the images of the mapped files, the image that the kernel provides, and the program's image if no note

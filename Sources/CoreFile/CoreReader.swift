@@ -5,22 +5,22 @@ internal import Stackwalk
 /// Reads ELF core files written by the kernel or by debuggers.
 ///
 /// The notes are converted to the tokens of an intermediate dump, and the reader of dumps makes a snapshot from these
-/// tokens. So a core file and a dump of the same crash are read by the same rules. Memory stays in the file and is
-/// read only when it is used.
+/// tokens. A core file and a dump of the same crash are therefore read by the same rules. Memory stays in the file
+/// and is read only when it is used.
 package enum CoreReader {
   /// True for the first bytes of a core file.
   package static func isCore(_ start: ArraySlice<UInt8>) -> Bool { CoreImage.isCore(start) }
 
   /// Makes a snapshot of everything in a core file.
   ///
-  /// Accepts any bytes without trapping. Facts that a core file cannot contain stay nil or empty. A truncated file is
-  /// not an error: the snapshot's `capture` records the damage.
+  /// Reading never traps, whatever bytes the file contains. Facts that a core file cannot contain stay nil or empty.
+  /// A truncated file is not an error; the snapshot's `capture` records the damage.
   ///
   /// - Parameters:
   ///   - bytes: the whole file.
   ///   - symbolDirectories: directories that are searched for the modules' files, in addition to the modules' own
-  ///     paths. Memory that the core file lacks and that is the same in every process is read from the module's file,
-  ///     if this file is of the same build.
+  ///     paths. Some memory that the core file lacks is the same in every process. Such memory is read from the
+  ///     module's file, if this file is of the same build.
   ///   - readsFiles: false to read nothing but the core file.
   /// - Throws: `CoreError` only if nothing in the file can be used.
   package static func snapshot(

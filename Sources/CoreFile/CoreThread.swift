@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 
 /// One thread in the notes of a core file.
 ///
-/// Source: Linux include/linux/elfcore.h, struct elf_prstatus; arch/x86/include/asm/user_64.h, struct
-/// user_regs_struct; arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs.
+/// Source: Linux include/linux/elfcore.h, struct elf_prstatus; arch/x86/include/asm/user_64.h, struct user_regs_struct.
+/// Source: Linux arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs.
 struct CoreThread {
   let id: UInt32
   /// `pr_cursig`; 0 for a process that no signal ended.
@@ -16,9 +16,9 @@ struct CoreThread {
   let registers: [UInt8]
   let stackPointer: Address
   let instructionPointer: Address
-  /// The `fs` base on x86_64; on arm64 another note has the thread pointer.
+  /// The `fs` base on x86_64; on arm64, the thread pointer is in another note.
   var threadPointer: UInt64?
-  /// The system call that the thread was in; nil if it was in none, or if this is not known.
+  /// The system call that the thread was in; nil if it was in no system call, or if this is not known.
   var systemCall: Int32?
   /// The positions of the floating-point state and of the XSAVE area in the file.
   var floatingPoint: Range<Int>?
@@ -86,7 +86,7 @@ struct CoreThread {
   /// Source: Linux include/linux/errno.h.
   private static let brokenOff: Set<Int64> = [-4, -512, -513, -514, -516]
 
-  /// The number of the system call that the thread waited in; nil if it was in none.
+  /// The number of the system call that the thread waited in; nil if the thread waited in no system call.
   ///
   /// The arguments are left out, because the kernel may have changed the registers that held them.
   func waitingCall(_ architecture: ProcessSnapshot.Architecture) -> Int32? {
@@ -105,7 +105,7 @@ struct CoreProcess {
   var threads: [CoreThread] = []
   /// The number of threads that were not read, because there are too many.
   var omittedThreads = 0
-  /// From NT_PRPSINFO, like the next three fields.
+  /// This field and the next three come from NT_PRPSINFO.
   var processID: UInt32?
   var parentProcessID: UInt32?
   /// The main thread's name, 15 bytes at most.

@@ -4,11 +4,11 @@ internal import Stackwalk
 
 /// Memory that a core file lacks because the modules' files contain it: code and constants.
 ///
-/// The kernel leaves such pages out by default (core(5), `coredump_filter`). They are read from the modules' files
-/// instead, if these files are of the builds that the core file names. Only memory that no process can have changed
-/// is read this way.
+/// The kernel leaves such pages out by default (core(5), `coredump_filter`). Such pages are read from the modules'
+/// files instead, if these files are of the builds that the core file names. Only memory that no process can have
+/// changed is read this way.
 struct ModuleMemory {
-  /// The maximum number of files that are open at the same time, because each takes a descriptor.
+  /// The maximum number of files that are open at the same time, because each file takes a descriptor.
   private static let maximumFiles = 256
 
   private let parts: [MemoryRegion]

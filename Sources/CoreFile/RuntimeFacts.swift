@@ -2,11 +2,12 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The last messages of Swift's runtime and of the C library, found in the memory of a core file by the names
-/// of the variables that lead to them.
+/// The last messages of Swift's runtime and of the C library, found in the memory of a core file.
 ///
-/// The handler gets the addresses of these variables from the runtimes. Here, they are read from the modules' files,
-/// which must be of the same builds.
+/// The messages are found by the names of the variables that lead to them.
+///
+/// The handler gets the addresses of these variables from the runtimes. For a core file, these addresses are read
+/// from the modules' files, which must be of the same builds.
 struct RuntimeFacts {
   private static let messageLimit = 16384
 
@@ -38,8 +39,9 @@ struct RuntimeFacts {
     return text(behind: pointer, skipping: 4)
   }
 
-  /// Source: swift stdlib/public/runtime/Errors.cpp, `kFatalErrorMessage`, a static variable, and
-  /// swift_getFatalErrorMessageBuffer(), which returns its address.
+  /// Source: swift stdlib/public/runtime/Errors.cpp, `kFatalErrorMessage`.
+  ///
+  /// The function swift_getFatalErrorMessageBuffer() returns the address of the static variable `kFatalErrorMessage`.
   private var fatalMessage: String? {
     let pointer =
       address(of: "_ZL18kFatalErrorMessage", in: ["libswiftCore.so"])

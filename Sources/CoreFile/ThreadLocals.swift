@@ -5,10 +5,11 @@ internal import Stackwalk
 /// Thread-local variables of modules in the memory of a core file, if the variables have the same offset in each
 /// thread.
 ///
-/// These are the variables of the program and of the libraries that the program was started with.
+/// Only the program and the libraries that the program was started with have such variables.
 ///
-/// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def, the variables
-/// `_thread_db_`, which give debuggers the offsets of fields in glibc's structures.
+/// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def.
+///
+/// The variables whose names begin with `_thread_db_` give debuggers the offsets of fields in glibc's structures.
 struct ThreadLocals {
   /// The variables of a module: their offset from the thread pointer, and their bytes.
   struct Block {
@@ -21,19 +22,19 @@ struct ThreadLocals {
   let snapshot: ProcessSnapshot
   let symbols: SymbolSource
 
-  /// The block of a module; nil if the module has none, or if the block's place is not known.
+  /// The block of a module; nil if the module has no block, or if the block's place is not known.
   func block(of module: ModuleSnapshot) -> Block? {
     guard let segment = segment(of: module) else { return nil }
     let isProgram = module.source == .program
     switch snapshot.architecture {
     case .x86_64:
-      // The blocks are below the thread pointer, and the program's block comes first.
+      // The TLS blocks are below the thread pointer, and the program's block comes first.
       let own =
         segment.size.clampedAdding(segment.alignment &- 1) & (0 &- segment.alignment)
       guard let distance = isProgram ? own : linkersOffset(of: module) else { return nil }
       return Block(offset: 0 &- distance, size: segment.size)
     case .arm64:
-      // The blocks are above the thread control block, which takes 16 bytes.
+      // The TLS blocks are above the thread control block, which takes 16 bytes.
       guard let distance = isProgram ? max(16, segment.alignment) : linkersOffset(of: module)
       else { return nil }
       return Block(offset: distance, size: segment.size)

@@ -2,9 +2,9 @@ internal import CrashReportDatabase
 
 /// The reason why no dump could be processed at all.
 ///
-/// A dump that cannot be converted is not an error: its `ProcessedDump` reports it.
+/// A dump that cannot be converted is not an error; the `ProcessedDump` of this dump reports the failure.
 public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kind of error; an open set.
+  /// The kind of error; later versions may add more kinds.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 

@@ -9,7 +9,7 @@ internal import Stackwalk
 
 /// Converts one dump to a report in the database.
 struct DumpConversion: ~Copyable {
-  /// The reason why a dump did not become a report this time.
+  /// The reason why an attempt to convert a dump made no report.
   struct Failure: Error {
     let reason: String
     /// True if the dump caused the failure, false if the machine did.
@@ -26,7 +26,7 @@ struct DumpConversion: ~Copyable {
   let database: CrashReportDatabase
   /// The caller's annotations for every dump; they replace the dump's own annotations of the same name.
   let annotations: [String: String]
-  /// The time for finding the names and lines of the crashing thread that the report stores; nil to store none.
+  /// The time for finding the names and lines that the report stores for the crashing thread; nil to store none.
   let symbols: SymbolBudget?
   let userStreams: UserStreams
   /// The privacy level of the reports; a dump may require a stricter level.
@@ -40,7 +40,7 @@ struct DumpConversion: ~Copyable {
     let damage: IntermediateDumpDocument.Damage?
     /// The summary of the crash; nil if the report existed already.
     let summary: ProcessedDump.Summary?
-    /// False if more was written to the dump after it was read.
+    /// False if more bytes were written to the dump after it was read.
     let isWhole: Bool
   }
 
@@ -63,12 +63,13 @@ struct DumpConversion: ~Copyable {
     if !found.isReported {
       captured.addedAnnotations = annotations
       // Secrets are removed first, because names, analysis and index must match the report. For a report without
-      // memory, the stack walk is limited by the amount of work and not by time, so that the result does not depend
-      // on the load of the machine.
+      // memory, the stack walk is limited by work and not by time. So the result does not depend on the load of the
+      // machine.
       let refusals = SystemRefusals.now
       var snapshot = captured.keeping(
         privacy, symbols: claim.isHarmless ? SymbolSource() : nil)
-      // Skipped if a converter has died on this dump, because the report is more important than the names in it.
+      // This step is skipped if a converter has died on this dump, because the report is more important than the
+      // names in it.
       if let symbols, claim.isHarmless { snapshot.storedSymbols = symbols.gather(for: snapshot) }
       // If the system refused to open or read a file, the next attempt finds the names, unless one of the symbol
       // files is damaged.
@@ -87,7 +88,8 @@ struct DumpConversion: ~Copyable {
           isLastAttempt: claim.attempt >= PendingDirectory.maximumAttempts)
         do throws(Failure) {
           let status = try store(&snapshot, of: dump, as: found.id)
-          // Runs after the report is stored, so that the report is kept even if this process ends here.
+          // The summary is made after the report is stored, so that the report is kept even if this process ends
+          // here.
           summary = summarize(
             snapshot, ReportIndex.Key(found.id, status: status), isAnalysed: claim.isHarmless,
             source: symbols?.source)
@@ -125,8 +127,8 @@ struct DumpConversion: ~Copyable {
 
   /// True if the database has the report of a dump that must not be read again.
   ///
-  /// This happens if a converter ended after it had stored the report, and before it removed the dump. Only a digest
-  /// of the dump's bytes is computed, piece by piece; the bytes are not parsed.
+  /// The database already has such a report if a converter ended after it had stored the report, and before it
+  /// removed the dump. Only a digest of the dump's bytes is computed, piece by piece; the bytes are not parsed.
   func isReported(
     _ claim: DumpClaim, in directory: borrowing Directory
   ) throws(Failure) -> Bool {
@@ -229,8 +231,8 @@ struct DumpConversion: ~Copyable {
   /// Analyzes a stored report, and adds it to the index.
   ///
   /// - Parameters:
-  ///   - source: the symbol files that the report's names came from. The stack walk uses the same files so that it
-  ///     finds the same stack; without their unwind tables, the walk would end earlier.
+  ///   - source: the symbol files that the report's names came from. The stack walk uses the same files, so that it
+  ///     finds the same stack. Without the unwind tables in these files, the walk would end earlier.
   func summarize(
     _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, source: SymbolSource?
   ) -> ProcessedDump.Summary {

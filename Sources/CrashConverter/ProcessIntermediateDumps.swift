@@ -7,32 +7,33 @@ internal import PendingDumps
 /// did not end themselves.
 ///
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
-/// and processes may call this at the same time; each dump becomes one report. A dump is removed only once its report
-/// would survive a power cut. A dump that cannot be converted stays and is tried again at the next call. The third
-/// failure moves it to the quarantine directory. The third attempt also moves it there, without reading it, if the
-/// second attempt ended its process.
+/// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once
+/// its report would survive a power cut. A dump that cannot be converted stays and is tried again at the next call.
+/// The third failure moves the dump to the quarantine directory. If the second attempt ended its process, the third
+/// attempt moves the dump to quarantine without reading it.
 ///
-/// If root calls this for another user's database, a separate thread converts the dumps with that user's file
-/// permissions, and calls `userStreams` and `progress`.
+/// If root calls this function for another user's database, a separate thread converts the dumps with that user's
+/// file permissions. This thread also calls `userStreams` and `progress`.
 ///
 /// - Parameters:
 ///   - path: the database's directory; created if it is missing.
-///   - identifier: the program whose dumps come first. Its locked dumps are converted after a day even if nothing
-///     else shows that their owner is dead. Nil for a tool that converts the dumps of all programs.
+///   - identifier: the program whose dumps come first. The locked dumps of this program are converted after a day,
+///     even if nothing else shows that their owner is dead. Pass nil for a tool that converts the dumps of all
+///     programs.
 ///   - annotations: added to every report; they replace a dump's annotations of the same name.
 ///   - limit: the maximum number of converted dumps of other programs; there is no limit without an identifier.
-///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files that
-///     are on this machine now. It takes at most about 2 seconds per dump and 4 per call.
+///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files
+///     that are on this machine now. Finding them takes at most about 2 seconds per dump, and 4 seconds per call.
 ///   - userStreams: add streams to every report.
-///   - pruning: which reports of the database are removed afterward, of any program and whether they were uploaded or
-///     not.
+///   - pruning: which reports are removed from the database afterward, whatever their program is and whether they
+///     were uploaded or not.
 ///   - privacy: the secrets that reports may contain; secrets that the handler has left out stay left out. Only full
 ///     reports contain streams of `userStreams` and attachments.
 ///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
-///     dumps. Other converters may take some of them.
-/// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for another
-///   call, with the reason: the owner may still write to the dump, or another converter works on it. Dumps that
-///   `limit` leaves out have no result.
+///     dumps. Other converters may take some of these dumps.
+/// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for
+///   another call, with the reason. The owner may still write to such a dump, or another converter works on it. Dumps
+///   that `limit` leaves out have no result.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
@@ -82,8 +83,8 @@ package func processIntermediateDumps(
       if isForeign { foreignCount += 1 }
       workedOn += 1
       unpruned = unpruned.clampedAdding(max(0, file.size))
-      // Pruning between dumps lets a program that runs only for a second prune too, and keeps the reports of many
-      // dumps from accumulating. Pruning reads all reports, so it is not done more often.
+      // Pruning between dumps keeps the reports of many dumps from accumulating. In this way, even a program that
+      // runs only for a second removes old reports. Pruning reads all reports, so it happens no more often than this.
       if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
         prune(database, pruning)
         unpruned = 0
@@ -147,7 +148,7 @@ private func process(
   _ pending: borrowing PendingDirectory
 ) -> (ProcessedDump.Outcome?, ReportID?, ProcessedDump.Summary?) {
   do throws(DumpConversion.Failure) {
-    // This is tried only once: if this process ends here too, the next one moves the dump to quarantine.
+    // This check is made only once. If this process ends here too, the next process moves the dump to quarantine.
     if claim.isSetAside, claim.attempt == PendingDirectory.maximumAttempts,
       try conversion.isReported(claim, in: pending.directory)
     {

@@ -36,7 +36,7 @@ package func processIntermediateDump(
 
 /// Makes a report of a dump at any path, such as one that `dumpWithoutCrash(to:)` wrote.
 ///
-/// The dump is first copied to the pending directory and then removed from its place, so that a failed or interrupted
+/// The dump is first copied to the pending directory and then removed from its place. So a failed or interrupted
 /// conversion is tried again like any other. A second call makes no second report.
 ///
 /// - Parameters:
@@ -44,7 +44,7 @@ package func processIntermediateDump(
 ///   - path: the database's directory.
 ///   - annotations: added to the report; they replace the dump's annotations of the same names.
 ///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
-/// - Returns: the outcome; nil if another converter was faster.
+/// - Returns: the outcome; nil if another converter claimed the dump first.
 /// - Throws: `CrashConverterError` if the file cannot be read, is not a dump or does not name its program; the file
 ///   is then kept.
 ///

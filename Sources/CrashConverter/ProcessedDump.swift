@@ -4,7 +4,7 @@ public import IntermediateDump
 public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// How one attempt to convert a dump ended.
   public struct Outcome: Sendable, Equatable {
-    /// The kind of outcome; an open set.
+    /// The kind of outcome; later versions may add more kinds.
     ///
     /// The raw value is the word that stands for the outcome in JSON.
     public struct Kind: RawRepresentable, Sendable, Hashable {
@@ -27,9 +27,11 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     }
 
     public let kind: Kind
-    /// The reason in words; the verdict if the kind is `ended`, and empty if it is `complete`.
+    /// The reason in words.
+    ///
+    /// If the kind is `ended`, the reason is the verdict; if it is `complete`, the reason is empty.
     public let reason: String
-    /// The latest time at which a dump that is `left` can be converted; nil if this depends only on the other
+    /// The latest time at which a dump that is `left` can be converted; nil if the time depends only on the other
     /// process.
     public let until: Timestamp?
 
@@ -61,12 +63,13 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     public let signal: Int32?
     /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
     public let cause: String?
-    /// The message of the runtime or the C library that ended the process; for a dump that was taken without a crash,
-    /// the program's reason.
+    /// The message of the runtime or the C library that ended the process.
+    ///
+    /// For a dump that was taken without a crash, this is the program's reason.
     public let message: String?
     /// The signature, which is the same for crashes with the same cause.
     public let signature: String?
-    /// The function and line of the program's own code that crashed, as far as they are known.
+    /// The function and line of the crash in the program's own code, as far as they are known.
     public let place: String?
     /// The time of the crash.
     public let time: Timestamp?

@@ -4,15 +4,15 @@ internal import Stackwalk
 
 /// The time that one call may spend on finding names and lines, for all its dumps together.
 ///
-/// Hundreds of dumps may wait at a start; dumps of the same build share the symbols that were read. When the time is
+/// Hundreds of dumps may wait at a start. Dumps of the same build share the symbols that were read. When the time is
 /// used up, further reports are stored without names. `postmortem show` can still find these names if it has the
 /// build.
 final class SymbolBudget {
-  /// The limit for one report, in seconds, of the time that all reports share.
+  /// The maximum number of seconds that one report may take from the time that all reports share.
   private static let limitOfReport = 2.0
   private var rest = 4.0
   private let files = SymbolSource(timeLimit: 0)
-  /// The files of the last dump's modules; nil if no time was left for it.
+  /// The files of the last dump's modules; nil if no time was left for this dump.
   private(set) var source: SymbolSource?
 
   /// Finds names for the crashing thread's functions until the time is used up.

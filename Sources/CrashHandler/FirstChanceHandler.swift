@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// A function that may handle a fault, so that the fault is not a crash; returns true if it has handled the fault.
+/// A function that may handle a fault before the fault counts as a crash; returns true if it has handled the fault.
 ///
 /// The arguments are the signal, its `siginfo_t` and its `ucontext_t`.
 public typealias FirstChanceHandler =
@@ -8,16 +8,16 @@ public typealias FirstChanceHandler =
 
 /// Sets the function that is called first at each crash signal, before anything is captured.
 ///
-/// This is for runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a
-/// collector's write barriers. If the function returns true, nothing is written, no thread is stopped, and the
-/// program continues with the `ucontext_t` that the function received and may have changed. If the function returns
-/// false, the crash is captured as usual. The function may also exit through `siglongjmp`.
+/// Runtimes that use faults as control flow need such a function: for a JIT's null checks, guard pages of
+/// WebAssembly, or a collector's write barriers. If the function returns true, nothing is written, no thread is
+/// stopped, and the program continues with the `ucontext_t` that the function received and may have changed. If the
+/// function returns false, the crash is captured as usual. The function may also exit through `siglongjmp`.
 ///
 /// The function runs in a signal handler, on the faulting thread and its alternate stack, with all signals except
-/// faults blocked. It may run on several threads at once. It may only do what signal-safety(7) allows: no allocation,
-/// no lock, no Swift object. It must decide by the fault's address or instruction whether the fault belongs to its
-/// runtime, and return false for other faults. It is not called for a fault in code that runs on an alternate stack,
-/// such as the function itself, nor in a child of vfork(2).
+/// faults blocked. The function may run on several threads at once. It may do only what signal-safety(7) allows: no
+/// allocation, no lock, no Swift object. The function must decide from the fault's address or instruction whether the
+/// fault belongs to its runtime, and return false for other faults. The function is not called for a fault in code
+/// that runs on an alternate stack, such as the function itself, nor in a child of vfork(2).
 ///
 /// `setFirstChanceHandler` may be called at any time, even before `startHandler`, and from any thread, but not from a
 /// signal handler.

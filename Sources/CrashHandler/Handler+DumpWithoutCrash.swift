@@ -5,31 +5,31 @@ public import IntermediateDump
 extension Handler {
   /// Takes a dump of this process in its current state, and puts the dump into the pending directory.
   ///
-  /// The next call of `processIntermediateDumps`, in any process, makes a report of the dump;
-  /// `processIntermediateDump(_:)` makes the report immediately. The report says "dump requested by the program",
-  /// does not count as a crash, and lists the calling thread first. Unless `stopsThreads` is true, no signal is sent
-  /// to other threads: the dump then contains the stacks of waiting threads, but only the names and states of running
-  /// threads. A dump takes a few milliseconds and, during that time, 16 MiB of address space. Its file has a few
-  /// hundred kilobytes. Any number of threads may call this function at the same time; a crash during the call is
+  /// The next call of `processIntermediateDumps`, in any process, converts the dump to a report;
+  /// `processIntermediateDump(_:)` converts it immediately. The report says "dump requested by the program", does not
+  /// count as a crash, and lists the calling thread first. Unless `stopsThreads` is true, no signal is sent to other
+  /// threads. The dump then contains the stacks of waiting threads, but only the names and states of running threads.
+  /// A dump takes a few milliseconds and, during that time, 16 MiB of address space. The file has a few hundred
+  /// kilobytes. Any number of threads may call this function at the same time. A crash during the call is
   /// captured. Never call it from a signal handler.
   ///
   /// The report shows the stack, context (`withContext`) and breadcrumbs of the calling thread. So call this function
-  /// on the thread that detects the problem, where it detects it.
+  /// on the thread that detects the problem, at the place where that happens.
   ///
   /// - Parameters:
   ///   - reason: the headline and the signature of the report; it is cut to 512 bytes. Reports with the same reason
-  ///     form one group, so pass data that differs each time as an annotation.
-  ///   - error: its type is kept, cut to 256 bytes, and its `String(describing:)`, cut to 1024 bytes. Without a
-  ///     reason, that text is the headline, and the signature begins with the type.
-  ///   - annotations: annotations only for this report; they replace annotations of `startHandler` with the same
-  ///     names. The first 64 in the order of their names are kept, with names cut to 128 bytes and values to 1024
-  ///     bytes.
+  ///     form one group, so pass varying data as an annotation.
+  ///   - error: the report shows its type, cut to 256 bytes, and its `String(describing:)`, cut to 1024 bytes.
+  ///     Without a reason, that text is the headline, and the signature begins with the type.
+  ///   - annotations: annotations only for this report, which replace annotations of `startHandler` with the same
+  ///     names. The first 64 annotations in the order of their names are kept, with names cut to 128 bytes and values
+  ///     cut to 1024 bytes.
   ///   - stopsThreads: whether to stop other threads during the dump, so that running threads also have registers and
   ///     stacks. Calls of `nanosleep`, `poll` and `epoll_wait` in those threads may end with EINTR.
   /// - Returns: the ID that the report will have. If the process no longer has permissions for the directory, the
-  ///   report is made after the process ends.
-  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. In that case no
-  ///   file is left that would become a report.
+  ///   report is created after the process has ended.
+  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. In that case, no
+  ///   file remains that would be converted to a report.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
   @discardableResult @inline(never)
@@ -66,7 +66,7 @@ extension Handler {
     guard descriptor >= 0 else {
       throw CrashHandlerError(.dumpFailed, "cannot make the file '\(path)'", errno: errno)
     }
-    // The end of the dump also closes the descriptor.
+    // When `dump` is destroyed, it also closes this descriptor.
     dump.redirect(to: descriptor)
     do throws(CrashHandlerError) {
       return try dump.take()

@@ -5,10 +5,12 @@ public import IntermediateDump
 /// `startHandler` returns the handler, and `Handler.current` is the same handler. Functions that need a handler are
 /// methods of this type; the modules `Postmortem` and `PostmortemUpload` add more methods.
 public struct Handler: Sendable, Equatable {
-  /// The database's directory: the one passed to `startHandler`, or a directory inside that one if it is a mount
-  /// point to which other users may write.
+  /// The database's directory.
+  ///
+  /// This is the directory that was passed to `startHandler`. If that directory is a mount point that other users may
+  /// write to, the database is a directory inside the mount point.
   public let database: String
-  /// The name of this program's dumps.
+  /// The identifier of this program, with which the names of its dumps begin.
   public let identifier: String
   /// The report ID that the first crash of this process would get.
   public let reportID: ReportID

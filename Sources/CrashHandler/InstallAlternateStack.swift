@@ -2,13 +2,13 @@ internal import CSignalSafe
 
 /// Gives the calling thread an alternate signal stack, so that an overflow of the thread's stack can be captured.
 ///
-/// Also unblocks the crash signals that the thread blocks (`HandlerOptions.keepsCrashSignalsOpen`).
+/// The function also unblocks the crash signals that the thread blocks (`HandlerOptions.keepsCrashSignalsOpen`).
 ///
-/// `startHandler` does this for existing threads, and for every thread that `pthread_create` makes later. Call this
+/// `startHandler` does this for existing threads, and for every thread that `pthread_create` creates later. Call this
 /// function at the start of a thread that is created in another way (`clone`, `thrd_create`, SIGEV_THREAD,
 /// `aio_read`), and in a thread that blocked all signals during `startHandler`. Call it in every thread if
 /// `HandlerOptions.alternateStacksOnAllThreads` is off or the package was built without its trait Interposition. A
-/// call before `startHandler` is allowed, and only costs memory. A thread that already has a large enough alternate
+/// call before `startHandler` is allowed, and costs only memory. A thread that already has a large enough alternate
 /// stack keeps that stack. A stack that this function creates is freed when the thread ends. Never call it from a
 /// signal handler.
 ///

@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// This is a mutex of libc, because the mutex of Swift's standard library makes a system call for the thread's ID.
+/// This mutex is from libc, because the mutex of Swift's standard library makes a system call for the thread's ID.
 private nonisolated(unsafe) var startedMutex = unsafe pthread_mutex_t()
 private nonisolated(unsafe) var lockedStarted: Started?
 
@@ -15,7 +15,8 @@ private func withStarted<Result, Failure>(
   return try unsafe body(&lockedStarted)
 }
 
-/// A struct, because the runtime would create the metadata of a tuple at its first use, during the launch.
+/// `Started` is a struct, because the runtime would create the metadata of a tuple at its first use, during the
+/// launch.
 private struct Started {
   let handler: Handler
   let directory: DirectoryIdentity
@@ -23,10 +24,11 @@ private struct Started {
 
 /// Installs the crash handler for this process.
 ///
-/// Call it once, early, before creating threads that could crash. It opens and preallocates the dump file, allocates
-/// all that a crash will need, and installs handlers for the signals of `HandlerOptions.signals`. A signal that is
-/// ignored stays ignored. Previously installed handlers run after the dump. The handler itself runs no thread and no
-/// timer, unless `heartbeatInterval` is set. Never call this function from a signal handler.
+/// Call this function once, early, before creating threads that could crash. The call opens and preallocates the dump
+/// file, allocates everything that a crash will need, and installs handlers for the signals of
+/// `HandlerOptions.signals`. A signal that is ignored stays ignored. Previously installed handlers run after the
+/// dump. The handler itself runs no thread and no timer, unless `heartbeatInterval` is set. Never call this function
+/// from a signal handler.
 ///
 /// If the environment variable `POSTMORTEM_DISABLE` is neither empty nor 0, this function does nothing and throws. A
 /// program with more permissions than its caller (set-user-ID) ignores the variable.
@@ -35,17 +37,19 @@ private struct Started {
 ///
 /// - Parameters:
 ///   - database: a directory on storage that outlives the process; it is created with mode 0700 if it is missing.
-///   - identifier: distinguishes this program's dumps from other programs' dumps in the same database. It has 1 to
-///     128 characters of `[A-Za-z0-9._-]`. By default, the executable's base name reduced to those characters.
+///   - identifier: distinguishes this program's dumps from other programs' dumps in the same database. The identifier
+///     has 1 to 128 characters of `[A-Za-z0-9._-]`. The default is the executable's base name reduced to those
+///     characters.
 ///   - product: the name that reports show.
 ///   - version: the version of the product.
 ///   - environment: free text such as "production".
 ///   - annotations: names and values that every report of this process contains.
 ///   - options: limits and settings.
-/// - Returns: the handler. You need not keep it, because `Handler.current` is the same.
+/// - Returns: the handler. You need not keep it, because `Handler.current` is the same handler.
 /// - Throws: `CrashHandlerError` if the directory cannot be used, a handler was started with another database, the
-///   kernel refuses, the program is built with ThreadSanitizer, or the environment disables the handler. In all these
-///   cases the process is unchanged; a server on a read-only disk should log the error and continue.
+///   kernel refuses memory or a signal action, the program is built with ThreadSanitizer, or the environment disables
+///   the handler. In all these cases the process is unchanged; a server on a read-only disk should log the error and
+///   continue.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult
@@ -121,7 +125,7 @@ public func startHandler(
       var files = try PendingDumpFiles.make(
         database: database, identifier: identifier, record: record, host: host)
       pm_set_file_mode(files.fileMode)
-      // Only an existing thread can create a thread. So if this thread is the only one, no other can appear
+      // Only an existing thread can create a thread. So if this thread is the only thread, no other thread can appear
       // meanwhile.
       try HandlerInstaller.install(
         files: files, facts: facts, proc: proc, options: options, signals: signals,
@@ -157,7 +161,8 @@ func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror
 
 /// Opens `/proc` for a crash before the handler opens any other file.
 ///
-/// The number of the new descriptor shows whether descriptors 0 to 2 are open. Those that are closed stay closed.
+/// The number of the new descriptor shows whether descriptors 0 to 2 are open. Closed descriptors among them stay
+/// closed.
 private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardDescriptors) {
   func opened() -> Int32 {
     unsafe isWanted ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1
@@ -182,7 +187,7 @@ private func defaultIdentifier(_ executable: String?) -> String {
   return PendingDumpName.identifier(reducing: String(decoding: name, as: UTF8.self))
 }
 
-/// The identity of a directory: its device and inode, so that two spellings of one path are equal.
+/// The device and inode of a directory, so that two spellings of one path are equal.
 private struct DirectoryIdentity: Equatable {
   private let device: UInt64
   private let inode: UInt64

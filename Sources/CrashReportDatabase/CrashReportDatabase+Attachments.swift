@@ -37,7 +37,8 @@ extension CrashReportDatabase {
   /// After a power cut, the copy is either complete or missing. `prune` removes copies that have no report.
   ///
   /// - Parameters:
-  ///   - path: an absolute path. Its last part must not be a symbolic link, because someone could replace the link.
+  ///   - path: an absolute path. The last part of the path must not be a symbolic link, because someone could
+  ///     replace the link.
   ///   - name: one of `StoredAttachment.names`.
   ///   - limit: the maximum number of bytes. If the file is longer, its last bytes are copied, because the end of a
   ///     log is about the crash.
@@ -97,7 +98,8 @@ extension CrashReportDatabase {
   private static func copy(
     _ source: borrowing OpenFile, to file: borrowing OpenFile, limit: Int64
   ) throws(CrashReportDatabaseError) -> AttachmentCopy {
-    // Copies no more than the current size of the file, so that copying a log that is still growing terminates.
+    // Copies no more than the current size of the file, because copying a log that is still growing would otherwise
+    // not end.
     let size = try source.status().size
     let start = max(0, size.clampedSubtracting(limit))
     var done: Int64 = 0

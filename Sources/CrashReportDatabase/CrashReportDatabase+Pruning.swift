@@ -3,11 +3,13 @@ public import IntermediateDump
 internal import PendingDumps
 
 extension CrashReportDatabase {
-  /// Removes the reports beyond a condition, including pending ones, and what dead processes left: half-written
-  /// reports, and metadata and attachments without a report.
+  /// Removes the reports that exceed the limits of a condition, including pending ones, and the leftovers of dead
+  /// processes.
   ///
-  /// What dead processes left is removed when it is three days old. A date from a clock that was not set is not used:
-  /// a report with such a date counts as new, and its age begins with the first call after the clock is set.
+  /// Such leftovers are half-written reports, and metadata and attachments without a report.
+  ///
+  /// Leftovers are removed when they are three days old. A date from a clock that was not set is not used. A report
+  /// with such a date counts as new, and its age begins with the first call after the clock is set.
   ///
   /// - Returns: the removed reports, newest first. A report that could not be removed is not an error:
   ///   the next call tries again.
@@ -22,7 +24,7 @@ extension CrashReportDatabase {
     try prune(condition) { _ in }
   }
 
-  /// Prunes in the same way, and passes on the errors.
+  /// Prunes like the public function, and passes errors to `passedOver`.
   ///
   /// - Parameter passedOver: receives the error of each file that cannot be read or removed, possibly more than once.
   package func prune(
@@ -58,7 +60,7 @@ extension CrashReportDatabase {
     try excess(condition) { _ in }
   }
 
-  /// Returns the same reports as `excess(_:)`, and passes on the errors.
+  /// Returns the same reports as `excess(_:)`, and passes errors to `passedOver`.
   ///
   /// - Parameter passedOver: receives the error of each file that cannot be read.
   package func excess(
@@ -91,8 +93,8 @@ extension CrashReportDatabase {
   public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
     var isFound = false
-    // The states are searched in the order in which a report passes through them. The minidump is removed first; if
-    // this process ends then, the next prune removes the other files.
+    // The states are searched in the order in which a report passes through them. The minidump is removed first. If
+    // this process ends before the rest is removed, the next prune removes the other files.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       guard try directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
@@ -107,7 +109,7 @@ extension CrashReportDatabase {
     return isFound
   }
 
-  /// The minimum age in nanoseconds of what dead processes left; younger files may belong to a running process.
+  /// The minimum age in nanoseconds of leftovers of dead processes; younger files may belong to a running process.
   static let leftoverAge: Int64 = 259_200_000_000_000
 
   private func removeLeftovers(
@@ -140,8 +142,9 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Removes what dead processes left in a directory and has not changed since a time: regular files, and
-  /// subdirectories of regular files.
+  /// Removes leftovers of dead processes from a directory: regular files, and subdirectories of regular files.
+  ///
+  /// Only leftovers that have not changed since `time` are removed.
   ///
   /// - Parameter passedOver: receives the error of each file that cannot be read or removed.
   func removeOld(

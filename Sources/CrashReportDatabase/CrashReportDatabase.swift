@@ -5,21 +5,24 @@ internal import Synchronization
 
 /// A directory of reports in Crashpad's layout, shared by any number of threads and processes.
 ///
-/// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its `<report ID>.meta`;
-/// the directory shows the report's state. Next to them are `attachments/` and `settings.dat`. Every change is one
-/// rename, and no lock is held. Files with other names or of other kinds are left as they are.
+/// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its metadata,
+/// `<report ID>.meta`. The directory that contains a report shows the report's state. Next to these directories are
+/// `attachments/` and `settings.dat`. Every change is one rename, and no lock is held. Files with other names or of
+/// other kinds are left as they are.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`.
 public struct CrashReportDatabase: Sendable {
-  /// The absolute path of the directory; if the given path is a mount point to which others may write, the path of
-  /// the database's directory inside it.
+  /// The absolute path of the database's directory.
+  ///
+  /// If the given path is a mount point to which others may write, the database's directory is inside it.
   public let path: String
 
   /// Opens a database; creates missing directories, accessible only by this user.
   ///
   /// - Parameter path: the directory; a relative path is resolved now.
-  /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, belongs to a user other than
-  ///   this one and root, can be written by other users, or cannot be written by this user.
+  /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory or cannot be written by this
+  ///   user. The same error is thrown if other users can write to the directory, or if it belongs to a user other
+  ///   than this one and root.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     let database = try DatabasePath.open(self.path, creating: true)
@@ -32,7 +35,7 @@ public struct CrashReportDatabase: Sendable {
   /// Lets this process use databases to which the members of a group may write, as
   /// `HandlerOptions.sharedGroup` does.
   ///
-  /// Call it before opening such a database.
+  /// Call this function before opening such a database.
   ///
   /// - Parameter group: a name or a number.
   /// - Throws: `CrashReportDatabaseError` if there is no such group.
@@ -108,7 +111,7 @@ public struct CrashReportDatabase: Sendable {
 
   /// Synchronizes a report that is already in the database to disk.
   ///
-  /// Its writer may have ended between the rename and the synchronization.
+  /// The report's writer may have ended between the rename and the synchronization.
   ///
   /// - Returns: false if the report is neither pending nor completed.
   package func synchronize(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {

@@ -64,10 +64,10 @@ package struct DatabaseSettings: Sendable, Equatable {
 }
 
 extension CrashReportDatabase {
-  /// The random ID that all reports of this database share, which the first call creates.
+  /// The random ID that all reports of this database share; the first call creates this ID.
   ///
-  /// Incomplete settings, or settings of another version, are replaced, with a new ID. Threads and processes that
-  /// find no settings at the same moment get the same ID.
+  /// Incomplete settings, or settings of another version, are replaced by settings with a new ID. Threads and
+  /// processes that find no settings at the same moment get the same ID.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written.
   public func clientID() throws(CrashReportDatabaseError) -> ReportID {
@@ -134,8 +134,8 @@ extension CrashReportDatabase {
   ///
   /// The change has an effect immediately, and is synchronized to disk.
   ///
-  /// If two processes do this at the same moment, one of them wins. Nothing else enables uploads, and no other change
-  /// of the settings undoes this one.
+  /// If two processes change this setting at the same moment, one of them wins. Nothing else enables uploads, and no
+  /// other change of the settings undoes this change.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are then unchanged.
   public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
@@ -149,7 +149,7 @@ extension CrashReportDatabase {
 
   /// The time of the last upload attempt, in whole seconds.
   ///
-  /// - Returns: nil if there was no attempt, and also nil for a time in the future, which comes from a wrong clock or
+  /// - Returns: nil if there was no attempt. Also nil for a time in the future, which comes from a wrong clock or
   ///   damage.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read.
   public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Timestamp? {
@@ -159,13 +159,12 @@ extension CrashReportDatabase {
 
   /// Records an upload attempt.
   ///
-  /// Only the eight bytes of the time are overwritten, so that this does not undo a change of the settings by another
-  /// process.
+  /// Only the eight bytes of the time are overwritten, so that a change of the settings by another process is kept.
   ///
   /// - Parameter time: seconds since 1970.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written.
   package func recordUploadAttempt(at time: Int64) throws(CrashReportDatabaseError) {
-    // This creates the settings if there are none.
+    // This call creates the settings if there are none.
     _ = try settings()
     var bytes: [UInt8] = []
     bytes.append(littleEndian: time)

@@ -1,2 +1,3 @@
-// Exports the files of a database, which the handler also uses, and the error type of all calls on them.
+// Exports the module with the files of a database and the error type of all calls on them. The handler uses this
+// module too.
 @_exported public import PendingDumps

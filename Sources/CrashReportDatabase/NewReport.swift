@@ -1,7 +1,9 @@
 internal import Glibc
 package import IntermediateDump
 
-/// A report that is being written, which is invisible until `finish()`, and is removed if `finish()` is not called.
+/// A report that is being written.
+///
+/// It is invisible until `finish()`, and is removed if `finish()` is not called.
 ///
 /// A process that ends before `finish()` leaves a file in `new/`, which is never read. The first `prune` after three
 /// days removes this file.
@@ -30,8 +32,8 @@ package struct NewReport: ~Copyable, Sendable {
     guard try pending.status(of: name) == nil, try completed.status(of: name) == nil else {
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    // The name in `new/` is unique to this writer. So it renames its own file even if other processes write the same
-    // report, or ended while they were writing it.
+    // The name in `new/` is unique to this writer. So this writer renames its own file, even if other processes write
+    // the same report, or ended while they were writing it.
     for attempt in 0..<1000 {
       let fileName = attempt == 0 ? name : "\(id).\(attempt).dmp"
       guard let file = try new.create(fileName) else { continue }
@@ -58,8 +60,9 @@ package struct NewReport: ~Copyable, Sendable {
       (id, fileName, own), from: new, to: pending, elsewhere: completed, isMoved: &isFinished)
   }
 
-  /// Like `finish()`, but moves the report to the completed ones instead of the pending ones, so it is uploaded only
-  /// after `requestUpload`.
+  /// Moves the report to the completed ones instead of the pending ones, but otherwise acts like `finish()`.
+  ///
+  /// The report is uploaded only after `requestUpload`.
   package consuming func finishWithoutUpload() throws(CrashReportDatabaseError) {
     let own = try checkFile()
     try Self.move(
@@ -106,7 +109,7 @@ package struct NewReport: ~Copyable, Sendable {
       try target.remove(metadataName)
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    // If a power cut leaves the name in `new/`, it is removed after three days.
+    // If a power cut leaves the name in `new/`, the name is removed after three days.
     try target.synchronize()
   }
 }

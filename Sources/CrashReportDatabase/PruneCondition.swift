@@ -6,7 +6,9 @@ internal import IntermediateDump
 public struct PruneCondition: Sendable, Equatable {
   /// The maximum age; older reports are removed.
   public var maximumAge = Duration.seconds(365 * 86_400)
-  /// The maximum total size in bytes: a report is removed if it and all newer reports together are larger.
+  /// The maximum total size in bytes.
+  ///
+  /// A report is removed if this report and all newer reports together are larger than this size.
   ///
   /// The size includes minidumps and attachments; each report is rounded up to whole KiB. The newest report is never
   /// removed, however large it is.
@@ -17,8 +19,8 @@ public struct PruneCondition: Sendable, Equatable {
 
   /// The reports to remove, the oldest one last.
   ///
-  /// A report with an impossible date counts as new; the clock was then not set when the report was made, or is not
-  /// set now.
+  /// A report with an impossible date counts as new. The clock was not set when such a report was made, or is not set
+  /// now.
   ///
   /// - Parameters:
   ///   - reports: the reports, each with its size in bytes.

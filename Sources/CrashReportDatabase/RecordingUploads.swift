@@ -53,7 +53,8 @@ extension CrashReportDatabase {
   package func completeUpload(
     _ id: ReportID, serverID: String
   ) throws(CrashReportDatabaseError) {
-    // This is recorded before the move, so that a process that finds the report still pending only has to move it.
+    // The upload is recorded before the move, so that a process that finds the report still pending only has to move
+    // it.
     try change(id) { metadata in
       metadata.attributes.insert(.uploaded)
       metadata.serverID = serverID
@@ -63,7 +64,9 @@ extension CrashReportDatabase {
     try finishUpload(id)
   }
 
-  /// Records that a pending report is counted with the upload of another report; nil to send the report itself again.
+  /// Records that a pending report is counted with the upload of another report.
+  ///
+  /// If `other` is nil, the report itself is to be sent again.
   package func countUpload(
     _ id: ReportID, with other: ReportID?
   ) throws(CrashReportDatabaseError) {
@@ -97,10 +100,10 @@ extension CrashReportDatabase {
   /// Changes a report's metadata, and optionally its directory.
   ///
   /// The metadata is written first, then the minidump is moved, then the old metadata is removed. So the minidump
-  /// always has metadata, even if a process ends between two steps; a later prune removes metadata without a
+  /// always has metadata, even if a process ends between two steps. A later prune removes metadata without a
   /// minidump.
   ///
-  /// - Returns: false if there is no report with this ID in the first state.
+  /// - Returns: false if no report in `state` has this ID.
   @discardableResult
   private func move(
     _ id: ReportID, from state: StoredReport.State, to newState: StoredReport.State,

@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// The reports of a database, and the reasons why some are missing.
 ///
-/// If the file of one report cannot be read, a list, a removal or an upload continues with the others, and the caller
-/// reports that file.
+/// If the file of one report cannot be read, a list, a removal or an upload continues with the other reports, and the
+/// caller reports that file.
 package struct ReportListing: Sendable {
-  /// The reports, in no order.
+  /// The reports, in no particular order.
   package fileprivate(set) var reports: [StoredReport] = []
   /// The errors of reports that could not be read, by the ID in the file's name.
   ///
@@ -30,7 +30,7 @@ extension CrashReportDatabase {
     _ count: Int, _ body: @Sendable (Range<Int>) -> [StoredReport]
   ) -> [StoredReport]
 
-  /// All reports that can be read, and the failures of the others.
+  /// All reports that can be read, and the failures of the other reports.
   ///
   /// - Parameter collect: a function that may call its argument on several threads.
   /// - Throws: if a directory cannot be read, or for an error that does not concern only one file.
@@ -79,9 +79,9 @@ extension CrashReportDatabase {
     }
   }
 
-  /// All reports, in no order.
+  /// All reports, in no particular order.
   ///
-  /// - Throws: also if one of them cannot be read for a temporary reason.
+  /// - Throws: also if a report cannot be read for a temporary reason.
   package func unorderedReports() throws(CrashReportDatabaseError) -> [StoredReport] {
     let listing = try listing()
     let failure = listing.sortedFailures.first { SystemRefusals.isPassing($0.errno) }

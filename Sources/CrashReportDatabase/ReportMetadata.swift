@@ -4,9 +4,9 @@ internal import IntermediateDump
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8), creation (8), attributes
 /// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If the
-/// report is counted with another report's upload, a NUL and that report's ID follow too. Crashpad has padding in
-/// place of the next attempt. It reads the server's ID to the end of the file, and prints it as a text that ends at
-/// the NUL.
+/// report is counted with another report's upload, a NUL and that report's ID follow too. Crashpad's layout has
+/// padding in place of the next attempt. Crashpad reads the server's ID to the end of the file, and prints it as a
+/// text that ends at the NUL.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 package struct ReportMetadata: Sendable, Equatable {
@@ -21,7 +21,7 @@ package struct ReportMetadata: Sendable, Equatable {
     let rawValue: UInt8
     static let uploaded = Attributes(rawValue: 1)
     static let uploadExplicitlyRequested = Attributes(rawValue: 2)
-    /// These two bits are this package's own; Crashpad ignores them.
+    /// The bits of `withoutAttachments` and `smallest` belong to this package; Crashpad ignores them.
     static let withoutAttachments = Attributes(rawValue: 4)
     static let smallest = Attributes(rawValue: 8)
   }

@@ -28,8 +28,8 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
 
   /// The names of copies, in the order of their paths.
   ///
-  /// Each is the last part of the path, with unsafe characters replaced, and with a number in front if the name is
-  /// taken.
+  /// Each name is the last part of the path, with unsafe characters replaced. A number precedes the name if the name
+  /// is already taken.
   package static func names(for paths: [String]) -> [String] {
     var used: Set<String> = []
     return paths.map { path in

@@ -4,7 +4,7 @@ public import IntermediateDump
 public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   /// The state of a report, and the name of its directory.
   public enum State: String, Sendable, CaseIterable {
-    /// The report is being written, or was left by a writer that ended; it is never read.
+    /// The report is being written, or was left by a writer that ended; a report in this state is never read.
     case new
     /// The report is complete, and not yet uploaded or skipped.
     case pending
@@ -16,11 +16,13 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let state: State
   /// The minidump's path.
   public var path: String { "\(directory)/\(Self.fileName(id))" }
-  /// The time from the metadata, in whole seconds; the time of the minidump's last change if the metadata is lost.
+  /// The time in the metadata, in whole seconds.
+  ///
+  /// If the metadata is lost, this is the time of the minidump's last change.
   public let creationTime: Timestamp
   /// The minidump's size in bytes.
   public let size: Int64
-  /// The state of its upload.
+  /// The state of the report's upload.
   public let upload: ReportUpload
   /// The minidump's last change, in nanoseconds since 1970.
   let modificationTime: Int64
@@ -78,7 +80,7 @@ public struct ReportUpload: Sendable, Equatable {
   public let serverID: String
   /// The outcome of the last attempt, or the reason why there will be no attempt; empty if there is neither.
   public let note: String
-  /// The report with whose upload this one is counted; the report's own ID if it is sent without its minidump.
+  /// The report with whose upload this report is counted; the report's own ID if it is sent without its minidump.
   package let countedWith: ReportID?
   /// The parts that are left out of the upload, because a server refused a larger upload.
   package let reduction: UploadReduction
@@ -107,7 +109,7 @@ package enum UploadReduction: Int, Sendable, CaseIterable {
   case withoutAttachments
   /// Leaves out the attachments and the large part of the minidump.
   ///
-  /// A form gets a minidump without memory, and an envelope gets no minidump.
+  /// With this reduction, a form contains a minidump without memory, and an envelope contains no minidump.
   case smallest
 
   /// The next reduction, which leaves out more; nil if nothing more can be left out.

@@ -5,8 +5,8 @@ internal import PendingDumps
 /// The right to upload the reports of a database, which only one process has at a time.
 ///
 /// The directory `uploader` always contains one file, whose name has the form of a dump's claim. The process that
-/// renames the file to its own name may upload. The report ID in the name is that of the report that is being sent.
-/// `ClaimLiveness` finds out whether the holder is dead, as for a converter. No lock is held.
+/// renames the file to its own name may upload. The report ID in the file's name is the ID of the report that is
+/// being sent. `ClaimLiveness` finds out whether the holder is dead, as it does for a converter. No lock is held.
 package struct UploaderClaim: ~Copyable, Sendable {
   static let directoryName = "uploader"
   private static let identifier = "uploader"
@@ -49,7 +49,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
           attempt: UInt32.random(in: 1 ... .max), processID: host.processID,
           startTime: host.startTime ?? 0, place: host.place))
     else { return nil }
-    // If two processes try this, the second one does not find the old name.
+    // If two processes try this rename, the second one does not find the old name.
     guard
       try directory.rename(current.description, to: directory, mine.description, replacing: true)
         == .done
@@ -121,7 +121,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
 
   /// Creates the directory with its file atomically, so that only the first of several processes succeeds.
   ///
-  /// This works because a rename does not replace a directory that contains a file.
+  /// Only one process succeeds, because a rename does not replace a directory that contains a file.
   private static func makeDirectory(in root: borrowing Directory) throws(CrashReportDatabaseError) {
     let workshop = try root.subdirectory(.new)
     let temporary = "\(directoryName).\(UInt64.random(in: .min ... .max)).tmp"

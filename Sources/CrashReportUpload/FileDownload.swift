@@ -6,7 +6,8 @@ internal import IntermediateDump
 @safe package struct FileDownload {
   /// The maximum size in bytes; a larger file is an error.
   package var maximumSize: Int64
-  /// The time limit without progress (`timeout`), and the limit for the whole download (`deadline`), in seconds.
+  /// The longest time without progress (`timeout`) and the longest time of the whole download (`deadline`), in
+  /// seconds.
   package var timeout: Int
   package var deadline: Int
 
@@ -22,10 +23,10 @@ internal import IntermediateDump
   /// Downloads a URL into an open file.
   ///
   /// - Parameters:
-  ///   - descriptor: receives the contents if the status is 200; if an error is thrown, it may have received a part
-  ///     of them.
+  ///   - descriptor: the file that receives the contents if the status is 200; after an error, the file may have a
+  ///     part of the contents.
   ///   - progress: called with the number of bytes that were written so far.
-  /// - Returns: the status of the answer; it is not an error if the status says that the file is missing.
+  /// - Returns: the HTTP status of the answer; a status that means that the file is missing is not an error.
   /// - Throws: `UploadError.Code.noAnswer`.
   package func run(
     _ url: String, to descriptor: Int32, progress: @escaping (Int64) -> Void

@@ -4,10 +4,10 @@ internal import Synchronization
 /// Uploads the pending reports of a database, and each report that is added later.
 ///
 /// Nothing is sent before uploads are enabled in the database's settings (`CrashReportDatabase.setUploadsEnabled`),
-/// except for reports that `requestUpload` has requested. For each database, only one uploader, in any process, sends
-/// at a time; when it ends, another one takes over.
+/// except for reports that `requestUpload` has requested. For each database, only one uploader in all processes sends
+/// at a time; when that uploader ends, another takes over.
 ///
-/// `run()` is the form for structured concurrency, for example in a service group. `start()` does the same in the
+/// `run()` is the form for structured concurrency, for example in a service group. `start()` uploads in the
 /// background.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, StartProcessingPendingReports.
@@ -23,8 +23,8 @@ public final class ReportUploader: Sendable {
   ///   - url: the address to which the form is posted, http or https. Redirects are not followed.
   ///   - options: additional contents of each upload, and the pace of uploads.
   ///   - review: runs before each upload; nil to send all reports.
-  /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened. A
-  ///   network that is down is not an error.
+  /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened. It is not an error
+  ///   if the network is down.
   public convenience init(
     database path: String, to url: String, options: UploadOptions = UploadOptions(),
     review: UploadReview? = nil
@@ -65,7 +65,8 @@ public final class ReportUploader: Sendable {
     }
   }
 
-  /// Uploads in the background until `stop()` is called or the uploader is released, so keep a reference to it.
+  /// Uploads in the background until `stop()` is called or the uploader is released, so keep a reference to the
+  /// uploader.
   ///
   /// - Throws: `UploadError` if this uploader has been started before.
   public func start() throws(UploadError) { _ = try begin() }
@@ -84,15 +85,15 @@ public final class ReportUploader: Sendable {
     }
   }
 
-  /// The events from now on; each call returns a separate sequence, which ends when the uploader does.
+  /// The events from now on; each call returns a separate sequence, which ends when the uploader ends.
   ///
   /// If a listener has not read 1,000 events, the oldest ones are dropped.
   public var events: AsyncStream<UploadEvent> { listeners.stream() }
 
-  /// Stops the uploader, and returns when it is no longer sending anything.
+  /// Stops the uploader, and returns when the uploader is no longer sending anything.
   ///
-  /// This takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader sends
-  /// the report again. The call does nothing if the uploader was not started.
+  /// Stopping takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader
+  /// sends the report again. The call does nothing if the uploader was not started.
   public func stop() async {
     guard let task = work.withLock({ $0 }) else { return }
     task.cancel()
@@ -102,10 +103,11 @@ public final class ReportUploader: Sendable {
   private static func run(_ uploads: StandingUploads) async {
     var uploads = uploads
     let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    // If there is no watcher, the regular checks find changes.
+    // Without a watcher, only the regular checks find changes.
     let watcher = DirectoryWatcher { wake.yield() }
     let database = uploads.engine.database.path
-    // Reports and their metadata appear by renames or as second names of files, and settings appear by renames.
+    // A report and its metadata appear in a directory by a rename or as a second name of a file; settings appear by a
+    // rename.
     for path in [database, "\(database)/pending"] { watcher?.watch(path) }
     defer { withExtendedLifetime(watcher) {} }
     let clock = uploads.engine.clock

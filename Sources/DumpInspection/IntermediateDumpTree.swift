@@ -96,7 +96,9 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     return bytes.count > maximumBytes ? "\(shown) ..." : shown
   }
 
-  /// Replaces characters by `\u{...}`, except printable ASCII, and letters, digits and symbols of other scripts.
+  /// Replaces characters by `\u{...}`.
+  ///
+  /// Printable ASCII, and letters, digits and symbols of other scripts, stay unchanged.
   private static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

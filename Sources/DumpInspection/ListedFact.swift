@@ -2,17 +2,17 @@ package import IntermediateDump
 
 /// The names of a fact of a dump in the index of a database and in an export.
 ///
-/// Such a fact needs no code in the index or the export apart from this row.
+/// The row with these names is all the code that the index and the export need for such a fact.
 package struct ListedFact: Sendable {
   /// A column of `postmortem export`.
   package struct Column: Sendable {
     package enum Kind: Sendable {
       case text
-      /// One text of a small set.
+      /// The column's values are texts from a small set.
       case word
       case integer
       case bytes
-      /// A number of nanoseconds, which is exported as seconds.
+      /// The column's values are numbers of nanoseconds, which are exported as seconds.
       case seconds
     }
 

@@ -1,15 +1,16 @@
 package import IntermediateDump
 
-/// The parts of a report that show a fact unchanged, and the fact's names there.
+/// The parts of a report that show a fact unchanged, and the names of the fact in these parts.
 ///
-/// This row is all that a report as JSON, text or page, and the schema of the JSON, need to contain such a fact.
+/// The row with these names is all that reports as JSON, text or page, and the schema of the JSON, need to contain
+/// such a fact.
 package struct ReportFact: Sendable {
   /// A part of a report; the raw value is the name of its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {
     case process, system, resources, thread, exception, capture, survival, request, end, client,
       annotation, breadcrumb,
       context, attachment, descriptor
-    /// The report itself, which has no definition of its own.
+    /// The report itself, which has no separate definition.
     case report = ""
   }
 

@@ -6,12 +6,12 @@ internal import IntermediateDump
 /// Watches whether a part of the program still answers, and takes a dump when that part does not answer.
 ///
 /// If the process ends before the watched part answers again, the next `processIntermediateDumps` makes a report. The
-/// report shows how long the part hung, and whether the hung thread waited or was busy; it lists that thread first.
-/// If the watched part answers, or a crash is captured, the dump is removed.
+/// report shows how long the part hung, and whether the hung thread waited or was busy. The hung thread is the first
+/// thread in the report. If the watched part answers, or a crash is captured, the dump is removed.
 ///
 /// All monitors share one thread, which checks a few times a second. Time in which the whole process was stopped
 /// (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()`, even after
-/// its last reference is released. In a forked child no monitor runs.
+/// its last reference is released. No monitor runs in a forked child.
 public final class HangMonitor: Sendable {
   let watch: Watch
 
@@ -110,8 +110,8 @@ public final class HangMonitor: Sendable {
 
   /// Ends the watch.
   ///
-  /// The dump of a hang in progress is kept until the watched part answers, or `exit` or `_exit` is called, because
-  /// the process may be killed because of the hang. A program need not stop its monitors before it ends. If they keep
-  /// running, they also detect a hang during shutdown.
+  /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called. The
+  /// process may be killed because of this hang. A program need not stop its monitors before it ends. Monitors that
+  /// keep running also detect a hang during shutdown.
   public func stop() { HangWatcher.shared.remove(watch) }
 }

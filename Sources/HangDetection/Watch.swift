@@ -188,7 +188,7 @@ struct ThreadActivity {
     self.init(statText: text[...], ticksPerSecond: UInt64(max(sysconf(Int32(_SC_CLK_TCK)), 1)))
   }
 
-  /// Parses the text of that file; nil if the text has another form.
+  /// Parses the text of a thread's file in `/proc`; nil if the text has another form.
   init?(statText text: ArraySlice<UInt8>, ticksPerSecond: UInt64) {
     // Field 2, the name, may contain blanks and parentheses; no later field does.
     guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }

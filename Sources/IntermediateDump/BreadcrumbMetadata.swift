@@ -1,6 +1,6 @@
-/// Names and values of a breadcrumb, in the order in which the program gave them.
+/// Names and values of a breadcrumb's metadata, in the order in which the program passed them.
 ///
-/// A dump stores them as text, in which each name and each value ends with a zero byte.
+/// A dump stores the metadata as text, in which each name and each value ends with a zero byte.
 public struct BreadcrumbMetadata: Sendable, Equatable {
   public struct Pair: Sendable, Equatable {
     public var name: String

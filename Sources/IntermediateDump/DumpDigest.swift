@@ -1,11 +1,11 @@
 /// The 64-bit FNV-1a hash of a dump's bytes, which distinguishes two dumps with the same report ID.
 ///
-/// The hash protects against accidents, not against users who craft dumps, because such users may write to the
-/// database anyway.
+/// The hash protects against accidents. It need not protect against users who craft dumps, because such users may
+/// write to the database anyway.
 ///
 /// Source: RFC 9923, "The FNV Non-Cryptographic Hash Algorithm"; `ofWords` hashes words instead of bytes.
 package struct DumpDigest {
-  /// The digest of the bytes so far.
+  /// The digest of all bytes that were added so far.
   package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
   private static let prime: UInt64 = 0x100_0000_01B3
@@ -15,7 +15,7 @@ package struct DumpDigest {
   package mutating func add(_ bytes: ArraySlice<UInt8>) {
     unsafe bytes.withUnsafeBytes { bytes in
       var hash = value
-      // No iterator is used, because with one, a debug build would take a second for each 10 MB.
+      // No iterator is used, because a debug build with an iterator would take a second for each 10 MB.
       var index = 0
       while index < bytes.count {
         hash = unsafe (hash ^ UInt64(bytes[index])) &* Self.prime
@@ -25,9 +25,11 @@ package struct DumpDigest {
     }
   }
 
-  /// The digest of words of 8 bytes, and of the bytes after the last word; this is eight times as fast.
+  /// The digest of words of 8 bytes, and of the bytes after the last word.
   ///
-  /// Each step is a one-to-one function, so a change within one word is always detected.
+  /// This digest is computed eight times as fast as a digest of bytes.
+  ///
+  /// Each step maps different words to different results, so a change within one word is always detected.
   package static func ofWords(_ bytes: ArraySlice<UInt8>) -> UInt64 {
     unsafe bytes.withUnsafeBytes { bytes in
       var hash = DumpDigest().value

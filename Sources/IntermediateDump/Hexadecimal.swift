@@ -1,5 +1,5 @@
 extension Sequence<UInt8> {
-  /// The bytes in hexadecimal: two lowercase digits for each byte, without separators.
+  /// The bytes in hexadecimal form: two lowercase digits for each byte, without separators.
   package var hexadecimal: String {
     var text: [UInt8] = []
     for byte in self {
@@ -12,7 +12,8 @@ extension Sequence<UInt8> {
 }
 
 extension [UInt8] {
-  /// Reads bytes in hexadecimal: two digits in either case for each byte, without separators; nil for anything else.
+  /// Reads bytes in hexadecimal form: two digits, uppercase or lowercase, for each byte, without separators; nil for
+  /// anything else.
   package init?(hexadecimal text: some Collection<UInt8>) {
     guard text.count.isMultiple(of: 2) else { return nil }
     self = []
@@ -31,7 +32,7 @@ extension FixedWidthInteger {
   /// large.
   ///
   /// This initializer replaces the standard library's `init(_:radix:)`, whose specializations add 5 KB for each
-  /// caller. It is inlinable, because the metadata that the generic function needed caused 20 page faults at launch.
+  /// caller. It is inlinable, because the metadata that a generic function needs caused 20 page faults at launch.
   @inlinable
   package init?(digits text: Substring, radix: UInt64 = 10) {
     guard let value = numberOfDigits(text.utf8, radix: radix) else { return nil }

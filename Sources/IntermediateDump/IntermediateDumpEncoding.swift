@@ -1,6 +1,6 @@
 /// Encodes a dump, or a part of a dump, in ordinary code, with the writer that crash code uses.
 public enum IntermediateDumpEncoding {
-  /// Runs `body` with a writer that keeps everything in memory, and returns the bytes.
+  /// Runs `body` with a writer that stores the whole dump in memory; returns the bytes of the dump.
   ///
   /// - Parameters:
   ///   - sizeHint: the expected size in bytes; if the hint is too small, `body` runs again.
@@ -43,7 +43,7 @@ extension IntermediateDumpWriter {
 }
 
 extension [String] {
-  /// All texts as the lines of one text; a line feed inside a text becomes a blank.
+  /// Joins the texts as the lines of one text; a line feed inside a text is replaced with a blank.
   ///
   /// The standard library's `replacing` is not used, because it would add the regular-expression parser (1 MB) to a
   /// static executable.

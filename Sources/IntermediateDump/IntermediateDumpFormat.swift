@@ -1,7 +1,7 @@
-/// The constants of the intermediate dump: header, tokens and limits.
+/// The constants of the intermediate dump format: header, tokens and limits.
 ///
 /// A dump is a 32-byte header followed by tokens. All integers are little-endian and unaligned.
-/// `Docs/Internals/IntermediateDumpFormat.md` is the specification; a test checks it against bytes written
+/// `Docs/Internals/IntermediateDumpFormat.md` is the specification; a test compares it with bytes that were written
 /// by hand.
 public enum IntermediateDumpFormat {
   /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a transfer in text mode is detected immediately.
@@ -23,10 +23,10 @@ public enum IntermediateDumpFormat {
   /// The maximum depth of nesting that is written or read, not counting the root map.
   public static var maximumDepth: Int { @_noLocks get { 16 } }
 
-  /// The maximum number of tokens that a reader reads from one dump; the rest counts as damage.
+  /// The maximum number of tokens that a reader reads from one dump; all further tokens count as damage.
   ///
-  /// A dump with 4,096 threads of 40 tokens each needs far fewer tokens. The limit keeps a malicious file from making
-  /// the reader's tree larger.
+  /// A dump with 4,096 threads of 40 tokens each needs far fewer tokens. The limit bounds the size of the tree that a
+  /// reader builds from a malicious file.
   public static let maximumTokenCount = 1 << 21
 
   /// The architecture byte of the header, for the machine for which this code was compiled.
@@ -45,13 +45,13 @@ public enum IntermediateDumpFormat {
 
 /// The byte at the start of each token, which is the kind of the token.
 public enum IntermediateDumpToken {
-  /// A property; followed by the key (2 bytes), the length (4) and as many bytes as the length says.
+  /// A property: this byte, the key (2 bytes), the length (4), and as many bytes as the length says.
   public static var property: UInt8 { @_noLocks get { 0x01 } }
-  /// The start of a map; followed by the key (2 bytes), then the map's contents.
+  /// The start of a map: this byte, the key (2 bytes), and then the map's contents.
   public static var startMap: UInt8 { @_noLocks get { 0x02 } }
   /// The end of the innermost open map.
   public static var endMap: UInt8 { @_noLocks get { 0x03 } }
-  /// The start of an array; followed by the key (2 bytes), then only maps.
+  /// The start of an array: this byte, the key (2 bytes), and then only maps.
   public static var startArray: UInt8 { @_noLocks get { 0x04 } }
   /// The end of the innermost open array.
   public static var endArray: UInt8 { @_noLocks get { 0x05 } }

@@ -1,6 +1,6 @@
 /// The keys of the token format, with their numbers.
 ///
-/// They are used in dumps, in run records, and in the stream that this package adds to a minidump.
+/// The keys are used in dumps, in run records, and in the stream that this package adds to a minidump.
 ///
 /// Never renumber a key, and never use a number that a version of this file has had. A new key takes the next free
 /// number of its group, or any free number if the group is full. It also needs a row in
@@ -287,7 +287,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
 
   /// The key's number in a file.
   ///
-  /// The synthesized `rawValue` does not have the annotation for crash code (`@_noLocks`), and in a debug build its
-  /// body is visible only in this file.
+  /// The synthesized `rawValue` does not have the annotation for crash code (`@_noLocks`). In a debug build, the body
+  /// of `rawValue` is visible only in this file.
   public var code: UInt16 { @_noLocks get { rawValue } }
 }

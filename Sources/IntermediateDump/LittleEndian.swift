@@ -2,7 +2,7 @@ extension ArraySlice<UInt8> {
   /// Reads a little-endian integer of a fixed width.
   ///
   /// - Parameter offset: the number of bytes from the start of the slice.
-  /// - Returns: nil if it is not completely inside the bytes.
+  /// - Returns: nil if the integer is not completely inside the bytes.
   @inlinable
   package func littleEndian<Value: FixedWidthInteger>(
     at offset: Int, as type: Value.Type
@@ -18,7 +18,7 @@ extension ArraySlice<UInt8> {
   /// - Parameters:
   ///   - offset: the number of bytes from the start of the slice.
   ///   - width: the number of bytes; the result is 0 if the width is 0.
-  /// - Returns: nil if it is not completely inside the bytes.
+  /// - Returns: nil if the integer is not completely inside the bytes.
   @inlinable
   package func littleEndian(at offset: Int, width: Int) -> UInt64? {
     guard offset >= 0, width >= 0, width <= 8, offset <= count, width <= count - offset else {
@@ -41,7 +41,7 @@ extension [UInt8] {
     for index in 0..<value.bitWidth / 8 { append(UInt8(truncatingIfNeeded: value >> (8 * index))) }
   }
 
-  /// Reads a little-endian integer of a fixed width; nil if it is not completely inside the bytes.
+  /// Reads a little-endian integer of a fixed width; nil if the integer is not completely inside the bytes.
   @inlinable
   package func littleEndian<Value: FixedWidthInteger>(
     at offset: Int, as type: Value.Type
@@ -49,7 +49,7 @@ extension [UInt8] {
     self[...].littleEndian(at: offset, as: type)
   }
 
-  /// Reads a little-endian integer of any width up to 8 bytes; nil if it is not completely inside the bytes.
+  /// Reads a little-endian integer of any width up to 8 bytes; nil if the integer is not completely inside the bytes.
   @inlinable
   package func littleEndian(at offset: Int, width: Int) -> UInt64? {
     self[...].littleEndian(at: offset, width: width)

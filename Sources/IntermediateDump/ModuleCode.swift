@@ -1,4 +1,4 @@
-/// The address of this module's code, which a crash uses too.
+/// The address of this module's code, which is also used in a crash.
 package enum ModuleCode {
   /// A function of this module that does nothing.
   package static var place: @convention(c) () -> Void { @inline(never) get { {} } }

@@ -1,13 +1,15 @@
-/// The 16 bytes that identify one report, from the name of the locked file to the server that receives the report.
+/// The 16 bytes that identify one report everywhere, from the name of the locked file to the server that receives the
+/// report.
 ///
 /// The ID is chosen when the locked file is created. So if a dump is converted twice because a converter was killed,
-/// it is still one report. Client IDs also have this type. The form is a UUID of version 4 (RFC 9562).
+/// both conversions create the same report. Client IDs also have this type. The form is a UUID of version 4 (RFC
+/// 9562).
 public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparable {
-  // Two words instead of an array, because a database may have a hundred thousand IDs.
+  // Two words take less memory than an array, and a database may have a hundred thousand IDs.
   private let high: UInt64
   private let low: UInt64
 
-  /// The bytes in the order in which they are printed.
+  /// The bytes of the ID, in the order in which text shows them.
   public var bytes: [UInt8] {
     [high, low].flatMap { word in
       (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
@@ -30,14 +32,14 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     self.init(high: words.0, low: words.1, version: 4)
   }
 
-  /// The identifier for another dump that has this same identifier; always the same for the same dump.
+  /// A replacement identifier for another dump that has this same identifier; always the same for the same dump.
   ///
   /// The form is a UUID of version 8 (RFC 9562).
   ///
   /// - Parameter digest: the digest of the other dump.
   package func other(for digest: UInt64) -> ReportID {
     let seed = bytes + (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) }
-    // The low bytes of the digest come first.
+    // In the new identifier, the low bytes of each resulting digest come first.
     return ReportID(
       high: DumpDigest.of([1] + seed).byteSwapped, low: DumpDigest.of([2] + seed).byteSwapped,
       version: 8)

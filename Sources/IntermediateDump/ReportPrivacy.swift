@@ -1,4 +1,4 @@
-/// How private dumps and reports are: each level leaves out more secrets than the level before.
+/// How private dumps and reports are; each level leaves out more secrets than the level before it.
 ///
 /// Later versions may add levels.
 ///
@@ -10,11 +10,13 @@ public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
 
   /// Dumps and reports contain everything that was captured.
   public static let full = ReportPrivacy(rawValue: 0)
-  /// Dumps and reports contain no memory except stacks; registers and stacks have only addresses and numbers below
-  /// 4,096.
+  /// Dumps and reports contain no memory except stacks.
   ///
-  /// There are no vector registers, arguments, annotations, breadcrumbs, thread names or attachments. The only
-  /// messages are those of the Swift runtime and the C library that are known to contain no values.
+  /// Registers and stacks contain only addresses and numbers below 4,096.
+  ///
+  /// Dumps and reports also contain no vector registers, arguments, annotations, breadcrumbs, thread names or
+  /// attachments. The only messages are those of the Swift runtime and the C library that are known to contain no
+  /// values.
   public static let sanitized = ReportPrivacy(rawValue: 1)
   /// Like `sanitized`, but reports contain no memory at all; each thread has only the frames that were found in its
   /// stack.
@@ -24,7 +26,7 @@ public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
     left.rawValue < right.rawValue
   }
 
-  /// The word that reports print; a level that this version does not know counts as the strictest level.
+  /// The word for the level in reports; a level that this version does not know counts as the strictest level.
   package var name: String {
     switch self {
     case .full: "full"

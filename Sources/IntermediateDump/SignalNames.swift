@@ -13,9 +13,10 @@ package enum SignalNames {
     return (1...31).contains(signal) ? word(code, ofLine: signal) : nil
   }
 
-  /// A word of a line of the table: the line's name (0), or the name of one of its codes.
+  /// The word with the given number in a line of the table: 0 is the line's name, and higher numbers are the names of
+  /// its codes.
   private static func word(_ number: Int32, ofLine line: Int32) -> String? {
-    // Bytes are used, because the code that splits a string would add kilobytes to each program.
+    // Bytes are compared, because the code that splits a string would add kilobytes to each program.
     let bytes = Array(SignalTable.text.description.utf8)
     var (start, count, isWanted) = (0, Int32(0), false)
     for place in 0...bytes.count {

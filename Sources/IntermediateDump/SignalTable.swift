@@ -1,10 +1,10 @@
-/// The signals of Linux, one row each, with their numbers, names, codes and classes.
+/// The signals of Linux, with their numbers, names, codes and classes; each signal has one row.
 ///
 /// All lists of signals come from this table: the signals that the handler captures, faults, signals that ask a
 /// process to end, signals that the package's threads block, and the names in reports.
 ///
-/// The numbers are not taken from libc, because a dump may come from another machine. They are part of the kernel's
-/// interface on both architectures. Source: signal(7); sigaction(2), "The si_code field"; Linux
+/// The numbers are not taken from libc, because a dump may come from another machine. The numbers are part of the
+/// kernel's interface on both architectures. Source: signal(7); sigaction(2), "The si_code field"; Linux
 /// include/uapi/asm-generic/errno-base.h.
 package enum SignalTable {
   /// A class of signals; the raw value is the letter of the class in a row.
@@ -19,7 +19,8 @@ package enum SignalTable {
     case kernelEvent = 0x6B  // k
     /// A signal that asks a process to end, or SIGPIPE.
     case endRequest = 0x65  // e
-    /// A signal for an event that the program may handle; the package's threads leave it to the program's threads.
+    /// A signal for an event that the program may handle; the package's threads block it, so that a thread of the
+    /// program gets it.
     case programEvent = 0x70  // p
     /// A signal that stops or continues a process.
     case jobControl = 0x6A  // j
@@ -27,12 +28,14 @@ package enum SignalTable {
     package var letter: UInt8 { @_noLocks get { rawValue } }
   }
 
-  /// The table: each line has a signal's number, the letters of its classes (`-` for none), its name, and the names
-  /// of its codes from 1 upward.
+  /// The table, in which each line describes one signal.
   ///
-  /// The table is one text, because a choice among texts would be compiled to a jump table. Two more lines are not
-  /// about a signal: `sentLine` has the names of the codes of sent signals from 0 downward, and `errnoLine` has the
-  /// names of errnos.
+  /// A line has the signal's number, the letters of its classes (`-` for none), its name, and the names of its codes
+  /// from 1 upward.
+  ///
+  /// The table is one text, because a choice among texts would be compiled to a jump table. Two more lines do not
+  /// describe a signal. `sentLine` has the names of the codes of sent signals from 0 downward, and `errnoLine` has
+  /// the names of error numbers.
   package static var text: StaticString {
     @_noLocks get {
       """
@@ -78,7 +81,7 @@ package enum SignalTable {
   package static var sentLine: Int32 { @_noLocks get { 98 } }
   package static var errnoLine: Int32 { @_noLocks get { 99 } }
 
-  /// The signals of a class; bit n - 1 stands for signal n.
+  /// The signals in a class; bit n - 1 stands for signal n.
   @_noLocks
   package static func mask(_ wanted: Class) -> UInt64 {
     let text = text
@@ -103,7 +106,7 @@ package enum SignalTable {
     return mask
   }
 
-  /// The numbers of the signals of a class, lowest first.
+  /// The numbers of the signals in a class, lowest first.
   package static func numbers(_ wanted: Class) -> [Int32] {
     let mask = mask(wanted)
     return (Int32(1)...31).filter { mask >> UInt64($0 - 1) & 1 == 1 }

@@ -1,8 +1,11 @@
 /// Removes the numbers of users and groups from the kernel's texts about a process.
 package enum UserNumbers {
-  /// The auxiliary vector without these numbers; the vector consists of pairs of 8-byte integers, a type and a value.
+  /// The auxiliary vector without the numbers of users and groups.
   ///
-  /// Never traps, whatever the bytes. Source: getauxval(3), AT_UID, AT_EUID, AT_GID, AT_EGID; AT_IGNORE in <elf.h>.
+  /// The vector consists of pairs of 8-byte integers, a type and a value.
+  ///
+  /// The function never traps, whatever the bytes are. Source: getauxval(3), AT_UID, AT_EUID, AT_GID, AT_EGID;
+  /// AT_IGNORE in <elf.h>.
   package static func removed(fromVector vector: [UInt8]) -> [UInt8] {
     var vector = vector
     var offset = 0
@@ -17,7 +20,7 @@ package enum UserNumbers {
     return vector
   }
 
-  /// The text of `/proc/<pid>/status`, with dashes instead of these numbers.
+  /// The text of `/proc/<pid>/status`, with dashes instead of the numbers of users and groups.
   package static func removed(fromStatus text: [UInt8]) -> [UInt8] {
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let kept = lines.map { line -> [UInt8] in

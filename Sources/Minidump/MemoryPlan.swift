@@ -3,9 +3,9 @@ internal import ProcessSnapshot
 /// The captured memory that goes into the file, in the file's order.
 ///
 /// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list
-/// if regions overlap, if there are more than 4,096 of them, or if one has more than 64 MiB. So longer regions are
-/// cut into adjacent pieces. If there are too many regions, the crashing thread's stack has priority, then the other
-/// threads' stacks, then the other memory by address.
+/// if regions overlap, if there are more than 4,096 of them, or if a region has more than 64 MiB. Regions of more
+/// than 64 MiB are therefore cut into adjacent pieces. If there are too many regions, the crashing thread's stack has
+/// priority, then the other threads' stacks, then the other memory by address.
 struct MemoryPlan {
   /// A part of one region of the snapshot.
   struct Piece {
@@ -69,8 +69,8 @@ struct MemoryPlan {
     return selected.sorted().map { all[$0] }
   }
 
-  /// The file offset of the bytes at an address, and how many of `count` bytes the file has from there on; nil if it
-  /// has none of them.
+  /// The file offset of the bytes at an address, and how many of `count` bytes the file has from there on; nil if the
+  /// file has none of them.
   func location(of address: Address, count: Int) -> (offset: UInt64, count: Int)? {
     guard let index = Self.index(of: address, in: pieces),
       let start = pieces[index].range.offset(of: address)

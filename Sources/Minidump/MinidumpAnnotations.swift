@@ -3,7 +3,8 @@ internal import ProcessSnapshot
 
 /// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
-/// The type is for programs that forward minidumps of any size. It does not contain the annotations of modules.
+/// The type is for programs that forward minidumps of any size. `MinidumpAnnotations` does not contain the
+/// annotations of modules.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {
@@ -17,7 +18,7 @@ public struct MinidumpAnnotations: Sendable, Equatable {
   /// The maximum number of bytes that are copied from the file.
   private static let maximumSize = 64 << 20
 
-  /// Reads a minidump without trapping on any bytes, and with a bounded amount of memory.
+  /// Reads a minidump with a bounded amount of memory; never traps, whatever bytes the file contains.
   ///
   /// - Returns: nil if the file is not a minidump; a missing or damaged stream is not an error.
   package init?(of bytes: DumpBytes) {

@@ -15,7 +15,7 @@ struct MinidumpBuffer {
   private(set) var bytes: [UInt8] = []
   /// The fields that must hold the file offset of some captured memory.
   ///
-  /// They are filled in last, because the position of captured memory in the file is not known until then.
+  /// These fields are filled in last, because the position of captured memory in the file is not known until then.
   private var memoryReferences: [(position: Int, offset: UInt64)] = []
 
   var count: Int { bytes.count }
@@ -37,7 +37,9 @@ struct MinidumpBuffer {
     bytes += repeatElement(0, count: max(count, 0))
   }
 
-  /// Appends a field for the file offset of the byte of captured memory that is `offset` bytes after its start.
+  /// Appends a field for the file offset of one byte of captured memory.
+  ///
+  /// This byte is `offset` bytes after the start of the captured memory.
   mutating func appendMemoryReference(_ offset: UInt64) {
     memoryReferences.append((bytes.count, offset))
     append(UInt32(0))

@@ -30,8 +30,9 @@ struct MinidumpEncoder {
     countUnlisted()
   }
 
-  /// Counts the entries that are left out because lists are limited; if the snapshot already has a larger count, it
-  /// stays.
+  /// Counts the entries that are left out because lists are limited.
+  ///
+  /// If the snapshot already has a larger count, that count stays.
   private mutating func countUnlisted() {
     func count(_ unlisted: Int, _ known: UInt64?) -> UInt64? {
       unlisted > 0 ? max(UInt64(unlisted), known ?? 0) : known

@@ -2,10 +2,10 @@ internal import Glibc
 
 /// The reason why a minidump could not be written, or why a file is not a minidump.
 public struct MinidumpError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kind of error; an open set.
+  /// The kind of error; later versions may add more kinds.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
-    /// The file cannot be written; `errno` says why.
+    /// The file cannot be written; `errno` shows the reason.
     public static let cannotWrite = Code(text: "the minidump could not be written")
     /// The contents are larger than a 32-bit file offset can address.
     public static let tooLarge = Code(text: "the minidump would be larger than 4 GiB")

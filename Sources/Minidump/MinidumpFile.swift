@@ -3,11 +3,11 @@ internal import ProcessSnapshot
 
 /// The bytes of a minidump and its directory.
 ///
-/// All offsets and lengths that the file contains are checked here, once.
+/// All offsets and lengths that the file contains are checked only once, in `MinidumpFile`.
 struct MinidumpFile {
   /// The maximum number of entries that are read from one list; the largest real processes have fewer.
   static let maximumEntries = 1 << 16
-  /// The maximum number of bytes of one string; a path on Linux has at most 4,096.
+  /// The maximum number of bytes of one string; a path on Linux has at most 4,096 bytes.
   static let maximumStringSize: UInt64 = 1 << 16
 
   let bytes: DumpBytes
@@ -19,7 +19,7 @@ struct MinidumpFile {
   private(set) var damage: [String] = []
   /// The number of bytes that may still be copied from the file.
   ///
-  /// It is limited because a malicious file may refer to the same bytes again and again.
+  /// The number is limited because a malicious file may refer to the same bytes again and again.
   private var copyBudget: Int
 
   /// Reads the header and the directory.

@@ -2,9 +2,10 @@ internal import ProcessSnapshot
 
 /// The constants of the minidump format that both the writer and the reader use.
 ///
-/// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for what
-/// is not Windows; Crashpad `minidump/minidump_extensions.h`. `Docs/Internals/Minidump.md` lists every
-/// stream.
+/// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for other systems.
+/// Source: Crashpad `minidump/minidump_extensions.h`.
+///
+/// `Docs/Internals/Minidump.md` lists every stream.
 enum MinidumpFormat {
   /// The text `MDMP`, read as a number.
   static let signature: UInt32 = 0x504D_444D
@@ -38,7 +39,7 @@ enum MinidumpFormat {
   static let productAnnotation = "prod"
   static let versionAnnotation = "ver"
 
-  // The maximum that Breakpad's reader accepts; if a list has more entries, the reader drops all of it.
+  // The maximum that Breakpad's reader accepts. If a list has more entries, the reader drops the whole list.
   static let maximumThreads = 4096
   static let maximumModules = 2048
   static let maximumMemoryRegions = 4096
@@ -47,7 +48,7 @@ enum MinidumpFormat {
   /// `ProcessorArchitecture` of MINIDUMP_SYSTEM_INFO.
   static let amd64: UInt16 = 9
   static let arm64: UInt16 = 12
-  /// Breakpad's own number for arm64, from before Microsoft assigned one.
+  /// Breakpad's own number for arm64, from before Microsoft assigned a number.
   static let arm64Old: UInt16 = 0x8003
 
   /// Breakpad's numbers for `PlatformId` of MINIDUMP_SYSTEM_INFO.

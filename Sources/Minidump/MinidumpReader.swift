@@ -5,10 +5,10 @@ public import ProcessSnapshot
 public enum MinidumpReader {
   /// Makes a snapshot of everything in a minidump.
   ///
-  /// It does not trap on any bytes, and it uses at most a few times as much memory as the file has bytes. A damaged
-  /// stream is left out, or only its readable entries are used, and `capture.damage` describes the damage. Values
-  /// that a foreign writer did not record stay nil. A minidump of this package gives the snapshot that it was written
-  /// from, except for parts that the limits of the format cut off.
+  /// Reading never traps, whatever bytes the file contains, and uses at most a few times as much memory as the file
+  /// has bytes. A damaged stream is left out, or only its readable entries are used, and `capture.damage` describes
+  /// the damage. Values that a foreign writer did not record stay nil. A minidump of this package is read as the
+  /// snapshot that was written, except for parts that the limits of the format cut off.
   ///
   /// - Parameter bytes: the whole file.
   /// - Returns: the snapshot. A missing stream is not an error.
@@ -50,7 +50,7 @@ struct MinidumpDecoder {
 
   /// Reads this package's own stream: the whole snapshot as an intermediate dump, without memory.
   ///
-  /// - Returns: nil for a minidump of another writer, and nil if the stream is damaged; the damage is noted.
+  /// - Returns: nil for a minidump of another writer. Also nil if the stream is damaged; the damage is then noted.
   private mutating func decodePostmortemDump() -> ProcessSnapshot? {
     guard let bytes = file.copy(.postmortemDump) else { return nil }
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else {
@@ -80,8 +80,9 @@ struct MinidumpDecoder {
     snapshot.memory = MemorySnapshot(joining: listed + snapshot.threads.flatMap(\.stack))
   }
 
-  /// Reads descriptions of the process and the system: rounded or composed values, used only where exact values are
-  /// missing.
+  /// Reads descriptions of the process and the system.
+  ///
+  /// These are rounded or composed values, and are used only where exact values are missing.
   private mutating func decodeDescriptions() {
     decodeSystemInfo()
     decodeMiscInfo()

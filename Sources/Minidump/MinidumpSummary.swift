@@ -11,8 +11,8 @@ package enum MinidumpSummary {
   /// Finds the stream with three small reads.
   ///
   /// - Parameter read: reads a number of bytes at an offset, or fewer at the end of the file.
-  /// - Returns: the part of the stream that was read, which is truncated if the stream is longer; nil for a minidump
-  ///   of another writer and for other files.
+  /// - Returns: the part of the stream that was read, which is a truncated document if the stream is longer. Nil
+  ///   for a minidump of another writer and for other files.
   package static func document<Failure: Error>(
     read: (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]
   ) throws(Failure) -> IntermediateDumpDocument? {

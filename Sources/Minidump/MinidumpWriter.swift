@@ -12,8 +12,8 @@ public enum MinidumpWriter {
   ///
   /// - Parameters:
   ///   - snapshot: the snapshot to write. If data is missing, its stream is left out, or its field is zero.
-  ///   - descriptor: an empty regular file that is open for reading and writing, but not for appending. It stays open
-  ///     and is not synchronized to disk.
+  ///   - descriptor: an empty regular file that is open for reading and writing, but not for appending. The
+  ///     descriptor stays open, and the file is not synchronized to disk.
   /// - Throws: `MinidumpError` with `cannotWrite` and the system's error number, or `tooLarge`.
   ///
   /// Source: Crashpad `minidump/minidump_file_writer.cc`; `Docs/Internals/Minidump.md`.

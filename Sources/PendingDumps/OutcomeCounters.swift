@@ -1,4 +1,4 @@
-/// Counts, since launch, of the dumps that this process has written and the reports that it has made and uploaded.
+/// The numbers of dumps that this process has written, and of reports that it has made and uploaded, since launch.
 ///
 /// ```swift
 /// for (outcome, count) in handler.counters.values {
@@ -16,13 +16,13 @@ public struct OutcomeCounters: Sendable, Equatable {
   public package(set) var torn = 0
   /// Reports of how a run ended, made for runs that left no dump.
   public package(set) var ended = 0
-  /// Conversions that failed and will be tried again.
+  /// Failed attempts to convert a dump; the conversion will be tried again.
   public package(set) var failed = 0
   /// Dumps that were moved to quarantine after the third failure.
   public package(set) var quarantined = 0
   /// Reports that a server has accepted.
   public package(set) var uploaded = 0
-  /// Uploads that failed and will be tried again.
+  /// Failed attempts to upload a report; the upload will be tried again.
   public package(set) var uploadsDelayed = 0
   /// Reports that a server or a review permanently refused.
   public package(set) var uploadsSkipped = 0

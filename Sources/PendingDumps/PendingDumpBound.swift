@@ -3,17 +3,18 @@ package import IntermediateDump
 
 /// Keeps the files of earlier runs from filling the disk if no converter runs.
 ///
-/// Without it, a program that crashes each second would add a dump to the disk each second.
+/// Without this bound, a program that crashes each second would add a dump to the disk each second.
 ///
-/// It is only for ordinary code, not for signal handlers. It runs at each start, before the handler creates its own
-/// files. Each start lists a small directory; a directory whose names do not fit in `DirectoryNames.window` is
-/// listed, on average, by one start in `interval`. Only files that belong to this process's user count and are
-/// removed. If root starts in another user's database, only that user's files count and are removed. So another user
-/// can neither use up the limit nor make root remove a dump. Files that cannot be examined or removed are kept.
+/// This type is only for ordinary code, not for signal handlers. The bound is applied at each start, before the
+/// handler creates its own files. Every start lists a small directory. If the names do not fit in
+/// `DirectoryNames.window`, on average only one start in `interval` lists the directory. Only files that belong to
+/// this process's user count and are removed. If root starts a program in another user's database, only files of that
+/// user count and are removed. So another user can neither use up the limit nor make root remove a dump. Files that
+/// cannot be examined or removed are kept.
 package struct PendingDumpBound {
   /// The maximum number of bytes of finished dumps that are kept, counted over all programs.
   ///
-  /// The newest dumps are kept, and the newest one is kept even if it is larger.
+  /// The newest dumps are kept; the newest dump is kept even if it alone is larger.
   static let maximumSize: Int64 = 128 << 20
   /// The maximum number of this program's empty locked files that are kept, newest first.
   ///
@@ -34,7 +35,7 @@ package struct PendingDumpBound {
     let name: String
     let status: stat
     let date: Timestamp
-    /// A larger value is newer (`Timestamp.newness` in `IntermediateDump`).
+    /// The newness of the file; a larger value is newer (`Timestamp.newness` in `IntermediateDump`).
     let newness: Int
 
     /// Sorts the newest file first.
@@ -54,12 +55,12 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True if the start with this report ID lists a directory of any size; the last byte of the random ID decides.
+  /// True if the start with this report ID lists even a large directory; the last byte of the random ID decides.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the limits.
   ///
-  /// - Parameter wholly: false to leave a large directory for another start.
+  /// - Parameter wholly: false to leave the listing of a large directory to another start.
   package func apply(wholly: Bool = true) {
     guard
       let names = DirectoryNames.rest(
@@ -81,15 +82,18 @@ package struct PendingDumpBound {
     boundSize(of: finished.sorted(by: File.isBefore))
     for file in leftovers.sorted(by: File.isBefore).dropFirst(Self.maximumLeftovers) {
       guard let name = PendingDumpName(fileName: file.name), name.identifier == identifier,
-        // The file's size is read again after the verdict, because its owner may have begun a dump in the meantime.
+        // The file's size is read again after the verdict, because the file's owner may have begun a dump in the
+        // meantime.
         isOwnerDead(name), status(of: file.name)?.st_size == 0
       else { continue }
       remove(name)
     }
   }
 
-  /// A file with its date: that of its contents or, if the clock was not set when they were written, that of the
-  /// file's last change.
+  /// A file with its date.
+  ///
+  /// The date is the modification time or, if the clock was not set when the file was written, the time of the last
+  /// status change.
   private func file(_ name: String, _ status: stat) -> File {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let (written, changed) = (
@@ -113,7 +117,8 @@ package struct PendingDumpBound {
   private func boundSize(of newestFirst: [File]) {
     var total: Int64 = 0
     for (index, file) in newestFirst.enumerated() {
-      // Holes in a file take no blocks, and blocks beyond the end of a file are released below.
+      // The size on disk counts, because holes in a file take no blocks; blocks beyond the end of a file are released
+      // below.
       let size = min(max(0, Int64(file.status.st_size)), Int64(file.status.st_blocks) &* 512)
       total = total.addingReportingOverflow(size).partialValue
       if total > Self.maximumSize, index > 0 {
@@ -134,7 +139,7 @@ package struct PendingDumpBound {
     close(descriptor)
   }
 
-  /// True only if this kernel shows that the owner is dead; neither the file's age nor another boot is proof enough.
+  /// True only if the running kernel shows that the owner is dead; the file's age or another boot ID is not enough.
   private func isOwnerDead(_ name: PendingDumpName) -> Bool {
     let path = "/proc/thread-self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
     guard

@@ -1,5 +1,5 @@
 extension String {
-  /// The lines of the text without line feeds, each of which is created when it is used.
+  /// The lines of the text without line feeds; each line is created only when it is used.
   package var lazyLines: UnfoldSequence<Substring, Substring> {
     sequence(state: self[...]) { rest in
       rest.isEmpty ? nil : rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()
@@ -8,8 +8,8 @@ extension String {
 }
 
 extension Substring {
-  /// Removes the text before the next occurrence of a byte, and that byte, and returns the text; nil if the byte does
-  /// not occur.
+  /// Removes and returns the text before the next occurrence of a byte, and also removes that byte; nil if the byte
+  /// does not occur.
   package mutating func cut(before byte: UInt8) -> Substring? {
     guard let end = utf8.firstIndex(of: byte) else { return nil }
     defer { self = self[utf8.index(after: end)...] }

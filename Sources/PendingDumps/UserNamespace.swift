@@ -1,11 +1,11 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Checks which users the user namespace of this process contains.
+/// Checks which users exist in the user namespace of this process.
 enum UserNamespace {
   /// True for the user ID that stands for all users outside this namespace.
   ///
-  /// False in the first namespace, and in a namespace that has a user with that ID.
+  /// The result is false in the initial namespace, and in a namespace that has a user with that ID.
   ///
   /// Source: user_namespaces(7), "Unmapped user and group IDs".
   static func isOutside(_ user: UInt32) -> Bool {
@@ -15,8 +15,8 @@ enum UserNamespace {
     return !covers(map, user)
   }
 
-  /// - Parameter map: the text of `/proc/self/uid_map`. Each line has the first user ID inside, the first user ID
-  ///   outside, and a count.
+  /// - Parameter map: the text of `/proc/self/uid_map`. Each line describes a range of user IDs: the first ID inside,
+  ///   the first ID outside, and the number of IDs.
   static func covers(_ map: String, _ user: UInt32) -> Bool {
     map.split(whereSeparator: \.isNewline).contains { line in
       let words = line.split(whereSeparator: \.isWhitespace).compactMap { UInt64(digits: $0) }
@@ -30,8 +30,8 @@ enum UserNamespace {
 package enum SystemGroup {
   /// The ID of a group; nil if no group has that name.
   ///
-  /// Names are looked up in `/etc/group`, which works in a static executable too. A group from another source can be
-  /// given by its number.
+  /// Names are looked up in `/etc/group`, which works in a static executable too. A group that is not in this file
+  /// can be given by its number.
   package static func number(_ text: String) -> UInt32? {
     if let number = UInt32(digits: text[...]), number != .max { return number }
     for line in SystemFile.text("/etc/group")?.split(whereSeparator: \.isNewline) ?? [] {

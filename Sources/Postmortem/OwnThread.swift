@@ -1,11 +1,11 @@
 internal import CrashConverter
 internal import Glibc
 
-/// Runs blocking work on a new thread, because it must not occupy one of the few threads of Swift concurrency.
+/// Runs blocking work on a new thread, because such work must not occupy one of the few threads of Swift concurrency.
 enum OwnThread {
   typealias Work<Value: Sendable> = @Sendable () throws(CrashConverterError) -> Value
 
-  /// Runs work on a new thread, or on this one if the system refuses a new thread.
+  /// Runs work on a new thread, or on the calling thread if the system refuses a new thread.
   static func run<Value: Sendable>(
     _ work: @escaping Work<Value>
   ) async throws(CrashConverterError) -> Value {

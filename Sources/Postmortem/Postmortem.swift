@@ -1,4 +1,4 @@
-// The public names of `import Postmortem`, in addition to those of the handler.
+// The public names that `import Postmortem` adds to the handler's names.
 
 // Documentation can link only to pages of direct dependencies, and the landing page links to these two modules.
 internal import HangDetection

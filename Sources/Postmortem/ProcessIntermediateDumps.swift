@@ -1,17 +1,17 @@
 public import CrashConverter
 internal import CrashHandler
 
-/// Makes reports of the dumps that earlier runs of this program left in the handler's database.
+/// Converts dumps from earlier runs of this program, in the handler's database, to reports.
 ///
-/// Call it once after `startHandler`. It does the same as `processIntermediateDumps` of `Handler.current`, which has
-/// more parameters and a form for `async` code.
+/// Call this function once after `startHandler`. It does the same as the method `processIntermediateDumps` of
+/// `Handler.current`, which has more parameters and a form for `async` code.
 ///
 /// - Parameters:
-///   - annotations: added to every report; they replace a dump's annotations of the same names.
-///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread.
-///   - userStreams: add streams to every report.
-/// - Returns: a result for each dump, which can be printed as one line. A dump that failed is not an error: it is
-///   tried again at the next call.
+///   - annotations: annotations for every report, which replace a dump's annotations with the same names.
+///   - storingSymbols: whether each report stores the functions and lines of its crashing thread.
+///   - userStreams: objects that add streams to every report.
+/// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted is not an
+///   error; it is tried again at the next call.
 /// - Throws: `CrashConverterError` if no dump can be processed at all, or if `startHandler` has not succeeded.
 ///
 /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.

@@ -1,5 +1,5 @@
-// The public names of the handler alone, for a program that only writes dumps. Another program that uses the same
-// database makes reports of these dumps.
+// The public names of the handler alone, for a program that only writes dumps. Another program with the same database
+// converts these dumps to reports.
 
 @_exported import struct CrashHandler.Annotation
 @_exported import struct CrashHandler.CaptureLimits

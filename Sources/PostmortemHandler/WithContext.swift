@@ -1,10 +1,9 @@
 internal import CrashHandler
 
-/// Runs an asynchronous operation with a named value that reports show; the other `withContext` is for synchronous
-/// code.
+/// Runs an asynchronous operation with a named value that reports show.
 ///
-/// The operation runs in the caller's isolation. This function is separate from the synchronous one, so that a
-/// program that links only `CrashHandler` does not need the runtime of Swift concurrency.
+/// The operation runs in the caller's isolation. This function is separate from the synchronous `withContext`, so
+/// that a program that links only `CrashHandler` does not need the runtime of Swift concurrency.
 ///
 /// - Parameters:
 ///   - name: the name of the value, at most 64 bytes.

@@ -14,7 +14,7 @@ struct CrashFile {
     try self.init(try InputFile.dump(at: path, core), named: path, core)
   }
 
-  /// Reads a file's bytes; errors show the name.
+  /// Reads a crash file from its bytes; `path` is the name that errors show.
   init(
     _ bytes: DumpBytes, named path: String, _ core: CoreSource = CoreSource()
   ) throws(ToolError) {
@@ -34,7 +34,7 @@ struct CrashFile {
     if CoreReader.isCore(start) { return try core.snapshot(of: bytes, named: path) }
     if start.littleEndian(at: 0, as: UInt64.self) == IntermediateDumpFormat.magic {
       do throws(IntermediateDumpError) {
-        // The converter's rules apply also to a dump whose handler leaves secrets out.
+        // A dump from which the handler left out secrets is reduced by the same rules as in a conversion.
         return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes))
           .keeping(.full, symbols: SymbolSource())
       } catch {

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// The `postmortem` command takes one subcommand with its arguments.
 ///
-/// It exits with status 0, 1, 2 or 64; `run` ends in the same way as its command.
+/// The command exits with status 0, 1, 2 or 64; `run` ends in the same way as the program that it runs.
 @main
 struct PostmortemTool {
   static let version = PackageVersion.version
@@ -72,7 +72,8 @@ struct PostmortemTool {
     try command.run(rest)
   }
 
-  /// Separates the subcommand's name from the other words, and moves general options before the name to after it.
+  /// Separates the subcommand's name from the other words, and moves general options from before the name to after
+  /// it.
   private static func leading(_ words: [String]) throws -> (name: String?, words: [String]) {
     var rest = words[...]
     var moved: [String] = []

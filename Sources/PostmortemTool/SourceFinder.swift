@@ -3,16 +3,16 @@ internal import Stackwalk
 
 /// Finds the source files that a report's debug information names.
 ///
-/// It searches the directories that the caller names for the longest suffix of the path that exists there, so that a
-/// checkout at another place can be used. Files outside these directories are not read, whatever a report says,
-/// because the paths in a report cannot be trusted.
+/// Of each path, the longest suffix that exists in one of the caller's directories is used, so that a checkout at
+/// another place can be used. Files outside these directories are not read, whatever a report says, because the paths
+/// in a report cannot be trusted.
 struct SourceFinder {
   /// The directories to search, which must exist.
   let directories: [String]
   /// The maximum size in bytes; a larger file is not treated as source code.
   private static let maximumSize = 8 << 20
 
-  /// Adds to a report the source lines around those calls of the crashing thread that are the program's own.
+  /// Adds source lines to a report, for those calls of the crashing thread that are in the program's own code.
   func add(to report: inout CrashReport) {
     var files: [String: [UInt8]] = [:]
     for place in report.ownPlaces {

@@ -59,7 +59,7 @@ final class SymbolCacheDirectory: SymbolStore {
   }
 
   func contents(of name: String) -> [UInt8]? {
-    // Because this is a cache, symbols that cannot be read are computed again.
+    // An error is ignored, because symbols that the cache does not contain are computed again.
     (try? directory.smallFile(name, limit: Self.maximumFileSize)) ?? nil
   }
 
@@ -67,8 +67,8 @@ final class SymbolCacheDirectory: SymbolStore {
     guard bytes.count <= Self.maximumFileSize, let file = try? directory.createTemporary(name)
     else { return }
     do {
-      // The file is not synchronized to disk. If a power failure damages it, its digest is wrong, and the file is
-      // made again.
+      // The file is not synchronized to disk. If a power failure damages the file, its digest is wrong, and the file
+      // is made again.
       try file.write(bytes)
       _ = try directory.rename(file.name, to: directory, name, replacing: true)
       removeOldest()

@@ -3,9 +3,9 @@ public import IntermediateDump
 extension ProcessSnapshot {
   /// Reads everything in an intermediate dump, even in a truncated one.
   ///
-  /// Never fails and never traps. A part that is missing from the dump stays nil or empty. Damage to the document is
-  /// not an error; `capture` records it. It takes linear time in the size of the dump. The bytes of stacks and memory
-  /// are not copied until they are used.
+  /// Reading never fails and never traps. A part that is missing from the dump stays nil or empty. Damage to the
+  /// document is not an error; `capture` records it. Reading takes linear time in the size of the dump. The bytes of
+  /// stacks and memory are not copied until they are used.
   ///
   /// - Parameter document: a parsed dump, whose root map follows the schema of `IntermediateDumpKey`.
   public init(reading document: IntermediateDumpDocument) {
@@ -35,8 +35,8 @@ extension ProcessSnapshot {
     spreadClientAnnotations()
     timeBreadcrumbs()
     note(damageOf: document)
-    // Every crash dump of the handler has `bytesOmitted` near the end of the capture map. Without the count, the
-    // capture section ended early.
+    // Every crash dump of the handler has `bytesOmitted` near the end of the capture map. If a dump lacks this count,
+    // its capture section ended early.
     if known == nil, capture.isComplete, root.map(.exception) != nil, capture.bytesOmitted == nil {
       capture.sectionsAbandoned = (capture.sectionsAbandoned ?? 0) | DumpSection.capture.bit
     }
@@ -95,7 +95,7 @@ extension ProcessSnapshot {
       threads.insert(threads.remove(at: index), at: 0)
     } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
       // The dump was truncated after the exception, so only the ID of the crashed thread is known. LLDB 19 crashes on
-      // a minidump whose exception names a thread that is not in its list.
+      // a minidump whose exception names a thread that is not in the thread list.
       threads.insert(ThreadSnapshot(id: crashedID), at: 0)
     }
     let generalRegisters = crashingMap?.data(.generalRegisters)
@@ -106,8 +106,9 @@ extension ProcessSnapshot {
     exception = known
   }
 
-  /// Separates stacks that share a mapping with their neighbors, as in glibc 2.42, whose guard regions do not split
-  /// it.
+  /// Separates stacks that share a mapping with their neighbors.
+  ///
+  /// In glibc 2.42, the guard regions between stacks do not split the mapping.
   ///
   /// Each stack ends at the page of its thread's control block, which libc places at the top of the stack.
   private mutating func separateStacks() {

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// The maximum number of bytes of all XSAVE areas that are written; the first threads get theirs in full.
+  /// The maximum number of bytes of all XSAVE areas that are written; the first threads get their areas in full.
   private static var extendedStateLimit: Int { 8 << 20 }
   /// The maximum number of bytes of `/proc/self/maps` that are written as one property.
   private static var chunkSize: Int { 1 << 20 }
@@ -9,8 +9,9 @@ extension ProcessSnapshot {
   /// Returns the complete snapshot as an intermediate dump, with the converter's additions but without bytes of
   /// memory.
   ///
-  /// If the dump is read back with the same memory, the new snapshot equals this one. Only streams that the converter
-  /// added, annotations of modules other than the program's, and XSAVE areas past 8 MiB in total are lost.
+  /// If the dump is read back with the same memory, the new snapshot equals this one. Only three parts are lost:
+  /// streams that the converter added, annotations of modules other than the program's, and XSAVE areas past 8 MiB in
+  /// total.
   ///
   /// - Returns: nil if the dump would be larger than 256 MiB.
   package func encoded() -> [UInt8]? {
@@ -29,7 +30,7 @@ extension ProcessSnapshot {
     }
     guard var bytes = encoded else { return nil }
     // The writer puts the architecture of this machine into the header, but the process may have run on the other
-    // one.
+    // architecture.
     bytes[10] = architecture == .arm64 ? 2 : 1
     return bytes
   }

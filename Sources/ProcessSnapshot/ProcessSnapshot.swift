@@ -1,9 +1,9 @@
 public import IntermediateDump
 
-/// The contents of a dump as values, which depend neither on the file format nor on how reports show them.
+/// The contents of a dump, as values that depend neither on the file format nor on how reports show them.
 ///
-/// It is built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader. Everything that a
-/// dump may lack is optional or can be empty. Nil means unknown, never zero.
+/// A snapshot is built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader. Everything
+/// that a dump may lack is optional or can be empty. Nil means unknown, never zero.
 public struct ProcessSnapshot: Sendable, Equatable {
   /// The instruction set of the crashed process.
   public enum Architecture: String, Sendable {
@@ -19,7 +19,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var clientID: ReportID?
   public var process = ProcessDescription()
   public var system = SystemDescription()
-  /// The exception; nil for a dump that was truncated before it.
+  /// The exception; nil for a dump that was truncated before the exception.
   ///
   /// In a dump that was taken without a crash, the exception contains only the thread.
   public var exception: ExceptionSnapshot?
@@ -34,7 +34,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var linkMap: LinkMap?
   /// The annotations given when the handler was started, by name.
   ///
-  /// For a minidump that another program wrote, these are all of its annotations.
+  /// For a minidump that another program wrote, all of the minidump's annotations are here.
   public var launchAnnotations: [String: String] = [:]
   /// The annotations given to the converter, by name.
   public var addedAnnotations: [String: String] = [:]
@@ -44,7 +44,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// What happened after the dump, and earlier crashes; nil if this crash was the first and ended the process.
   public var survival: Survival?
 
-  /// The C++ exception that was the last to be caught before the process aborted; nil for none.
+  /// The last C++ exception that was caught before the process aborted; nil if there is none.
   public var cxxException: CxxException?
   /// The tasks of Swift concurrency that threads ran, at most one for each thread.
   public var tasks: [TaskSnapshot] = []
@@ -60,7 +60,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Streams that the converter adds to the minidump; empty in a snapshot that was read.
   public var userStreams: [UserStream] = []
 
-  /// How a run ended that left no dump; a report of such a run has few other facts.
+  /// How a run that left no dump ended; a report of such a run has few other facts.
   public var end: RunEnd?
 
   public init(architecture: Architecture) {
@@ -69,8 +69,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   /// The annotation that is in force for each name.
   ///
-  /// If a name occurs twice, the converter's annotation takes precedence, then a simple annotation, then one of the
-  /// launch, and then a typed one. An annotation without a value is not used.
+  /// If a name occurs twice, the converter's annotation takes precedence, then a simple annotation, then an
+  /// annotation of the launch, and then a typed one. An annotation without a value is not used.
   package var countingAnnotations: [String: ClientAnnotation] {
     var counting: [String: ClientAnnotation] = [:]
     for annotation in client.annotations where annotation.text != nil {

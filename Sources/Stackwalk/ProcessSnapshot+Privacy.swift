@@ -40,7 +40,7 @@ extension ProcessSnapshot {
     return threads.flatMap { walker.frames(of: $0, limit: StoredStack.limit).map(\.address) }
   }
 
-  /// Removes all memory after the frames of each thread have been found in it and stored.
+  /// Finds and stores the frames of each thread, then removes all memory.
   private mutating func leaveOutMemory(_ symbols: SymbolSource?) {
     let walker = Stackwalker(snapshot: self, symbols: symbols)
     let running = Set(tasks.map(\.threadID))

@@ -10,7 +10,8 @@ public struct Recursion: Sendable, Equatable {
   public var count: Int
   /// The estimated number of frames in a part of the stack that the dump left out.
   ///
-  /// The estimate uses the mean size of the walked frames. Nil unless the recursion continues after such a part.
+  /// The estimate uses the mean size of the walked frames. `estimatedInGap` is nil unless the recursion continues
+  /// after such a part.
   public var estimatedInGap: Int?
 
   public init(period: Int, first: Int, count: Int, estimatedInGap: Int? = nil) {
@@ -23,9 +24,9 @@ public struct Recursion: Sendable, Equatable {
 
 /// Finds the longest recursion among frames that are added one by one, in constant memory.
 ///
-/// It follows one period at a time. If a frame does not continue the current recursion, the finder looks for a new
-/// period: for each distance at which the same function occurs, it compares the latest frames with the frames at that
-/// distance.
+/// The finder follows one period at a time. If a frame does not continue the current recursion, the finder looks for
+/// a new period. The finder compares the latest frames with the frames at each distance at which the same function
+/// occurs.
 struct RecursionFinder {
   static let longestPeriod = 32
   /// The minimum number of rounds that count as a recursion.
@@ -84,9 +85,9 @@ struct RecursionFinder {
       estimatedInGap: run.inGap)
   }
 
-  /// Finds the period for which the largest number of the latest frames repeat the frames one period before.
+  /// Finds the period with the longest run of latest frames that repeat the frames one period before.
   ///
-  /// If several periods are equal in this, the shortest one is used.
+  /// If the runs of several periods are equally long, the shortest period is used.
   private func longestRun(endingIn added: Frame) -> Run? {
     var longest: Run?
     var most = 0
@@ -114,15 +115,15 @@ struct RecursionFinder {
     guard let run, position > 0 else { return }
     let lastPointer = frame(1).stackPointer
     let period = run.period
-    // The frames between `startPointer`, which belongs to the frame after the first round, and the last frame.
+    // The number of frames from `startPointer`, which belongs to the frame after the first round, to the last frame.
     let frames = run.count - period - 1
     guard run.count >= period * Self.fewestRounds, frames > 0,
       let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,
       let gap = stackPointer.distance(above: lastPointer), gap > 0,
       let turn = (1...period).first(where: { frame($0).function == function })
     else { return }
-    // The frames in the gap are assumed to have the same mean size. The product has 128 bits, so no size overflows. A
-    // quotient of more than 64 bits cannot be a number of frames.
+    // The frames in the gap are assumed to have the same mean size as the walked frames. The product has 128 bits, so
+    // no size overflows. A quotient of more than 64 bits cannot be a number of frames.
     let product = gap.multipliedFullWidth(by: UInt64(frames))
     guard product.high < bytes else { return }
     let (quotient, remainder) = bytes.dividingFullWidth(product)

@@ -19,14 +19,16 @@ public struct StackTrace: Sendable, Equatable {
   public var omittedCount = 0
   /// The index in `frames` of the first frame after the omitted ones.
   public var omittedAfter = 0
-  /// True if the walk crossed a part of the stack that the dump left out, and whose frames are unknown.
+  /// True if the walk crossed a part of the stack that the dump left out.
+  ///
+  /// The frames in this part are unknown.
   public var hasGap = false
   /// The longest recursion on the stack, including omitted frames.
   public var recursion: Recursion?
   public var end: End = .noContext
   /// The suspended callers of the innermost asynchronous function.
   ///
-  /// Nil if there are none, or their memory is not in the dump.
+  /// `asyncCalls` is nil if there are no such callers, or if their memory is not in the dump.
   public var asyncCalls: AsyncCalls?
 
   public init() {}
@@ -34,7 +36,7 @@ public struct StackTrace: Sendable, Equatable {
 
 /// One call on a thread's stack.
 public struct StackFrame: Sendable, Equatable {
-  /// The address of the instruction that is executed next, or to which a call returns.
+  /// The address of the frame's next instruction; for a caller, this is the return address.
   public var address: Address
   /// True if `address` is a return address, which follows the call.
   public var isReturnAddress: Bool
@@ -53,10 +55,10 @@ public struct StackFrame: Sendable, Equatable {
   /// True if the name and the line were stored with the report, and were not read from the module's file.
   public var isStored = false
 
-  /// The address with which the function and the line are looked up.
+  /// The address that is used to look up the function and the line.
   ///
-  /// For a return address, it is inside the call instruction. The instruction after the call may belong to another
-  /// line or, if the call never returns, to another function.
+  /// For a return address, the lookup address is inside the call instruction. The instruction after the call may
+  /// belong to another line or, if the call never returns, to another function.
   public var lookupAddress: Address {
     isReturnAddress ? address.clampedSubtracting(1) : address
   }

@@ -3,8 +3,8 @@ public import ProcessSnapshot
 
 /// Walks the stacks of a crashed process.
 ///
-/// It tries several methods to find the caller of each frame, the most reliable first; `StackFrame.trust` is the
-/// method that succeeded. Whatever registers and memory contain, no method traps or runs forever.
+/// The walker tries several methods to find the caller of each frame, the most reliable first. `StackFrame.trust` is
+/// the method that succeeded. Whatever registers and memory contain, no method traps or runs forever.
 public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
@@ -46,13 +46,13 @@ public struct Stackwalker {
 
   /// Walks the complete stack of a thread, but keeps only the innermost and the outermost frames.
   ///
-  /// It takes a few microseconds for each frame.
+  /// The walk takes a few microseconds for each frame.
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
   ///   - head: the maximum number of innermost frames to keep, without inlined calls.
   ///   - tail: the number of outermost frames to keep if there are more than `head`.
-  ///   - runsTask: true to look also for the suspended callers of an asynchronous function.
+  ///   - runsTask: true to look for the suspended callers of an asynchronous function too.
   public func trace(
     of thread: ThreadSnapshot, head: Int, tail: Int, runsTask: Bool = false
   ) -> StackTrace {
@@ -142,7 +142,9 @@ public struct Stackwalker {
     }
   }
 
-  /// Records the innermost asynchronous function, and at the next frame of the walk where its frame ends.
+  /// Records the innermost asynchronous function.
+  ///
+  /// At the next frame of the walk, records where the frame of this function ends.
   private func follow(_ callee: inout AsyncCallee?, _ state: UnwindState) {
     if callee != nil {
       callee?.finish(at: state)
@@ -215,7 +217,9 @@ public struct Stackwalker {
     return .limit
   }
 
-  /// Passes stored frames to `visit`; the memory in which they were found is not in the report.
+  /// Passes stored frames to `visit`.
+  ///
+  /// The memory in which these frames were found is not in the report.
   private func visitStored(_ stored: StoredStack, _ visit: (UnwindState) -> Bool) -> StackTrace.End
   {
     for frame in stored.frames {
@@ -301,15 +305,15 @@ public struct Stackwalker {
   }
 }
 
-// Stored stacks contain a code in place of each word that reports print.
+// Stored stacks contain codes in place of the words that reports print for the methods.
 
 extension FrameTrust {
-  /// The code for this method; every method of a walk has one.
+  /// The code for this method; every method of a walk has a code.
   fileprivate var stored: StoredTrust {
     StoredTrust.allCases.first { $0.word == rawValue } ?? .scan
   }
 
-  /// A method that this version does not know counts as the least reliable one.
+  /// An unknown method counts as the least reliable one.
   fileprivate init(_ stored: StoredTrust?) {
     self.init(rawValue: (stored ?? .scan).word)
   }

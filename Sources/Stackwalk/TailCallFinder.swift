@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 ///
 /// If a call leads to one function but the callee's frame is in another function, the first function has ended with a
 /// jump to the other, directly or through further functions. Such a jump is a tail call. The finder searches the code
-/// in the module's file for these jumps because the Swift compiler, unlike C compilers, does not describe them in
+/// in the module's file for these jumps. The Swift compiler, unlike C compilers, does not describe such jumps in
 /// debug information. If several chains of jumps are possible, only their common parts are shown.
 ///
 /// Source: GDB manual, "Tail Call Frames"; gdb/dwarf2/loc.c, call_site_find_chain.
@@ -22,7 +22,7 @@ final class TailCallFinder {
   private static let maximumKnown = 1 << 14
   /// The maximum size of a function in bytes; a larger one is not searched.
   private static let maximumSize: UInt64 = 64 << 10
-  /// The maximum number of jumps in a chain, and of jumps that are tried to find a chain.
+  /// The maximum number of jumps in a chain, and the maximum number of jumps that are tried to find a chain.
   private static let (maximumLength, maximumTries) = (32, 1024)
 
   init(symbols: SymbolSource, snapshot: ProcessSnapshot) {
@@ -35,8 +35,8 @@ final class TailCallFinder {
   /// - Parameters:
   ///   - returnAddress: the address after the call.
   ///   - callee: an address in the function of the callee's frame.
-  /// - Returns: the addresses after the jumps, innermost first; empty if the call leads directly to that function, or
-  ///   if the path is not known.
+  /// - Returns: the addresses after the jumps, innermost first. Empty if the call leads directly to the callee's
+  ///   function, or if the path is not known.
   func jumps(behind returnAddress: Address, to callee: Address) -> [Address] {
     chains.value(at: Pair(returnAddress: returnAddress, callee: callee)) {
       uncachedJumps(behind: returnAddress, to: callee)

@@ -10,7 +10,7 @@ struct TailJump: Equatable {
   /// The number of bytes before a return address that are searched for a direct call; an x86_64 call has 5 bytes.
   static var callSize: Int { 5 }
 
-  /// The target of a direct call; nil for an indirect one.
+  /// The target of a direct call; nil for an indirect call.
   ///
   /// - Parameters:
   ///   - code: the `callSize` bytes before the return address.
@@ -84,7 +84,7 @@ struct TailJump: Equatable {
 
 /// The length of one x86_64 instruction, and whether the instruction jumps.
 ///
-/// It recognizes the instructions that compilers emit, and treats other instructions as invalid.
+/// The decoder recognizes the instructions that compilers emit, and treats other instructions as invalid.
 ///
 /// Source: Intel SDM volume 2, chapter 2 (instruction format) and appendix A (opcode maps).
 struct X86Instruction {

@@ -34,17 +34,19 @@ public struct CatalogueTable {
       `\(command)` on \(date): \(rounds) rounds, \(results.runs) runs, \(results.failed) failed, in \(seconds) s.
       Machine: \(Self.machine).
 
-      The command prints the full table, every kind of crash under every condition; `--page FILE` writes this page. Each run is
-      a process that dies without a handler and one that dies with it. A run is good if both end by the same wait status and print
-      the same, if the second leaves the stated number of complete reports and nothing else, and if each report has the signal,
-      its code and address, the explanation, the message and, where the thread's own act is the crash, the function that the kind
-      must have. [Decision 30](Decisions/30-testing.md) says which part of this runs with every change.
+      The command prints the full table, which has every kind of crash under every condition. `--page FILE` writes this page. Each
+      run compares two processes: one ends without the handler, the other with it. A run is good if both processes end with the same
+      wait status and print the same, and if the process with the handler leaves the expected number of complete reports and nothing
+      else. Each report must have the expected signal, code, address, explanation and message. If the thread itself causes the crash,
+      the report must also have the expected function. [Decision 30](Decisions/30-testing.md) says which part of the catalogue runs
+      with every change.
       """
   }
 
   private var totals: String {
     var lines = [
-      "| conditions | number | pairs with a kind | runs | failed |", "|---|---|---|---|---|",
+      "| conditions | number | pairs of condition and kind | runs | failed |",
+      "|---|---|---|---|---|",
     ]
     var conditions = 0
     var pairs = 0
@@ -70,11 +72,11 @@ public struct CatalogueTable {
     """
     ## Left out
 
-    A condition that takes seconds is run with one kind of each sort:
+    If a condition takes seconds, it is run with only one kind of each sort:
     \(list(CrashCondition.representatives)).
-    A kind is not run on a thread on which it cannot happen, and one that is another thread's crash not where the crashing
-    thread itself makes the condition. Conditions that need root, a tool or a kernel that is not there are not run, and the
-    table says so. Beyond that:
+    A kind is not run on a thread on which it cannot happen. If the crashing thread itself creates the condition, kinds in which
+    another thread crashes are not run. Conditions that need root, a tool or a kernel that the machine does not have are not run,
+    and the table says so. These pairs are also left out:
 
     | conditions | kinds | reason |
     |---|---|---|

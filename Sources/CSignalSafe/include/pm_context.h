@@ -1,6 +1,7 @@
-// Reads and changes the machine context of a signal frame. This is in C, because Swift's Glibc module has no REG_*,
-// imports the register array as a tuple, and leaves out the macros of siginfo_t. The offsets are part of the kernel's
-// ABI. pm_layout.c compares them with the system's headers, which are not included here (see pm_system_calls.h).
+// Reads and changes the machine context of a signal frame. This code is in C, because Swift's Glibc module has no
+// REG_*, imports the register array as a tuple, and leaves out the macros of siginfo_t. The offsets are part of the
+// kernel's ABI. pm_layout.c compares the offsets with the system's headers, which are not included here (see
+// pm_system_calls.h).
 #ifndef PM_CONTEXT_H
 #define PM_CONTEXT_H
 
@@ -24,15 +25,15 @@ PM_INLINE int pm_siginfo_code(const void *information) {
 PM_INLINE uint64_t pm_siginfo_address(const void *information) {
   return *(const uint64_t *)((const char *)information + PM_SIGINFO_ADDRESS);
 }
-// Returns si_pid of a signal that was sent.
+// Returns si_pid, the ID of the process that sent the signal.
 PM_INLINE int pm_siginfo_sender(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_SENDER);
 }
-// Returns si_timerid of a signal that a timer sent.
+// Returns si_timerid, the ID of the timer that sent the signal.
 PM_INLINE int pm_siginfo_timer(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_TIMER);
 }
-// Returns si_value of a signal that was queued.
+// Returns si_value, the value that was queued with the signal.
 PM_INLINE uint64_t pm_siginfo_value(const void *information) {
   return *(const uint64_t *)((const char *)information + PM_SIGINFO_VALUE);
 }
@@ -42,7 +43,7 @@ PM_INLINE uint64_t pm_siginfo_value(const void *information) {
 // gregset_t: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags, cs|gs|fs|ss, err, trapno, oldmask, cr2.
 #define PM_GENERAL_REGISTERS_SIZE 184
 
-// Indexes into gregset_t. glibc's REG_* need _GNU_SOURCE, which a header cannot define.
+// Indexes into gregset_t. glibc's REG_* constants need _GNU_SOURCE, which a header cannot define.
 enum {
   PM_R8 = 0, PM_R9 = 1, PM_R10 = 2, PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RDI = 8, PM_RSI = 9, PM_RBP = 10,
   PM_RBX = 11, PM_RDX = 12, PM_RAX = 13, PM_RCX = 14, PM_RSP = 15, PM_RIP = 16, PM_RFLAGS = 17,
@@ -66,7 +67,8 @@ PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_con
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[PM_RIP] = address;
 }
-// The registers of a system call that is about to be made. Source: syscall(2), "Architecture calling conventions".
+// These functions access the registers of a system call that is about to be made. Source: syscall(2), "Architecture
+// calling conventions".
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[PM_RAX] = (uint64_t)result;
 }
@@ -118,7 +120,8 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 // Offsets in ucontext_t.
 #define PM_CONTEXT_REGISTERS 184
 #define PM_CONTEXT_FLOATING_POINT 464
-// The number of bytes of records from that offset on; each record begins with its number and size.
+// The number of bytes of the records that begin at PM_CONTEXT_FLOATING_POINT; each record begins with its number and
+// size.
 #define PM_CONTEXT_RESERVED 4096
 #define PM_CONTEXT_SIGNAL_MASK 40
 
@@ -133,15 +136,16 @@ PM_INLINE uint64_t pm_context_link_register(const void *context) { return pm_con
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[32] = address;
 }
-// The registers of a system call that is about to be made; the register with the call's number is not changed.
+// These functions access the registers of a system call that is about to be made. The register with the call's number
+// is not changed.
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[0] = (uint64_t)result;
 }
 PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
   return index >= 0 && index < 6 ? pm_context_registers(context)[index] : 0;
 }
-// Returns the address of struct fpsimd_context, the first record in the reserved area: head (8 bytes), fpsr, fpcr, v0
-// to v31.
+// Returns the address of struct fpsimd_context, the first record in the reserved area. It has a head (8 bytes), fpsr,
+// fpcr, and v0 to v31.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return (const char *)context + PM_CONTEXT_FLOATING_POINT;
 }
@@ -150,7 +154,8 @@ PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *head = (const uint32_t *)area;
   return head[0] == 0x46508001u ? 528 : 0;
 }
-// Returns the exception syndrome (ESR) of a fault, from the record esr_context of the reserved area; 0 if there is none.
+// Returns the exception syndrome (ESR) of a fault, from the record esr_context of the reserved area; 0 without that
+// record.
 // Source: Linux arch/arm64/include/uapi/asm/sigcontext.h; arch/arm64/kernel/signal.c, setup_sigframe.
 PM_INLINE uint64_t pm_context_fault_syndrome(const void *context) {
   const char *area = (const char *)context + PM_CONTEXT_FLOATING_POINT;
@@ -172,9 +177,9 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 #endif
 
 // Returns whether the kernel called a handler, given the stack pointer at the handler's entry. If the kernel called
-// it, the signal frame is directly above that stack pointer. If another handler called it, that handler's frame is in
-// between. Source: Linux arch/x86/include/asm/sigframe.h (return address, ucontext), arch/arm64/kernel/signal.c
-// (siginfo of 128 bytes, ucontext).
+// the handler, the signal frame is directly above that stack pointer. If another handler called it, the other
+// handler's frame is in between. Source: Linux arch/x86/include/asm/sigframe.h (return address, ucontext),
+// arch/arm64/kernel/signal.c (siginfo of 128 bytes, ucontext).
 #if defined(__x86_64__)
 #define PM_CONTEXT_IN_FRAME 8
 #elif defined(__aarch64__)
@@ -184,8 +189,8 @@ PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_point
   return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
 }
 
-// The stack_t of the alternate stack that is set when the handler returns. So the return undoes the handler's own
-// calls of sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
+// The stack_t of the alternate stack that the kernel sets when the handler returns. So the return undoes the
+// handler's own calls of sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
 #define PM_CONTEXT_SIGNAL_STACK 16
 struct pm_signal_stack {
   uint64_t base;
@@ -201,15 +206,15 @@ PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   return pm_context_stack_pointer(context) - stack->base < stack->size;
 }
-// Returns 1 if a stack pointer is on the alternate stack below this frame. Then it belongs to the handler that was
-// called with the context, or to a handler that interrupted that handler.
+// Returns 1 if a stack pointer is on the alternate stack below this frame. Such a stack pointer belongs to the
+// handler that was called with the context, or to a handler that interrupted that handler.
 PM_INLINE int pm_is_below_context(const void *context, uint64_t stack_pointer) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   return stack_pointer < (uint64_t)context && stack_pointer - stack->base < stack->size;
 }
 // Returns approximately the caller's stack pointer.
 PM_INLINE uint64_t pm_stack_pointer(void) { return (uint64_t)__builtin_frame_address(0); }
-// Sets the alternate stack of the context now, because the handler may be left by siglongjmp.
+// Sets the context's alternate stack at once, because the handler may be left by siglongjmp.
 PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
   if (stack.size == 0) stack.flags = PM_SS_DISABLE;  // a thread without one

@@ -1,4 +1,4 @@
-// Control flow that neither Swift nor C can express: changing stacks, and returning after a fault. The code is in
+// Control flow that neither Swift nor C can express: changing stacks, and continuing after a fault. The code is in
 // pm_control_<architecture>.S.
 #ifndef PM_CONTROL_H
 #define PM_CONTROL_H
@@ -8,7 +8,7 @@
 
 #include "pm_annotations.h"
 
-// The state to which the thread returns when a section faults. On x86_64 these are rbx, rbp, r12 to r15 and the
+// The registers to which the thread returns when a section faults. On x86_64 these are rbx, rbp, r12 to r15 and the
 // shadow stack pointer; on arm64, x19 to x30.
 struct pm_recovery_point {
   uint64_t armed;  // not 0 while the section runs
@@ -17,35 +17,36 @@ struct pm_recovery_point {
   uint64_t saved[12];
 };
 
-// Calls function(argument) with the stack pointer at `top`, aligned to 16 bytes, and returns on the caller's stack.
+// Calls function(argument) with the stack pointer at `top`, aligned to 16 bytes. Returns on the caller's stack.
 PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                     void *_Nonnull argument);
 
-// Does the same as pm_call_on_stack, and stores the caller's stack pointer in `left`. The caller's stack is free
-// below that address.
+// Does the same as pm_call_on_stack, and also stores the caller's stack pointer in `left`. The caller's stack is
+// unused below that address.
 PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                          void *_Nonnull argument, uint64_t *_Nonnull left);
 
-// Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended it. In the
-// latter case, that signal has entered the handler again, and the handler has passed the recovery point to
-// pm_context_recover. Nothing is unwound, so the function must not own resources.
+// Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended it. If a
+// signal ended it, the handler was entered again, and passed the recovery point to pm_context_recover. No frames are
+// unwound, so the function must not own resources.
 PM_CRASH_TIME int pm_run_section(struct pm_recovery_point *_Nonnull point, void (*_Nonnull function)(void *_Nonnull),
                                  void *_Nonnull argument);
 
-// Fills a ucontext_t with the caller's registers as they are when this function returns: the general registers, and
-// the floating-point and vector registers of the first save area. `context` has PM_CAPTURED_CONTEXT_SIZE zeroed
-// bytes, aligned to 16. The caller's frame must exist as long as the context is used.
+// Fills a ucontext_t with the caller's registers as they are when this function returns. These are the general
+// registers, and the floating-point and vector registers of the first save area. `context` has
+// PM_CAPTURED_CONTEXT_SIZE zeroed bytes, aligned to 16. The caller's frame must exist as long as the context is used.
 #define PM_CAPTURED_CONTEXT_SIZE 1536
 PM_CRASH_TIME void pm_capture_context(void *_Nonnull context);
 
-// The function to install as the crash handler. It jumps to the function that was passed to pm_set_crash_handler. The
-// fourth argument is the stack pointer at the entry, which no compiled function can know; see pm_is_kernels_call.
+// The function to install as the crash handler. It jumps to the function that was passed to pm_set_crash_handler, and
+// adds a fourth argument. That argument is the stack pointer at the entry, which no compiled function can know; see
+// pm_is_kernels_call.
 void pm_enter_crash(int signal, void *_Nullable information, void *_Nullable context);
 
 typedef void (*pm_crash_handler)(int, void *_Nullable, void *_Nullable, uint64_t);
 extern _Atomic(pm_crash_handler) pm_crash_handler_storage __attribute__((visibility("hidden")));
 
-// Must be called before pm_enter_crash is installed.
+// Call this function before pm_enter_crash is installed.
 static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
   __c11_atomic_store(&pm_crash_handler_storage, handler, __ATOMIC_RELEASE);
 }
@@ -54,16 +55,17 @@ static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
 extern const char pm_syscall6_return[] __attribute__((visibility("hidden")));
 
 #if defined(__x86_64__)
-// Continues at a context without rt_sigreturn(2), with the context's general registers and the current signal mask.
+// Continues at a context without rt_sigreturn(2). Sets the context's general registers, and keeps the current signal
+// mask.
 PM_CRASH_TIME __attribute__((noreturn)) void pm_resume(const void *_Nonnull context);
 #endif
 
-// Clears the alignment-check flag. The kernel leaves this flag set when it calls a handler, and then an unaligned
-// access would raise SIGBUS. The flag is restored when the handler returns. Source: Linux arch/x86/kernel/signal.c,
-// handle_signal.
+// Clears the alignment-check flag. The kernel leaves this flag set when it calls a handler, and an unaligned access
+// in the handler would then raise SIGBUS. The flag is restored when the handler returns. Source: Linux
+// arch/x86/kernel/signal.c, handle_signal.
 PM_INLINE void pm_allow_unaligned_access(void) {
 #if defined(__x86_64__)
-  // Do not overwrite the red zone, the 128 bytes below the stack pointer.
+  // This keeps the red zone, the 128 bytes below the stack pointer, from being overwritten.
   __asm__ volatile(
       "leaq -128(%%rsp), %%rsp\n\t"
       "pushfq\n\t"
@@ -93,7 +95,7 @@ struct __attribute__((packed, may_alias)) pm_word {
   uint64_t value;
 };
 
-// Copies a short text without memcpy too, in less time than a string instruction takes to start.
+// Copies a short text, also without memcpy, in less time than a string instruction takes to start.
 PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t count) {
   size_t i = 0;
   for (; i + 8 <= count; i += 8) {
@@ -107,7 +109,7 @@ PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t
 }
 
 // Compares bytes without memcmp, whose first call would also run the dynamic linker's resolver. The loads are atomic,
-// because another thread may be writing the bytes; the caller must then accept either result.
+// because another thread may be writing the bytes. In that case the caller must accept either result.
 PM_INLINE int pm_bytes_equal(const void *_Nonnull left, const void *_Nonnull right, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (__atomic_load_n((const char *)left + i, __ATOMIC_RELAXED) !=

@@ -1,4 +1,4 @@
-// Calls of code outside the handler: previous handlers, and the program's first-chance handler. These functions are
+// Calls code outside the handler: previous handlers, and the program's first-chance handler. These functions are
 // not inlined, so that the call-graph audit finds each such call in one named function.
 #ifndef PM_HANDLERS_H
 #define PM_HANDLERS_H
@@ -10,7 +10,7 @@
 #include "pm_entry_stacks.h"
 #include "pm_thread_base.h"
 
-// The arguments of a call of such code, which is made on the stack on which the signal arrived.
+// The arguments of a call to code outside the handler, which is made on the stack on which the signal arrived.
 struct pm_outward_call {
   uint64_t handler;
   int signal;
@@ -35,7 +35,7 @@ PM_OUTWARD void pm_run_previous_handler(void *_Nonnull argument) {
   ((void (*)(int, void *, void *))call->handler)(call->signal, call->information, call->context);
 }
 
-// Runs a previous handler as the kernel would. A handler without SA_SIGINFO gets all three arguments too.
+// Calls a previous handler as the kernel would. Even a handler without SA_SIGINFO gets all three arguments.
 // Source: Linux arch/x86/kernel/signal_64.c, x64_setup_rt_frame.
 PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nullable information,
                                          void *_Nullable context) {

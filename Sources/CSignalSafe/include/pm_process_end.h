@@ -1,11 +1,11 @@
-// Functions that are called right before a process ends without exit handlers, and in the child of daemon(3).
+// Functions that are called directly before a process ends without exit handlers, and in the child of daemon(3).
 // startHandler sets these functions, and the target CProcessEnds calls them.
 #ifndef PM_PROCESS_END_H
 #define PM_PROCESS_END_H
 
 #include "pm_annotations.h"
 
-// A function that is called in the process, and in children that run in the process's memory.
+// A function that is called when the process ends, or when a child that runs in the process's memory ends.
 typedef void (*pm_process_end_function)(void);
 // A function that is called in the child of daemon(3); the parent may have had other threads.
 typedef void (*pm_continuation_function)(void);

@@ -1,5 +1,5 @@
 // The crash signals that stay unblocked in threads that asked to block them. The target CSignalMasks stores these
-// signals for each thread, and the handler of such a signal reads them. See Docs/Decisions/10-signal-masks.md.
+// signals for each thread, and the crash handler reads them. See Docs/Decisions/10-signal-masks.md.
 #ifndef PM_SIGNAL_MASKS_H
 #define PM_SIGNAL_MASKS_H
 
@@ -14,9 +14,9 @@
 struct __attribute__((aligned(16))) pm_thread_mask {
   // The signals that the thread asked to block and that stay unblocked.
   uint64_t opened;
-  // The mask that was set in the kernel at the time of the request. If the kernel now blocks fewer signals than this,
-  // a siglongjmp or the return of a signal handler has restored an older mask; then that older mask counts as the
-  // requested mask.
+  // The mask that was set in the kernel at the time of the request. If the kernel now blocks fewer signals than this
+  // mask, a siglongjmp or the return of a signal handler has restored an older mask. That older mask then counts as
+  // the requested mask.
   uint64_t kernel;
 };
 
@@ -24,7 +24,7 @@ PM_INLINE uint64_t pm_asked_mask(struct pm_thread_mask mask, uint64_t kernel) {
   return (mask.kernel & ~kernel) == 0 ? kernel | mask.opened : kernel;
 }
 
-// The signals that stay unblocked; 0 until startHandler. While it is 0, masks are not changed.
+// The signals that stay unblocked; 0 until startHandler has set them. While the value is 0, masks are not changed.
 extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden")));
 // The process to which these signals apply. A child of vfork, which runs in its parent's memory, sets its own mask
 // for the program that it becomes.
@@ -37,18 +37,20 @@ extern void (*_Nullable pm_adopt_mask_storage)(void) __attribute__((visibility("
 PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_storage, __ATOMIC_SEQ_CST); }
 static inline int32_t pm_masks_process(void) { return __c11_atomic_load(&pm_masks_process_storage, __ATOMIC_SEQ_CST); }
 
-// Keeps the given signals unblocked from now on, in the given process. Not for crash code.
+// Keeps the given signals unblocked in the given process from now on. Crash code must not call this function.
 static inline void pm_keep_open(uint64_t signals, int32_t process) {
   __c11_atomic_store(&pm_masks_process_storage, process, __ATOMIC_SEQ_CST);
   __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
 }
 
-// Unblocks the kept signals in the calling thread, which may be new. Not for crash code.
+// Unblocks the signals of pm_keep_open in the calling thread, which may be new. Crash code must not call this
+// function.
 static inline void pm_adopt_mask(void) {
   if (pm_adopt_mask_storage) pm_adopt_mask_storage();
 }
 
-// Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has none that can be read.
+// Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has no such structure, or it cannot be
+// read.
 PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage;
   if (pm_thread_mask_offset_storage == 0 || !pm_is_readable(place)) return 0;
@@ -56,7 +58,7 @@ PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   return 1;
 }
 
-// Does the same as pm_adopt_mask for the thread that a handler has interrupted, whose mask is in the context.
+// Does the same as pm_adopt_mask, in the handler that interrupted the thread; the thread's mask is in the context.
 PM_INLINE void pm_adopt_interrupted_mask(void *_Nonnull context, uint64_t mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage, opened = mask & pm_kept_open();
   if (pm_thread_mask_offset_storage == 0 || opened == 0 || !pm_is_readable(place)) return;

@@ -1,5 +1,5 @@
-// System calls without libc. libc's wrappers write errno and may be cancellation points, which is wrong on a thread
-// that has just crashed.
+// Makes system calls without libc. libc's wrappers write errno and may be cancellation points, which must not happen
+// on a thread that has just crashed.
 #ifndef PM_SYSCALL_H
 #define PM_SYSCALL_H
 
@@ -7,7 +7,7 @@
 
 // Makes a system call and returns the kernel's result. The code is in pm_control_<architecture>.S. This module makes
 // all its system calls from this one address. So the handler can distinguish its own trapped calls (SECCOMP_RET_TRAP)
-// from those of the program. Source: syscall(2).
+// from the program's trapped calls. Source: syscall(2).
 PM_CRASH_TIME long pm_syscall6(long number, long a, long b, long c, long d, long e, long f);
 
 #define PM_SYSCALL(number, a, b, c, d, e, f) \

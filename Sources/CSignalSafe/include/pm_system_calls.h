@@ -1,9 +1,9 @@
-// The system calls of crash code, one function each. Each returns the kernel's result: a value that is not negative,
-// or -errno. None changes errno, takes a lock or is a cancellation point.
+// The system calls of crash code, with one function for each. Each function returns the kernel's result: a value that
+// is not negative, or -errno. No function changes errno, takes a lock or is a cancellation point.
 //
 // This header includes no header that defines a structure of the system. Otherwise both this module and Glibc would
-// define struct stat and others, and the compiler could reject their members in a program that imports only Glibc.
-// Structures are written out where they are used; pm_layout.c compares them with the system's structures.
+// define structures such as struct stat, and the compiler could reject their members in a program that imports only
+// Glibc. Structures are written out where they are used, and pm_layout.c compares them with the system's structures.
 #ifndef PM_SYSTEM_CALLS_H
 #define PM_SYSTEM_CALLS_H
 
@@ -43,13 +43,13 @@ PM_INLINE long pm_getdents64(int fd, void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getdents64, fd, bytes, count, 0, 0, 0);
 }
 
-// Reads the working directory and the paths of open files. The kernel itself knows these names, so a file system that
-// does not respond cannot block the call.
+// Reads the paths of the working directory and of open files. The kernel itself has these paths in memory, so a file
+// system that does not respond cannot block the call.
 PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t size) {
   return PM_SYSCALL(SYS_readlinkat, directory, path, text, size, 0, 0);
 }
 
-// Returns the flags with which a descriptor was opened; they show whether it was opened as a directory. fstat is not
+// Returns the flags with which a descriptor was opened, which show whether it was opened as a directory. fstat is not
 // used, because it would call the file system.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
@@ -64,20 +64,20 @@ PM_INLINE long pm_unlink(int directory, const char *path) {
   return PM_SYSCALL(SYS_unlinkat, directory, path, 0, 0, 0, 0);
 }
 
-// Sets or returns a file's offset; used to find out how much of an interrupted write has reached the file.
+// Sets or returns a file's offset. The offset shows how much of an interrupted write has reached the file.
 PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
 
 // The mode of files that are created in a crash: 0600, or 0660 in a database that a group shares. pm_set_file_mode
 // sets it at launch.
 extern uint32_t pm_file_mode;
 
-// Creates a dump file during a crash, for a forked child, or if the handler's file or directory no longer exists.
+// Creates a dump file during a crash, in a forked child, or if the handler's file or directory no longer exists.
 PM_INLINE long pm_create(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, pm_file_mode, 0, 0);
 }
 PM_INLINE long pm_mkdir(int directory, const char *path) { return PM_SYSCALL(SYS_mkdirat, directory, path, 0700, 0, 0, 0); }
 
-// Creates the FIFO for such a dump file; the open FIFO shows that the file's owner is alive.
+// Creates the FIFO for a new dump file; the open FIFO shows that the file's owner is alive.
 PM_INLINE long pm_mkfifo(int directory, const char *path) {
   return PM_SYSCALL(SYS_mknodat, directory, path, PM_S_IFIFO | pm_file_mode, 0, 0, 0);
 }
@@ -93,13 +93,13 @@ PM_INLINE long pm_truncate(int fd, uint64_t size) { return PM_SYSCALL(SYS_ftrunc
 // Reserves a slot of the descriptor table again, after a crash that the process survived.
 PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0); }
 
-// Writes the byte in a finished dump that shows how the process continued after that earlier crash.
+// Writes the byte in an earlier crash's dump that shows how the process continued after that crash.
 PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
 }
 
-// Gives a file that was created in a crash to the database's owner, if the process is root and the owner is another
-// user.
+// Makes the database's owner the owner of a file created in a crash, if the process is root and the database belongs
+// to another user.
 PM_INLINE long pm_fchown(int fd, uint32_t user, uint32_t group) {
   return PM_SYSCALL(SYS_fchown, fd, user, group, 0, 0, 0);
 }
@@ -123,13 +123,13 @@ PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   return result > 0 ? wanted.returned : result;
 }
 
-// Gives the calling thread a separate copy of the descriptor table. The time that this takes grows with the number of
+// Gives the calling thread a separate copy of the descriptor table. This takes longer if the process has more
 // descriptors.
 PM_INLINE long pm_leave_descriptor_table(void) {
   return PM_SYSCALL(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0);
 }
 
-// The status of a file, by which it is checked that the descriptor still refers to the dump's file.
+// The status of a file, which shows whether a descriptor still refers to the dump's file.
 struct pm_file_status {
   uint64_t device;
   uint64_t inode;
@@ -166,8 +166,8 @@ PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status
   return 0;
 }
 
-// A resource limit; the soft limit on file sizes is raised for the dump. If RLIMIT_FSIZE is 0, every write fails with
-// EFBIG, even a write into preallocated blocks.
+// A resource limit; the handler raises the soft limit on file sizes for the dump. If RLIMIT_FSIZE is 0, every write
+// fails with EFBIG, even a write into preallocated blocks.
 struct pm_limit {
   uint64_t soft;
   uint64_t hard;
@@ -178,8 +178,7 @@ PM_INLINE long pm_file_size_limit(const struct pm_limit *limit, struct pm_limit 
 
 // -- Memory ---------------------------------------------------------------------------------------------------------
 
-// Copies memory of this process; for an address that cannot be read, the result is -EFAULT or a short count instead
-// of a signal.
+// Copies memory of this process. An unreadable address leads to -EFAULT or a short count instead of a signal.
 PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t count) {
   // struct iovec
   struct {
@@ -231,7 +230,7 @@ PM_INLINE long pm_unmap_page(uintptr_t address) { return PM_SYSCALL(SYS_munmap, 
 
 // -- Threads and signals --------------------------------------------------------------------------------------------
 
-// Repeats a system call that never fails in the kernel, but that a seccomp filter or a tracer may make fail.
+// Repeats a system call that never fails in the kernel, but that a seccomp filter or a tracer may fail.
 PM_INLINE long pm_syscall_again(long number) {
   long result = -1;
   for (int i = 0; i < 3 && result < 0; i++) result = PM_SYSCALL(number, 0, 0, 0, 0, 0, 0);
@@ -254,24 +253,25 @@ PM_INLINE long pm_tgkill(int process, int thread, int signal) {
   return PM_SYSCALL(SYS_tgkill, process, thread, signal, 0, 0, 0);
 }
 
-// Sends a signal to the process, if tgkill is refused. A negative ID from a refused getpid is not used, because
-// kill(2) would send the signal to every possible process for -1, and to a process group for any other negative
-// number.
+// Sends a signal to the process, if tgkill is refused. A negative ID from a refused getpid is not used. With -1,
+// kill(2) would send the signal to every possible process; with any other negative number, to a process group.
 PM_INLINE long pm_kill(int process, int signal) {
   return process > 0 ? PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0) : -ESRCH;
 }
 
-// Queues the signal again with the original siginfo, so that a previous handler and the core file get the true cause.
+// Queues the signal again with the original siginfo, so that a previous handler and the core file show the true
+// cause.
 PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void *information) {
   return PM_SYSCALL(SYS_rt_tgsigqueueinfo, process, thread, signal, information, 0, 0);
 }
 
-// Queues a signal again for the whole process with the original siginfo, because the signal was sent to the process.
+// Queues a signal again for the whole process with the original siginfo, because the process was its original target.
 PM_INLINE long pm_sigqueueinfo(int process, int signal, const void *information) {
   return PM_SYSCALL(SYS_rt_sigqueueinfo, process, signal, information, 0, 0, 0);
 }
 
-// The kernel's struct sigaction, not libc's: libc's wrapper would set its own restorer, and hides SA_RESTORER.
+// The kernel's struct sigaction. libc's struct is not used, because libc's wrapper would set its own restorer, and
+// hides SA_RESTORER.
 // Source: Linux include/linux/signal_types.h (struct sigaction), the same layout on x86_64 and arm64.
 struct pm_signal_action {
   uint64_t handler;
@@ -284,20 +284,20 @@ PM_INLINE long pm_sigaction(int signal, const struct pm_signal_action *action, s
   return PM_SYSCALL(SYS_rt_sigaction, signal, action, previous, sizeof(uint64_t), 0, 0);
 }
 
-// `how` is SIG_BLOCK, SIG_UNBLOCK or SIG_SETMASK; bit n - 1 stands for signal n.
+// Changes the signal mask. `how` is SIG_BLOCK, SIG_UNBLOCK or SIG_SETMASK; bit n - 1 stands for signal n.
 PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous) {
   return PM_SYSCALL(SYS_rt_sigprocmask, how, mask, previous, sizeof(uint64_t), 0, 0);
 }
 
-// Returns whether 8 bytes can be read: the kernel copies the new mask before it refuses the operation -1. Source:
-// Linux kernel/signal.c, rt_sigprocmask.
+// Returns whether 8 bytes can be read, because the kernel copies the new mask before it refuses the operation -1.
+// Source: Linux kernel/signal.c, rt_sigprocmask.
 PM_INLINE _Bool pm_is_readable(uint64_t address) {
   return PM_SYSCALL(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t), 0, 0) != -EFAULT;
 }
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
-// Stores the pending signals in `set`. Together with the next function, which removes a pending signal, this keeps a
-// write by the handler to a closed pipe from ending the process by SIGPIPE.
+// Stores the pending signals in `set`. The next function removes a pending signal. Together, both functions keep the
+// handler's write to a closed pipe from ending the process by SIGPIPE.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }
@@ -316,9 +316,9 @@ PM_INLINE long pm_wait_signal(const uint64_t *set, struct pm_signal_information 
   return PM_SYSCALL(SYS_rt_sigtimedwait, set, information, time, sizeof(uint64_t), 0, 0);
 }
 
-// Sets an alternate stack, for faults inside the handler, which has left the previous alternate stack. Otherwise the
-// kernel would start again at the top of the previous stack, over the signal frame that is still needed. The return
-// from the handler undoes this.
+// Sets an alternate stack for faults inside the handler, which has left the previous alternate stack. Otherwise the
+// kernel would start again at the top of the previous stack, and overwrite the signal frame that is still needed. The
+// return from the handler restores the previous alternate stack.
 PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
   // stack_t
   struct {
@@ -339,8 +339,8 @@ PM_INLINE long pm_futex_wake(const void *word, int count) {
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, 0, 0, 0);
 }
 
-// Creates a timer that sends a signal. It is created when the handler is installed and armed in a crash, to limit the
-// handler's time. The signal goes to `thread`, or to the process if `thread` is 0.
+// Creates a timer that sends a signal. The handler creates the timer at its installation and arms it in a crash, to
+// limit the handler's time. The signal goes to `thread`, or to the process if `thread` is 0.
 struct pm_signal_event {
   uint64_t value;
   int32_t signal;
@@ -364,7 +364,7 @@ PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
   return PM_SYSCALL(SYS_timer_settime, timer, 0, time, 0, 0, 0);
 }
 
-// Ends the process if nothing else has ended it.
+// Ends the process if no signal has ended it.
 PM_INLINE long pm_exit_group(int status) { return PM_SYSCALL(SYS_exit_group, status, 0, 0, 0, 0, 0); }
 
 // -- Facts ----------------------------------------------------------------------------------------------------------

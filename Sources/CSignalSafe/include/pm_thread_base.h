@@ -1,8 +1,9 @@
-// Gives the handler a thread control block if the thread's FS base register is wrong.
+// Gives the handler a stand-in for the thread control block if the thread's FS base register is wrong.
 //
 // Compiled code reads the stack protector's canary from that block. Without a readable block, the handler would fault
-// again and again before its first line, and a process with an illegal instruction would end by SIGSEGV. The compiler
-// decides which functions have a canary. On arm64 the canary is a global variable, and nothing reads the block.
+// again and again before its first line. Even a process with an illegal instruction would end by SIGSEGV. The
+// compiler decides which functions have a canary. On arm64, the canary is a global variable, and no code reads the
+// block.
 #ifndef PM_THREAD_BASE_H
 #define PM_THREAD_BASE_H
 
@@ -21,7 +22,7 @@ struct pm_thread_stand_in {
   // The previous value of the FS base register.
   uint64_t base;
   uint64_t unused[3];
-  // The canary, which distinguishes a stand-in from glibc's block: the low byte of glibc's canary is 0.
+  // The canary, which distinguishes a stand-in from glibc's block, because the low byte of glibc's canary is 0.
   uint64_t canary;
 };
 #define PM_STAND_IN_CANARY(address) (0x73776966742d706du ^ (uint64_t)(address))
@@ -29,7 +30,7 @@ struct pm_thread_stand_in {
 #if defined(__x86_64__)
 
 // AT_HWCAP2 & HWCAP2_FSGSBASE, read when the handler is installed. Without the FSGSBASE instructions (Linux before
-// 5.9), the register is trusted.
+// 5.9), the register is assumed to be correct.
 extern uint32_t pm_reads_thread_base_storage __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_read_thread_base(void) {
@@ -39,14 +40,15 @@ PM_INLINE uint64_t pm_read_thread_base(void) {
 }
 PM_INLINE void pm_write_thread_base(uint64_t base) { __asm__ volatile("wrfsbase %0" : : "r"(base) : "memory"); }
 
-// Returns the stand-in that the thread uses; NULL if the thread has its own block. The canary must be readable.
+// Returns the stand-in that the thread uses; NULL if the thread uses its normal block. The canary must be readable.
 PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
   struct pm_thread_stand_in *block = (struct pm_thread_stand_in *)base;
   return block->canary == PM_STAND_IN_CANARY(base) ? block : NULL;
 }
 
-// Gives `block` to the thread if the canary of the thread's block cannot be read. The check is a system call: the
-// kernel copies the new mask before it refuses the operation -1. Source: Linux kernel/signal.c, rt_sigprocmask.
+// Makes the thread use `block` if the canary of the thread's normal block cannot be read. The check is a system call,
+// in which the kernel copies the new mask before it refuses the operation -1. Source: Linux kernel/signal.c,
+// rt_sigprocmask.
 //
 // This is the first system call of a handler. The kernel ignores the last argument; see pm_answer_own_call.
 PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
@@ -62,8 +64,8 @@ PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, 
 }
 PM_INLINE void pm_leave_thread_base(const struct pm_thread_stand_in *_Nonnull block) { pm_write_thread_base(block->base); }
 
-// Restores the program's FS base register, before the handler calls code of the program. Returns the argument for
-// pm_take_thread_base_again; 0 if nothing was changed.
+// Restores the program's FS base register before the handler calls code of the program. Returns the argument for
+// pm_take_thread_base_again; 0 if the register was not changed.
 PM_INLINE uint64_t pm_give_thread_base_back(void) {
   if (!pm_reads_thread_base_storage) return 0;
   uint64_t base = pm_read_thread_base();

@@ -1,5 +1,5 @@
-// A function that each new thread calls before its own routine. startHandler sets the function, and the target
-// CThreadStacks calls it. Not for crash code.
+// A function that each new thread calls before its start routine. startHandler sets the function, and the target
+// CThreadStacks calls it. Crash code does not use this header.
 #ifndef PM_THREAD_START_H
 #define PM_THREAD_START_H
 
@@ -10,7 +10,7 @@ typedef void (*pm_thread_start_function)(void);
 extern _Atomic(pm_thread_start_function) pm_thread_start_storage __attribute__((visibility("hidden")));
 extern _Atomic(uint32_t) pm_plain_creations_storage __attribute__((visibility("hidden")));
 
-// If the function is NULL, threads are created as if the target CThreadStacks were absent.
+// Sets the function. If it is NULL, threads are created as if the target CThreadStacks were absent.
 static inline void pm_set_thread_start(pm_thread_start_function _Nullable function) {
   __c11_atomic_store(&pm_thread_start_storage, function, __ATOMIC_SEQ_CST);
 }
@@ -21,8 +21,8 @@ static inline pm_thread_start_function _Nullable pm_thread_start(void) {
 
 // Returns the number of running calls of pthread_create that may have found no function. When the function is set and
 // this number is 0, every thread has run the function or is in the kernel's list of threads. startHandler stores the
-// function and then reads the count; pthread_create counts and then loads the function. Both use sequentially
-// consistent operations.
+// function and then reads the count. pthread_create increments the count and then loads the function. Both use
+// sequentially consistent operations.
 static inline uint32_t pm_plain_creations(void) {
   return __c11_atomic_load(&pm_plain_creations_storage, __ATOMIC_SEQ_CST);
 }

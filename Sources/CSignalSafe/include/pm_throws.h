@@ -11,8 +11,8 @@
 #define PM_THROW_COUNT 4
 #define PM_THROW_ADDRESS_COUNT 8
 
-// The record of one throw. A copy is complete if `check` matches the rest; the writing thread may not be stopped
-// during the copy.
+// The record of one throw. The writing thread may still run during a copy, so a copy is complete only if `check`
+// matches the other fields.
 struct pm_throw {
   uint64_t check;
   // The time of the throw by CLOCK_BOOTTIME, in nanoseconds.
@@ -23,19 +23,21 @@ struct pm_throw {
   uint64_t addresses[PM_THROW_ADDRESS_COUNT];
 };
 
-// The throws of one thread; for each error, the first throw is recorded.
+// The throws of one thread. Only the first throw of each error is recorded.
 struct pm_thrower {
   uint32_t thread;
   uint32_t count;
   struct pm_throw throws[PM_THROW_COUNT];
-  // The boxes of the errors; 0 if there is none. Their memory is kept, so that no other error gets the same address.
+  // The addresses of the errors' boxes; 0 for no box. The memory of the boxes is kept, so that no other error gets
+  // the same address.
   uint64_t boxes[PM_THROW_COUNT];
   // The value of `count` at the last throw of each error.
   uint32_t touched[PM_THROW_COUNT];
 };
 
 extern struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT] __attribute__((visibility("hidden")));
-// The number of entries that were assigned since the program started; after PM_THROWER_COUNT, entries are reused.
+// The number of table entries that were assigned since the program started. After PM_THROWER_COUNT assignments,
+// entries are reused.
 extern uint32_t pm_throwers_taken __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32_t thread) {
@@ -44,7 +46,7 @@ PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32
   return sum ^ ((uint64_t)thread << 32 | 1);
 }
 
-// Returns how many entries a crash has to read; it need not load pages that no throw has touched.
+// Returns how many entries the crash handler must read, so that it does not load pages that no throw has touched.
 PM_INLINE int pm_thrower_count(void) {
   uint32_t taken = __atomic_load_n(&pm_throwers_taken, __ATOMIC_RELAXED);
   return taken < PM_THROWER_COUNT ? (int)taken : PM_THROWER_COUNT;
@@ -55,7 +57,7 @@ PM_INLINE uint64_t pm_throw_uptime(int thrower, int index) {
   return __atomic_load_n(&pm_throwers_storage[thrower].throws[index].uptime, __ATOMIC_RELAXED);
 }
 
-// Copies the record of a throw from the table; returns the thread's ID, or 0 if there is no throw or its record is
+// Copies the record of a throw from the table. Returns the thread's ID, or 0 if there is no throw or its record is
 // incomplete.
 PM_INLINE uint32_t pm_copy_throw(int thrower, int index, struct pm_throw *_Nonnull record) {
   uint32_t thread = __atomic_load_n(&pm_throwers_storage[thrower].thread, __ATOMIC_RELAXED);
@@ -67,9 +69,9 @@ PM_INLINE uint64_t pm_throw_address(const struct pm_throw *_Nonnull record, int 
 
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
-// Makes the runtime call this package's hook, and then the previous one, for each throw from now on. On the main
-// thread, the walk ends at `main_stack_end`, the end of its stack; 0 if that is not known. Does nothing if the
-// runtime has no such hook.
+// Makes the runtime call this package's hook, and then the previous hook, for each throw from now on. On the main
+// thread, the stack walk ends at `main_stack_end`, the end of that thread's stack, or 0 if that is not known. Does
+// nothing if the runtime has no such hook.
 void pm_record_throws(uint64_t main_stack_end);
 
 // Returns whether the Swift runtime has the hook for throws.

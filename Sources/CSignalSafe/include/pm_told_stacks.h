@@ -1,5 +1,5 @@
 // The alternate stacks that threads have set. Only the thread itself can ask the kernel for its alternate stack. But
-// before one thread sends a signal to another thread, it must know whether the signal frame fits on the other
+// before a thread sends a signal to another thread, it must know whether the signal frame fits on that other
 // thread's alternate stack. If the frame does not fit, the kernel ends the process by SIGSEGV.
 #ifndef PM_TOLD_STACKS_H
 #define PM_TOLD_STACKS_H
@@ -11,13 +11,15 @@
 
 enum {
   PM_TOLD_STACKS = 8192,
-  // The number of entries in which a thread with a given ID may be stored; the kernel assigns consecutive IDs.
+  // The number of entries in which a thread with a given ID may be stored. Collisions are rare, because the kernel
+  // assigns consecutive IDs.
   PM_TOLD_PLACES = 16,
-  // Alternate stacks below this size are small: a signal frame takes up to 11 KiB, and a handler needs stack too.
+  // Alternate stacks below this size in bytes count as small. A signal frame takes up to 11 KiB, and a handler needs
+  // stack in addition.
   PM_SMALL_STACK = 28 << 10,
 };
 
-// The alternate stack of a thread; the size is 0 if it is not known or there is none.
+// The alternate stack of a thread; the size is 0 if the thread has no such stack, or it is not known.
 struct pm_told_stack {
   uint64_t base;
   uint64_t size;
@@ -40,7 +42,7 @@ PM_CRASH_TIME struct pm_told_stack pm_told_stack(int thread);
 // thread, base and size. The highest bit of the size is set for a stack that the handler created.
 PM_CRASH_TIME uint64_t pm_told_stacks_place(void);
 
-// True once any thread has set a small alternate stack.
+// Returns true after any thread has set a small alternate stack.
 PM_CRASH_TIME _Bool pm_has_small_stacks(void);
 
 #endif

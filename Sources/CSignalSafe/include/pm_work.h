@@ -1,5 +1,5 @@
-// The context of a unit of work. This is one value of this package in Swift's task-local storage, which the runtime
-// copies or links into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
+// The context of a unit of work. This package stores the context as one value in Swift's task-local storage, which
+// the runtime copies or links into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
 #ifndef PM_WORK_H
 #define PM_WORK_H
 
@@ -8,7 +8,7 @@
 #include "pm_annotations.h"
 #include "pm_atomic.h"
 
-// Facts that locate the list of task-local values, of a task and of a thread that runs no task.
+// Facts that locate the list of task-local values of a task, and the list of a thread that runs no task.
 //
 // Source: swift include/swift/ABI/TaskLocal.h, class Item. An item has the next item, the key, the type and the
 // value. Bits 1 and 2 of the first word are the item's kind: 0 and 1 for a value, 2 for the end of the task's own
@@ -16,11 +16,11 @@
 struct pm_work_places {
   uint64_t key;
   uint64_t type;
-  // The offset of the list's head in a task; 0 while the offset is not known, and PM_WORK_NOWHERE if the runtime has
-  // another layout.
+  // The offset of the list's head in a task. It is 0 while the offset is not known, and PM_WORK_NOWHERE if the
+  // runtime has another layout.
   int64_t task_head;
-  // The offset from the thread pointer of the word that points to the head of the thread's list, with the same
-  // special values.
+  // The offset, from the thread pointer, of the word that points to the head of the thread's list. This offset has
+  // the same special values as task_head.
   int64_t thread_head;
 };
 #define PM_WORK_NOWHERE 1
@@ -39,8 +39,8 @@ PM_INLINE struct pm_work_places pm_work_places(void) {
   return places;
 }
 
-// The size of the memory for the breadcrumbs of each unit of work, which has 515 pages. WorkRings.swift defines its
-// layout. Pages that are never written cost nothing.
+// The size in bytes of the memory for all units of work's breadcrumbs, which has 515 pages. WorkRings.swift defines
+// the layout. Pages that are never written cost nothing.
 #define PM_RING_MEMORY_SIZE 2109440
 extern char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((visibility("hidden")));
 
@@ -49,7 +49,7 @@ PM_INLINE void *_Nonnull pm_ring_memory(void) { return pm_ring_memory_storage; }
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
 // Pushes a value for the current task, or for the thread if it runs no task; returns 0 if the program has no Swift
-// concurrency. The first push is used to find out where the runtime stores values.
+// concurrency. The first push shows where the runtime stores values.
 _Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 
 // Removes the value that was pushed last.
@@ -58,13 +58,13 @@ void pm_pop_work(void);
 // Returns the current value of the caller's task or thread.
 void *_Nullable pm_work_value(void);
 
-// Returns the number that the Swift runtime gave the task that the thread runs; 0 if it runs no task.
+// Returns the number that the Swift runtime gave the calling thread's task; 0 if the thread runs no task.
 uint64_t pm_task_id(void);
 
 // Returns a new number, beginning with 1, that no other unit of work of the process has.
 uint64_t pm_new_work(void);
 
-// Returns the kernel's ID of the thread, which is cached once the handler is installed.
+// Returns the kernel's ID of the calling thread, which is cached after the handler has been installed.
 int pm_thread_id(void);
 
 // Discards the cached thread ID; called in a forked child.

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Demangles a Swift name; a function of libswiftCore.
+/// Demangles a Swift name; libswiftCore exports this function.
 ///
-/// Returns memory that the caller must free with `free`, or NULL for any other name.
+/// The function returns memory that the caller must free with `free`, or NULL for any other name.
 ///
 /// Source: swift/include/swift/Demangling/Demangle.h and stdlib's Demangle.cpp.
 char *_Nullable swift_demangle(const char *_Nonnull mangledName, size_t mangledNameLength,
@@ -16,8 +16,8 @@ char *_Nullable swift_demangle(const char *_Nonnull mangledName, size_t mangledN
 
 /// The C++ runtime's demangler.
 ///
-/// It is weak, so that this package adds no dependency on libstdc++ to a program; libswiftCore already has that
-/// dependency.
+/// The reference is weak, so that this package adds no dependency on libstdc++ to a program; libswiftCore already has
+/// that dependency.
 ///
 /// Source: Itanium C++ ABI, 3.4 demangler API.
 char *_Nullable __cxa_demangle(const char *_Nonnull mangledName, char *_Nullable outputBuffer,

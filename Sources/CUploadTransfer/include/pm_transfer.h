@@ -1,4 +1,4 @@
-// Makes one HTTP request with libcurl, with limits on the size of the answer and on the time.
+// Makes one HTTP request with libcurl, within limits on the time and on the size of the answer.
 //
 // libcurl is loaded when the first request is made, so neither linking nor starting a program needs libcurl.
 #ifndef PM_TRANSFER_H
@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The maximum number of bytes of an answer's headers and body that are kept.
+// The maximum numbers of bytes that are kept of an answer's headers and of its body.
 enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 64 << 10 };
-// The maximum number of bytes that are received: headers, including those of interim answers, and body.
+// The maximum numbers of bytes that a transfer receives: in headers (including those of interim answers), and in the
+// body.
 enum { PM_TRANSFER_MOST_HEADERS = 64 << 10, PM_TRANSFER_MOST_BODY = PM_TRANSFER_BODY };
 
 typedef enum pm_transfer_result {
@@ -62,10 +63,10 @@ pm_transfer_answer pm_transfer_fetch(
     pm_transfer *_Nonnull transfer, const char *_Nonnull url, int file, int64_t capacity, int64_t idle, int64_t most,
     void (*_Nonnull taken)(void *_Nullable context, int64_t bytes), void *_Nullable context);
 
-// Makes a transfer end soon, even a transfer that has not begun. Any thread may call this.
+// Makes a transfer end soon; a transfer that has not begun then ends as soon as it begins. Any thread may call this.
 void pm_transfer_cancel(pm_transfer *_Nonnull transfer);
 
-// Closes the connection of a transfer. This may wait for a name server.
+// Closes the connection of a transfer. Closing the connection may wait for a name server.
 void pm_transfer_end(pm_transfer *_Nonnull transfer);
 
 // Frees a transfer that has not run, or has ended.

@@ -11,7 +11,7 @@ extension DumpConversion {
 
   /// Copies the attachments that the program registered into the database, and records the result for each.
   ///
-  /// - Throws: an error that the file did not cause, such as a lack of descriptors, because the next attempt may be
+  /// - Throws: an error that the file did not cause, such as a lack of descriptors. The next attempt may then be
   ///   able to copy the file. In the last attempt, a failed copy is only noted: the report is more important than its
   ///   attachments.
   func copyAttachments(

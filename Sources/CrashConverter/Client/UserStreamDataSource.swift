@@ -2,15 +2,15 @@ public import ProcessSnapshot
 
 /// The program's own code that adds a stream to a minidump when a dump is converted.
 ///
-/// A stream can contain the results of an analysis that is not possible during a crash, for example of the records of
-/// a memory allocator that `ExtraMemory` captured.
+/// A stream can contain the results of an analysis that is not possible during a crash. One example is an analysis of
+/// the records of a memory allocator that `ExtraMemory` captured.
 ///
 /// Source: Crashpad `handler/user_stream_data_source.h`.
 public protocol UserStreamDataSource: Sendable {
   /// Makes the stream of one report.
   ///
-  /// Called in ordinary code, on the thread that converts the dump. If an earlier attempt at the dump ended its
-  /// converter, the dump is converted without this stream.
+  /// The converter calls this function in ordinary code, on the thread that converts the dump. If an earlier attempt
+  /// to convert the dump ended its process, the dump is converted without this stream.
   ///
   /// - Parameter process: the crashed process, as the dump describes it.
   /// - Returns: nil to add no stream. A stream has at most 16 MiB. A report has at most 16 streams, with 64 MiB in

@@ -4,8 +4,7 @@ internal import ProcessSnapshot
 
 /// All evidence about a run that left an empty locked file, and the rules that derive how the run ended.
 ///
-/// There is a verdict only with evidence that the program did not end itself, because a false report is worse than no
-/// report.
+/// A verdict needs evidence that the program did not end itself, because a false report is worse than no report.
 struct EndEvidence: Sendable {
   /// What the owner's process ID refers to now.
   enum Process: Sendable, Equatable {
@@ -39,7 +38,9 @@ struct EndEvidence: Sendable {
   /// The shortest time in nanoseconds that supervisors wait before they kill a process.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
-  /// How the run ended; nil if the process ended itself or on request, or if nothing shows that it did not.
+  /// How the run ended.
+  ///
+  /// The verdict is nil if the process ended itself or on request, or if nothing shows that it did not end itself.
   var verdict: RunEnd? {
     // Without the boot ID in the run's record, it is unknown whether the machine's counters cover the time of the
     // run.
@@ -47,8 +48,8 @@ struct EndEvidence: Sendable {
       return nil
     }
     if case .ended(let status) = process {
-      // The kernel's status is certain: a status without a signal is an exit. SIGHUP, SIGINT, SIGPIPE and SIGTERM ask
-      // the program to end, so an end by them is not reported.
+      // The wait status that the kernel shows is certain: a status without a signal is an exit. SIGHUP, SIGINT,
+      // SIGPIPE and SIGTERM ask the program to end, so an end by them is not reported.
       let signal = status & 0x7F
       return [0, 1, 2, 13, 15].contains(signal) ? nil : killed(course, by: signal)
     }
@@ -58,7 +59,7 @@ struct EndEvidence: Sendable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // Any other end may be an `_exit` that was not noted.
+    // Any other end may be a call of `_exit` that was not noted.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course)

@@ -80,7 +80,7 @@ extension PendingDirectory {
     evidence.bootID = host.bootID
     let refusals = SystemRefusals.now
     let kills = MachineCounts.kills
-    // In a time namespace other than the first, times are shifted.
+    // In a time namespace other than the first one, times are shifted.
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
     evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
     evidence.machineKills = kills
@@ -107,8 +107,8 @@ extension PendingDirectory {
         bytes: try directory.contents(
           of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize))
     } catch {
-      // An error that does not pass means that there is no record to read, for example because a file of another
-      // user, or of another kind, has this name.
+      // If the error is not temporary, there is no record to read. For example, a file of another user, or of another
+      // kind, has the record's name.
       guard SystemRefusals.isPassing(error.errno) else { return nil }
       throw error
     }
@@ -131,7 +131,8 @@ extension PendingDirectory {
     return .replaced(by: SystemFile.target("/proc/\(record.processID)/exe"))
   }
 
-  /// True if the same process has started another run since then; exec changes neither its ID nor its start time.
+  /// True if the same process has started another run since then; exec changes neither the process ID nor the start
+  /// time.
   private func hasLaterRun(
     than record: RunRecord, of name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> Bool {

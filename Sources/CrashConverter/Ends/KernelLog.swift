@@ -40,7 +40,7 @@ enum KernelLog {
     var found: [(Int64, String)] = []
     var buffer = [UInt8](repeating: 0, count: 8192)
     for _ in 0..<8192 {
-      // Each read returns one message; EPIPE means that some were lost.
+      // Each read returns one message; EPIPE means that some messages were lost.
       let count = unsafe read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR || errno == EPIPE { continue }
       // If there is no further message, the read fails with EAGAIN.

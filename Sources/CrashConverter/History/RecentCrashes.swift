@@ -5,10 +5,10 @@ internal import ProcessSnapshot
 
 /// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
 ///
-/// The list is for decisions at start-up: for example, a program that crashed three times in a row within seconds of
-/// its launch may start without its plug-ins. Runs that ended in another way are not in the list. The call reads the
-/// first part of each dump of the program and of the newest reports, which takes a millisecond or two each. It
-/// changes nothing, and any thread can call it.
+/// The list is for decisions at start-up. For example, a program that crashed three times in a row within seconds of
+/// its launch may start without its plug-ins. Runs that ended without a crash are not in the list. The call reads the
+/// first part of each dump of the program and of the newest reports, which takes a millisecond or two for each file.
+/// The call changes nothing, and any thread can make it.
 ///
 /// - Parameters:
 ///   - path: the database's directory. A missing database has no crashes.
@@ -39,7 +39,9 @@ public func recentCrashes(
 
 /// Finds earlier crashes in pending dumps and in reports.
 private enum CrashHistory {
-  /// The maximum number of bytes that are read of a dump; by default, they cover everything before the other threads.
+  /// The maximum number of bytes that are read of a dump.
+  ///
+  /// By default, these bytes contain everything before the threads that did not crash.
   static let prefixSize = 4 << 20
   /// The maximum number of reports that are read, newest first, including reports of other programs.
   static let reportLimit = 1000
@@ -118,7 +120,7 @@ extension RecentCrash {
     _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
     writtenAt time: Int64
   ) {
-    // Reading a dump here claims nothing and counts no attempt, so only the needed part is read.
+    // This read neither claims the dump nor counts as an attempt, so only the needed part is read.
     let snapshot = ProcessSnapshot(summarizing: document)
     guard let exception = snapshot.exception, snapshot.request == nil,
       snapshot.process.identifier == identifier

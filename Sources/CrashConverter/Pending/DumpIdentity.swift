@@ -2,11 +2,13 @@ internal import IntermediateDump
 
 /// Distinguishes two dumps with the same report ID.
 ///
-/// It protects against accidents, but not against users who craft dumps, because these users may write to the
+/// This identity protects against accidents, but not against users who craft dumps. Such users may write to the
 /// database anyway.
 struct DumpIdentity {
   private let bytes: DumpBytes
-  /// A digest of all bytes, eight at a time, which makes reading a large dump twice as fast.
+  /// A digest of all bytes.
+  ///
+  /// The digest is computed over eight bytes at a time, which makes reading a large dump twice as fast.
   let digest: UInt64
 
   init(of bytes: DumpBytes) {
@@ -35,7 +37,7 @@ private struct WordDigest {
   private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   private var count: UInt64 = 0
 
-  /// - Parameter bytes: a multiple of eight, except for the last ones.
+  /// - Parameter bytes: the next bytes; their number is a multiple of eight, except in the last call.
   mutating func add(_ bytes: ArraySlice<UInt8>) {
     unsafe bytes.withUnsafeBytes { bytes in
       var hash = hash

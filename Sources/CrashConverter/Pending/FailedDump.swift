@@ -6,12 +6,12 @@ internal import PendingDumps
 extension PendingDirectory {
   /// The maximum number of attempts at a dump.
   ///
-  /// The dump goes to quarantine when the last attempt fails. It goes there unread if the attempt before the last one
-  /// ended its converter by a trap, a kill or a hang.
+  /// The dump goes to quarantine when the last attempt fails. The dump goes to quarantine unread if the attempt
+  /// before the last one ended its converter by a trap, a kill or a hang.
   static let maximumAttempts: UInt32 = 3
   /// The maximum number of attempts, including those that ended because their converter crashed on another thread.
   ///
-  /// The conversion may have caused that crash too, for example by using up memory.
+  /// The conversion may have caused such a crash too, for example by using up memory.
   static let maximumInterruptions: UInt32 = 30
 
   /// True if a claimed file is still empty.
@@ -26,7 +26,7 @@ extension PendingDirectory {
     let attempts = countsAttempt ? claim.attempt : claim.attempt.clampedSubtracting(1)
     let free = claim.name.with(
       role: .claimed(attempt: attempts, processID: 0, startTime: 0, place: 0))
-    // Usually there is only one file with this report ID. If there is a second one, this dump stays claimed, and is
+    // Usually there is only one file with this report ID. If there is a second file, this dump stays claimed, and is
     // found again after this process has ended.
     guard try directory.status(of: free.description) == nil else { return }
     _ = try directory.rename(
@@ -50,7 +50,8 @@ extension PendingDirectory {
       // A reason without a dump is from a converter that was killed after it wrote the reason and before it moved the
       // dump.
       _ = try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: true)
-      // This is done before the dump moves, because the files of killed converters are not found again afterward.
+      // Unfinished files of killed converters are removed before the dump moves, because they are not found again
+      // afterward.
       for unfinished in (try? quarantine.names()) ?? []
       where unfinished.hasPrefix("\(reasonName).") && unfinished.hasSuffix(".tmp") {
         try? quarantine.remove(unfinished)
@@ -60,7 +61,7 @@ extension PendingDirectory {
       } else {
         let result = try directory.rename(
           claim.name.description, to: quarantine, target, replacing: false)
-        // The reason belongs to the dump that has this name now.
+        // The reason now belongs to the other dump that has this name.
         if result == .targetExists { continue }
         guard result == .done else {
           try quarantine.remove(reasonName)

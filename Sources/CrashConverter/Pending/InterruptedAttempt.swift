@@ -5,7 +5,7 @@ internal import PendingDumps
 /// Detects attempts that were interrupted because the converting program crashed on another thread.
 ///
 /// In a crash loop, each start may convert the dump of the previous run and crash during the conversion. A dump that
-/// did not cause the crash must not go to quarantine because of it.
+/// did not cause such a crash must not go to quarantine because of the crash.
 extension PendingDirectory {
   /// The number of bytes at the beginning of a dump that contain its exception, because the sections before the
   /// exception are short.
@@ -14,8 +14,9 @@ extension PendingDirectory {
   /// True if another dump shows that a claim's converter crashed on a thread other than the one that worked on the
   /// claim.
   ///
-  /// The other dump is still in this directory: it is newer than the dumps that its process had claimed, and so it is
-  /// converted after them. The result is false if that dump no longer exists, or does not show such a crash.
+  /// The other dump is newer than the dumps that its process had claimed. So the other dump is converted later, and
+  /// is still in this directory. The result is false if the other dump no longer exists, or does not show such a
+  /// crash.
   ///
   /// - Throws: if the system refuses to read the other dump for a temporary reason.
   func crashedElsewhere(

@@ -79,7 +79,9 @@ struct PendingDirectory: ~Copyable {
     return files
   }
 
-  /// The dumps among the files, in the order of conversion: this program's first, and the oldest first.
+  /// The dumps among the files, in the order of conversion.
+  ///
+  /// The dumps of this program come first, and older dumps come before newer ones.
   func dumps(among files: [File]) -> [File] {
     files.filter {
       switch $0.name.role {
@@ -94,10 +96,11 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// The time in nanoseconds since the latest of a file's dates, or else since the last change of the file's data or
-  /// attributes.
+  /// The time in nanoseconds since the latest of a file's dates.
   ///
-  /// The result is 0 if all dates come from a clock that was not set; the age then counts from now on.
+  /// If none of these dates can be used, the last change of the file's data or attributes takes their place.
+  ///
+  /// The result is 0 if all dates come from a clock that was not set. With such dates, the age counts from now on.
   private func age(
     of name: PendingDumpName, _ status: FileStatus, since dates: [Int64]
   ) -> Int64 {
@@ -151,7 +154,7 @@ struct PendingDirectory: ~Copyable {
         }
         return left("its owner may still write to it: \(reason)", still: still)
       }
-      // This is checked after the verdict, because the owner may have written to the file until then.
+      // The size is read after the verdict, because the owner may have written to the file until then.
       if file.name.role == .hang, try directory.status(of: file.name.description)?.size == 0 {
         try removeAll(of: file.name, dump: file.name)
         return .gone
@@ -182,11 +185,11 @@ struct PendingDirectory: ~Copyable {
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
         place: host.place, witness: witness.witness(in: directory.descriptor, host: host)))
-    // This process already has a claimed file with the same report ID, which it could not give back.
+    // This process already has a claimed file with the same report ID, and could not give that file back.
     guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
-    // A plain rename is enough: if two converters try it, the second one finds that the old name no longer exists.
+    // A plain rename is enough. If two converters try it, the second one finds that the old name no longer exists.
     let result = try directory.rename(
       file.name.description, to: directory, claimed.description, replacing: true)
     guard result == .done else { return .gone }
@@ -210,8 +213,8 @@ struct PendingDirectory: ~Copyable {
 
   /// True for an empty file whose run can never get a verdict.
   ///
-  /// The owner of such a file removed the run record because it could not note its end there, and no process holds
-  /// the owner's FIFO.
+  /// The owner of such a file could not note its end in the run record, and therefore removed the record. No process
+  /// holds the owner's FIFO.
   ///
   /// If the owner is alive after all, its next crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
@@ -248,7 +251,7 @@ struct PendingDirectory: ~Copyable {
     var dead: [PendingDumpName] = []
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
-      // A deleted FIFO counts as one that no process holds open.
+      // A deleted FIFO counts as a FIFO that no process holds open.
       if ClaimWitness.isAbandoned(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue
@@ -256,12 +259,13 @@ struct PendingDirectory: ~Copyable {
       guard (try? isOrphan(file)) == true else { continue }
       dead.append(file.name)
     }
-    // The files are listed again. At the time of the first list, an owner may have been starting; before it was
-    // checked, it may have left a dump and ended.
+    // The files are listed again. An owner that was starting at the time of the first list may have left a dump and
+    // ended before it was checked.
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {
-      // Run record and FIFO are removed together, because each is evidence about the other's owner.
+      // The run record and the FIFO are removed together, because each of them is evidence about the owner of the
+      // other.
       try? directory.remove(name.with(role: .fifo).description)
       try? directory.remove(name.with(role: .runRecord).description)
     }
@@ -288,7 +292,7 @@ enum Taking: Sendable {
   /// Another process may still need the dump.
   ///
   /// The values are the reason, and the latest time, in nanoseconds since 1970, at which the dump may be taken. The
-  /// time is nil if it depends only on the other process.
+  /// time is nil if taking the dump depends only on the other process.
   case left(String, until: Int64?)
 }
 
@@ -315,7 +319,7 @@ struct DumpClaim: Sendable {
 
   /// False if a converter has ended while it worked on the dump.
   ///
-  /// If it is false, only the necessary steps are done.
+  /// If the value is false, only the necessary steps are done.
   var isHarmless: Bool {
     switch preceding {
     case .none, .failed: true

@@ -6,9 +6,9 @@ internal import ProcessSnapshot
 /// The report that the database has under a dump's ID.
 ///
 /// The report may be of the same dump, if an earlier converter ended after it finished the report and before it
-/// removed the dump. But the report may also be of something else. If a process was wrongly treated as dead, there
-/// may be a report on its supposed end, and the process may have crashed later with the same ID. Or the files may
-/// have been restored from a backup. Only a report of the same dump counts as the dump's report.
+/// removed the dump. But the report may also be of something else. For example, a process that was wrongly treated as
+/// dead got a report on its supposed end, and crashed later with the same ID. Another example is files that have been
+/// restored from a backup. Only a report of the same dump counts as the dump's report.
 enum ReportedDump {
   case none
   case sameDump
@@ -18,8 +18,8 @@ enum ReportedDump {
   ///
   /// - Parameters:
   ///   - identity: the identity of the dump.
-  ///   - dump: the dump's contents, for a comparison with a report that a version without digests wrote; nil to treat
-  ///     such a report as another dump's.
+  ///   - dump: the dump's contents, for a comparison with a report that a version without digests wrote. If nil,
+  ///     such a report counts as the report of another dump.
   static func look(
     at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity,
     dump: ProcessSnapshot?
@@ -50,7 +50,8 @@ enum ReportedDump {
     return try summary(of: database.openReport(report))?.root.map(.runEnd) == nil
   }
 
-  /// The copy of the dump that this package stores in a report; nil in a damaged minidump or one of another writer.
+  /// The copy of the dump that this package stores in a report; nil if the minidump is damaged or comes from another
+  /// writer.
   static func summary(
     of file: borrowing OpenFile
   ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {

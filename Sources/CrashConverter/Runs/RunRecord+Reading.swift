@@ -2,15 +2,15 @@ package import IntermediateDump
 package import PendingDumps
 internal import ProcessSnapshot
 
-// This code is separate from the code that writes records, because only a converter reads complete records. A program
-// with the handler alone does not contain it.
+// The code that reads run records is separate from the code that writes them, because only a converter reads complete
+// records. A program with only the handler does not contain this code.
 
 extension RunRecord {
   static let fields = MapFields(
     RunRecord(
       processID: 0, startTime: 0, stackStart: 0, bootID: "", processNamespace: nil,
       launchTime: nil),
-    // The course comes first, because notes and heartbeat are overwritten in place.
+    // The part `course` comes first, because its notes and its heartbeat are overwritten in place.
     [
       .part(\.course, RunCourse.fields),
       .required(.ownerProcessID, \.processID),

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Properties that several sections use.
+/// Properties of a capture that several sections use.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
@@ -16,7 +16,7 @@ extension Capture {
     @_noLocks get { MemoryWriter(self, memory: memory, sanitizer: sanitizer) }
   }
 
-  /// A writer that reads through the page cache, for small regions that are close together.
+  /// A writer that reads through `PageCache`, for small regions that are close together.
   var cachedRegions: MemoryWriter {
     @_noLocks get { MemoryWriter(self, memory: cachedMemory, sanitizer: sanitizer) }
   }

@@ -16,7 +16,7 @@ extension Capture {
     let limit = installed.timeLimit
     let wantsSummary = SignalMask.has(
       installed.summary.signals, session.exception.signal.number)
-    // A quarter of a second is reserved for the summary, but not more than a quarter of the time limit.
+    // The summary gets 250 ms, but at most a quarter of the time limit.
     let summaryTime = !wantsSummary ? 0 : limit < 1000 ? limit / 4 : 250
     session.time.division = CaptureTime(limit: limit &- summaryTime)
     aimTimer()
@@ -33,7 +33,7 @@ extension Capture {
     disarmTimer()
   }
 
-  /// Clears the state of an earlier survived crash.
+  /// Clears the state left by an earlier crash that the process survived.
   private func beginAnew() {
     session.progress = Progress()
     session.time.phase = .sections
@@ -44,7 +44,9 @@ extension Capture {
     shared.timesReturned = 0
   }
 
-  /// Closes the placeholder descriptors that still belong to the handler, so that files of /proc can be opened.
+  /// Closes the handler's placeholder descriptors, which frees descriptor numbers for files of /proc.
+  ///
+  /// Placeholders that now refer to other files stay open.
   private func closeSpareDescriptors() {
     guard mayMake(CallBit.files) else { return }
     let spares = shared.spares
@@ -68,14 +70,15 @@ extension Capture {
   }
 }
 
-/// Runs the summary in two sections: if a fault ends the creation of the lines, the lines before it are still
-/// written.
+/// Creates the lines of the summary in one section, and writes them in another section.
+///
+/// If a fault interrupts the creation, the lines that were created before the fault are still written.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_summary_lines) @_noLocks
 private func pm_write_summary_lines(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // If the descriptor was closed or now refers to another file, no lines are needed.
+  // If standard error was closed or now refers to another file, no summary is created.
   guard capture.isSame(capture.installed.summary.standardError) else { return }
   capture.run(.writeSummary)
   capture.run(.writeStandardError)

@@ -19,7 +19,7 @@ extension Capture {
       }
       attempts &+= 1
     }
-    // If there is no file, the result already has the reason.
+    // If the dump has no file, `result` already contains the reason.
     if session.result.hasFile { session.result.failure = writer.failure }
     // The sections after the end mark do not write to the dump's file.
     session.progress.file = .none
@@ -56,7 +56,8 @@ extension Capture {
       // written to a file that was not checked.
       guard !session.time.isCut else { return false }
       let isReady = prepareDumpFile()
-      // This call must follow `prepareDumpFile`, which opens /proc again if its descriptor was closed.
+      // This call must follow `prepareDumpFile`, which opens /proc again if the handler's descriptor of /proc was
+      // closed.
       openResidentPages()
       guard isReady else { return false }
       session.progress.file = .open
@@ -94,8 +95,9 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the time of the crash and of the process's start in a separate map at the beginning of the dump, so that
-  /// a truncated dump contains it.
+  /// Writes the times of the crash and of the process's start.
+  ///
+  /// They are in a separate map at the beginning of the dump, so that a truncated dump contains them.
   private func writeCrashTime() {
     guard mayMake(CallBit.proc) else { return }
     let (time, uptime) = (pm_wall_clock(), pm_boot_clock())
@@ -107,9 +109,9 @@ extension Capture {
     writer.end()
   }
 
-  /// Calculates how many threads there is memory for.
+  /// Limits the number of captured threads to what the available memory allows.
   ///
-  /// If there is little memory, the data that is needed to name frames is written first.
+  /// If memory is short, the modules are written first, because naming frames needs them.
   fileprivate func makeRoom() {
     let room = MemoryRoom(installed.cgroup, calls, session.scratch)
     session.counts.threadLimit = room.threads
@@ -124,7 +126,7 @@ extension Capture {
     case .sections:
       session.time.phase = .finish
       armTimer(milliseconds: session.time.division.finish)
-    // The watchdog's tick that ended the time for the sections has already begun the time for the last part.
+    // When the watchdog ended the time for the sections, it also started the time for the last part.
     case .cut: session.time.phase = .finish
     case .finish, .over: break
     }

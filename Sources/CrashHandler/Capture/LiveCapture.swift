@@ -1,9 +1,11 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Takes a dump of a process that has not crashed: the same sections, with a separate stack, file and memory.
+/// Takes a dump of a process that has not crashed.
 ///
-/// The process continues, so taking the dump changes nothing in the process: no limit is raised, nothing is printed.
+/// The sections are those of a crash dump, but the stack, the file and the memory are separate.
+///
+/// The process continues afterward, so the capture raises no limit and prints nothing.
 ///
 /// RUNS-DURING-CRASH; called by `LiveDump` and `takeRequestedDump`, on the thread that takes the dump. Source:
 /// Crashpad `client/ios_handler/in_process_handler.cc`, DumpExceptionFromSimulatedMachException.

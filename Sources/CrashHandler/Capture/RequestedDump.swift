@@ -3,9 +3,9 @@ internal import IntermediateDump
 internal import PendingDumps
 
 extension DeliveredSignal {
-  /// The request that came with the signal; nil for a signal without a request.
+  /// The request for a dump that the signal carries; nil if the signal carries no request.
   ///
-  /// The kernel allows only the same user and root to send such a signal. The sender's ID in `siginfo_t` is not
+  /// The kernel lets only root and the process's own user send such a signal. The sender's ID in `siginfo_t` is not
   /// checked, because the sender itself sets that ID.
   var captureRequest: CaptureRequest? {
     @_noLocks get {
@@ -19,17 +19,20 @@ extension DeliveredSignal {
 ///
 /// The thread that gets the signal takes the dump in the signal's handler, as the capturing thread. The dump uses the
 /// crash handler's stack and tables, but a separate file and separate names. A request is dropped if another thread
-/// is capturing, or this thread is already taking a dump; the sender stops waiting at a deadline.
+/// is capturing, or this thread is already taking a dump. The sender of a dropped request stops waiting at its
+/// deadline.
 ///
 /// RUNS-DURING-CRASH. See `LiveDump`, which does the same in ordinary code, and decision 19.
 extension Capture {
-  /// Takes the requested dump, then restores the thread's state; called on the handler's capture, not on the dump's.
+  /// Takes the requested dump, then restores the thread's state.
+  ///
+  /// Call this on the handler's `Capture`, not on the `Capture` of the dump.
   @_noLocks
   func takeRequestedDump(_ request: CaptureRequest, on signal: DeliveredSignal) {
     let threadID = pm_gettid()
-    // This thread is the capturing one but not in the table of dumping threads. So if another process sent a crash
-    // signal, the handler would treat that signal as a fault during the capture, and drop it. While the crash signals
-    // are blocked, they wait in the kernel instead.
+    // This thread becomes the capturing thread before it is in the table of dumping threads. If another process sent
+    // a crash signal meanwhile, the handler would treat that signal as a fault during the capture, and drop it. A
+    // blocked crash signal waits in the kernel instead.
     blockFaultsAndWatchdog()
     guard installed.takesRequests, let argument = unsafe shared.requestedDump,
       shared.ending.value == 0, dump(takenBy: threadID) == nil,

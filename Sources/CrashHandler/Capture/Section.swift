@@ -3,41 +3,41 @@ internal import IntermediateDump
 
 /// The steps of a capture, in their order; most of them write a part of the dump.
 ///
-/// The process may be killed during any of them. So the crash itself is written first, then the crashing thread with
+/// The process may be killed during any section. So the crash itself is written first, then the crashing thread with
 /// the mappings and modules that are needed to read its frames, then the rest of the process. The comments below
 /// explain the rest of the order. A fault in a section ends that section and no other (`Capture.run`). At the time
 /// limit the current section ends, and all later sections except `writeCapture` are left out.
 ///
-/// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply, `dumpRequest` and
-/// `survival` before the first section, and the end mark after `writeCapture`. A raw value is a position in this
-/// order and can change; dumps identify a section by its `DumpSection`. Each section has a file in
-/// `Capture/Sections`, with its row, its function and its code. `SectionTests` compares order, numbers and names with
+/// Before the first section, `pm_write_dump` writes the header, the `process` map encoded at launch and, if needed,
+/// the maps `dumpRequest` and `survival`. After `writeCapture`, it writes the end mark. A raw value is a position in
+/// this order and can change; dumps identify a section by its `DumpSection`. Each section has a file in
+/// `Capture/Sections`, with its `SectionRow` and its function. `SectionTests` compares order, numbers and names with
 /// `Docs/Internals/IntermediateDumpFormat.md`.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes the compiler refuse
 /// allocations and locks; the audit of the linked program checks calls that the compiler cannot see.
 package enum Section: UInt8, CaseIterable, Sendable {
-  // Written before the threads are stopped, because stopping takes up to 250 ms, and the process may be killed
-  // meanwhile. The exception includes the last messages of the Swift runtime and glibc.
+  // These sections run before the threads are stopped, because stopping takes up to 250 ms, and the process may be
+  // killed meanwhile. The exception includes the last messages of the Swift runtime and glibc.
   case writeException, writeCrashingThreadTop
   // These two sections write nothing. All later sections need the mappings, which running threads would change.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
-  // These sections are small. Tasks and threads can reach the dump's size limit, so they come later, the crashing
-  // thread's task first.
+  // These sections are small. Tasks and threads can reach the dump's size limit, so they come later, with the
+  // crashing thread's task first.
   case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient, writePointedMemory
   case writeTasks, writeThreads
-  // Needed for few crashes: memory that the program registered, bytes that show the types of objects, resource
-  // counts, the dynamic linker's list.
+  // The data of these sections explains few crashes: memory that the program registered, bytes that show the types of
+  // objects, resource counts, the dynamic linker's list.
   case writeExtraMemory, writeObjects, writeResources, writeLinkMap
-  // Written after everything else, because this section makes a system call for each open descriptor.
+  // This section is the last one before `writeCapture`, because it makes a system call for each open descriptor.
   case writeSurroundings
   // This section has a separate time limit, and lists the sections that were left out because the time was over.
   case writeCapture
-  // Run after the end mark, only in a crash.
+  // These sections run after the end mark is written, and only in a crash.
   case removeHangDumps, writeSummary, writeStandardError
 
-  // This is never inlined, because the audit follows the jump table of the switch only inside this function.
+  // This getter is never inlined, because the audit follows the switch's jump table only inside this getter.
   package var entry: SectionRow {
     @inline(never) @_noLocks get {
       switch self {
@@ -77,8 +77,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   /// False for a section that is written together with the next one, and for a section after the end mark.
   ///
   /// The exception stays in the buffer until the crashing thread's registers follow, so that one write stores both.
-  /// Contexts and throws are usually empty; otherwise they are a few bytes of the handler's own memory. The rest of
-  /// an abandoned dump must not be written to any file.
+  /// The sections of contexts and throws are usually empty; otherwise they write a few bytes from the handler's own
+  /// memory. The rest of an abandoned dump must not be written to any file.
   var isFlushed: Bool {
     @_noLocks get {
       switch self {

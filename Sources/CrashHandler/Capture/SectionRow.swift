@@ -11,8 +11,8 @@ package struct SectionRow {
   package let section: DumpSection
   /// The section's function.
   ///
-  /// It is `@c`, because a recovery point calls it by its address. Audit and proofs find it by its symbol, which is
-  /// `pm_` and the case's name in snake case.
+  /// The function is `@c`, because a recovery point calls it by its address. The audit and the proofs find the
+  /// function by its symbol: `pm_` and the case's name in snake case.
   let body: @convention(c) (UnsafeMutableRawPointer) -> Void
 
   @_noLocks

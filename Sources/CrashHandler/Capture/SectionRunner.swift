@@ -8,14 +8,15 @@ extension Capture {
   /// Runs one section, and writes the section's bytes to the file, unless that happens together with the next
   /// section.
   ///
-  /// The section is left out if the time is over. A fault in the section ends the section, not the dump: maps that
+  /// The section is skipped if the time is over. A fault in the section ends the section, but not the dump. Maps that
   /// the section left open are closed, the fault is noted, and the next section follows. So a section must not own
   /// anything that needs to be released.
   @_noLocks
   func run(_ section: Section) {
     let row = section.entry
     let bit = row.bit
-    // After a fault between two sections, all sections are passed again; those that have begun are skipped here.
+    // After a fault between two sections, the loop over all sections starts again. Sections that have begun are
+    // skipped here.
     guard session.progress.begun & bit == 0, !session.progress.hasLostFile else { return }
     session.progress.begun |= bit
     session.progress.current = bit

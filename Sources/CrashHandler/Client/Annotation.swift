@@ -11,28 +11,30 @@ internal import IntermediateDump
 /// connections.set(17)
 /// ```
 ///
-/// The value belongs to the process: if many requests run at the same time, the report has the value that was set
+/// The value belongs to the process. If many requests run at the same time, the report has the value that was set
 /// last. Use `withContext` for values of a request.
 ///
-/// Create an annotation once and keep it, for example in a `static let`: the memory for its name and value is never
-/// freed. A process can have at most 400 annotations, which take at most about 800 KB in all. Setting takes well
-/// under a microsecond, and never locks or allocates. Any number of threads can set an annotation at the same time,
-/// even before `startHandler`. If the process crashes while an annotation is set, reports show the complete old or
-/// new value, and mention that a newer value was being set. A forked child has its own copy. `String`, `Int`, `UInt`,
-/// `Double` and `Bool` can be set.
+/// Create an annotation once and keep it, for example in a `static let`, because the memory for its name and value is
+/// never freed. A process can have at most 400 annotations, which take at most about 800 KB in all. Setting takes
+/// well under a microsecond, and never locks or allocates. Any number of threads can set an annotation at the same
+/// time, even before `startHandler`. If the process crashes while an annotation is set, reports show the complete old
+/// or new value, and mention that a newer value was being set. A forked child has its own copy. `String`, `Int`,
+/// `UInt`, `Double` and `Bool` can be set.
 ///
 /// Two annotations with the same name, type and capacity are the same annotation.
 ///
 /// Source: Crashpad `client/annotation.h`.
 @safe
 public struct Annotation<Value: Sendable>: Sendable {
-  /// The annotation's offset in the list; 0 if there was no room.
+  /// The annotation's offset in the list; 0 if there was no room for the annotation.
   private let offset: UInt32
   /// The offset of the cell of a number annotation, so that setting it does not read the node; 0 for a text
   /// annotation.
   private let numberOffset: UInt32
 
-  /// False if there was no room for the annotation: then setting it has no effect, and reports count it as left out.
+  /// False if there was no room for the annotation.
+  ///
+  /// Setting such an annotation has no effect, and reports count it as left out.
   public var isKept: Bool { offset != 0 }
 
   private init(name: StaticString, type: AnnotationType, capacity: Int) {
@@ -47,7 +49,7 @@ public struct Annotation<Value: Sendable>: Sendable {
     numberOffset = type == .text ? 0 : list.numberOffset(offset)
   }
 
-  /// Removes the value: reports no longer show it.
+  /// Removes the value, so that reports no longer show it.
   public func clear() {
     number?.clear()
     text?.clear()
@@ -83,7 +85,7 @@ extension Annotation where Value == String {
 }
 
 extension Annotation where Value == Int {
-  /// Makes a number annotation; the name has at most 255 bytes.
+  /// Creates a number annotation; the name has at most 255 bytes.
   public init(_ name: StaticString) {
     self.init(name: name, type: .signed, capacity: 8)
   }
@@ -92,7 +94,7 @@ extension Annotation where Value == Int {
 }
 
 extension Annotation where Value == UInt {
-  /// Makes a number annotation; the name has at most 255 bytes.
+  /// Creates a number annotation; the name has at most 255 bytes.
   public init(_ name: StaticString) {
     self.init(name: name, type: .unsigned, capacity: 8)
   }
@@ -101,7 +103,7 @@ extension Annotation where Value == UInt {
 }
 
 extension Annotation where Value == Double {
-  /// Makes a number annotation; the name has at most 255 bytes.
+  /// Creates a number annotation; the name has at most 255 bytes.
   public init(_ name: StaticString) {
     self.init(name: name, type: .double, capacity: 8)
   }

@@ -2,17 +2,17 @@ internal import Glibc
 
 /// Attaches a copy of a file, such as a log, to every report of this process.
 ///
-/// The file is copied when the report is made, usually at the next start, with its contents at that time: at most the
-/// last 4 MiB of each file, and 16 MiB in all for a report. If the file is missing at that time, the report mentions
-/// this; it is not an error. Only a regular file at exactly this path is copied: a symbolic link in its place is not
-/// followed.
+/// The file is copied when the report is created, usually at the next start, with its contents at that time. A report
+/// contains at most the last 4 MiB of each file, and 16 MiB in all. If the file is missing at that time, the report
+/// mentions that; this is not an error. Only a regular file at exactly this path is copied, and a symbolic link in
+/// its place is not followed.
 ///
 /// This function never locks. Any thread may call it, even before `startHandler`. A forked child has its own list.
 ///
 /// - Parameter path: the file's path, of at most 1,024 bytes; a relative path is resolved now, from the current
 ///   directory.
-/// - Returns: false if the path is too long, or if there are already 16 other attachments; reports count attachments
-///   for which there was no room.
+/// - Returns: false if the path is too long, or if there are already 16 other attachments. Reports count the
+///   attachments that had no room.
 @discardableResult
 public func addAttachment(path: String) -> Bool {
   guard let path = absolute(path) else { return false }
@@ -21,7 +21,7 @@ public func addAttachment(path: String) -> Bool {
   }
 }
 
-/// Reverts `addAttachment`; a path that was not added is not an error.
+/// Removes a path that was passed to `addAttachment`; a path that was not added is not an error.
 public func removeAttachment(path: String) {
   guard let path = absolute(path) else { return }
   unsafe ClientText.withBytes(of: path, atMost: ClientMemory.pathCapacity) { bytes, count in

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 
 extension BreadcrumbContent {
-  /// Calls the closure with a text of at most 224 bytes, followed by as many complete pairs as fit, without
+  /// Calls the closure with a text of at most 224 bytes, and as many complete metadata pairs as fit, without
   /// allocating.
   static func with(
     _ text: UnsafeRawPointer, _ textCount: Int, level: BreadcrumbLevel?,

@@ -15,7 +15,7 @@ enum ClientText {
     }
   }
 
-  /// Calls a closure with the bytes of a name that is known at compile time.
+  /// Calls a closure with the UTF-8 bytes of a name that is known at compile time.
   static func withBytes<Result>(
     of name: StaticString, atMost limit: Int, _ body: (UnsafeRawPointer, Int) -> Result
   ) -> Result {

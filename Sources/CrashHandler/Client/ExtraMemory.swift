@@ -1,17 +1,17 @@
 /// Memory ranges that every report of this process contains, in addition to stacks and the memory that registers
 /// point to.
 ///
-/// There can be 64 ranges; of all ranges together, at most `CaptureLimits.extraMemory` bytes are captured. The bytes
-/// are in the minidump's memory list. In a crash they are read through the kernel, so a range that is no longer
-/// mapped is left out. `add` and `remove` never lock, and any thread may call them. Note that the memory may contain
-/// secrets.
+/// There can be at most 64 ranges. At most `CaptureLimits.extraMemory` bytes of all ranges together are captured. The
+/// bytes are in the minidump's memory list. In a crash, the ranges are read through the kernel, so a range that is no
+/// longer mapped is left out. `add` and `remove` never lock, and any thread may call them. Note that the memory may
+/// contain secrets.
 ///
 /// Source: Crashpad `client/simple_address_range_bag.h`.
 public enum ExtraMemory {
-  /// Adds a range; does nothing if it was already added.
+  /// Adds a range; does nothing if the range was already added.
   ///
-  /// - Returns: false if the range is empty, or if there are already 64 other ranges; reports count ranges for which
-  ///   there was no room.
+  /// - Returns: false if the range is empty, or if there are already 64 other ranges. Reports count the ranges that
+  ///   had no room.
   @discardableResult
   public static func add(_ range: UnsafeRawBufferPointer) -> Bool {
     unsafe withKey(of: range) { key in

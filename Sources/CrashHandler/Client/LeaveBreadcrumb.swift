@@ -7,8 +7,8 @@ internal import PendingDumps
 /// Every report of this process shows the last 128 notes.
 ///
 /// A report first shows the last 16 breadcrumbs of the unit of work that crashed. A unit of work is the `withContext`
-/// around the call, otherwise the task, otherwise the thread. These breadcrumbs are kept as long as at most about 500
-/// units of work leave breadcrumbs at the same time; those of a finished `withContext` are dropped first.
+/// around the call, otherwise the task, otherwise the thread. These breadcrumbs are kept if at most about 500 units
+/// of work leave breadcrumbs at the same time. The breadcrumbs of a finished `withContext` are dropped first.
 ///
 /// Each breadcrumb has its time and thread. A call takes about 100 nanoseconds, and never locks or allocates. Any
 /// number of threads can call this function at the same time, even before `startHandler`. A breadcrumb that was being
@@ -21,14 +21,14 @@ public func leaveBreadcrumb(_ text: String) {
 
 /// Records a log message with its level and its metadata.
 ///
-/// This function works like `leaveBreadcrumb(_:)`; both add to the same last 128 notes. Reports show level, text and
-/// metadata separately.
+/// This function works like `leaveBreadcrumb(_:)`, and both functions share the last 128 notes. Reports show level,
+/// text and metadata separately.
 ///
 /// - Parameters:
 ///   - text: the note; a text of more than 224 bytes is cut.
 ///   - level: the log level of the message.
-///   - metadata: names and values in the order in which reports show them. They share 224 bytes with the text; each
-///     name and each value takes one byte more than its length. A pair is left out if there is no room for it, or if
+///   - metadata: names and values in the order in which reports show them. The pairs share 224 bytes with the text,
+///     and each name and each value takes one byte more than its length. A pair is left out if it does not fit, or if
 ///     it contains a zero byte.
 public func leaveBreadcrumb(
   _ text: String, level: BreadcrumbLevel, metadata: [(name: String, value: String)] = []
@@ -53,7 +53,8 @@ private func leave(
 }
 
 extension WorkKey {
-  /// The key of the caller's unit of work: the context around the caller, otherwise the task, otherwise the thread.
+  /// The key of the caller's unit of work, which is the context around the caller, otherwise the task, otherwise the
+  /// thread.
   fileprivate static func current(threadID: Int32) -> UInt64 {
     if let value = unsafe pm_work_value() { return unsafe ContextValue(value).work }
     let task = pm_task_id()

@@ -1,12 +1,11 @@
-/// Names with texts that every report of this process shows; for names that are not known when the program is
-/// written.
+/// Named texts that every report of this process shows, even if the names are known only at run time.
 ///
 /// These values belong to the process; use `withContext` for values of a request.
 ///
-/// There is room for 64 names. `set` and `remove` never lock. Any number of threads can call them at the same time,
-/// even before `startHandler`. They search the names, so setting an `Annotation` is faster. If the process crashes
-/// during a call, reports show the complete old or new value. A forked child has its own copy. These values replace
-/// annotations of `startHandler(annotations:)` with the same name.
+/// There is room for 64 names. `set` and `remove` never lock. Any number of threads can call these functions at the
+/// same time, even before `startHandler`. Both functions search the names, so setting an `Annotation` is faster. If
+/// the process crashes during a call, reports show the complete old or new value. A forked child has its own copy.
+/// These values replace annotations of `startHandler(annotations:)` with the same name.
 ///
 /// Source: Crashpad `client/simple_string_dictionary.h`.
 public enum SimpleAnnotations {
@@ -18,8 +17,8 @@ public enum SimpleAnnotations {
   /// - Parameters:
   ///   - name: 1 to 255 bytes.
   ///   - value: the text; a text of more than 255 bytes is cut.
-  /// - Returns: false if the name is too long, or if there are already 64 other names; reports count names for which
-  ///   there was no room.
+  /// - Returns: false if the name is too long, or if there are already 64 other names. Reports count the names that
+  ///   had no room.
   @discardableResult
   public static func set(_ name: String, _ value: String) -> Bool {
     guard isName(name) else { return false }

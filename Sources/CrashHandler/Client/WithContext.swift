@@ -11,14 +11,15 @@ internal import CSignalSafe
 /// ```
 ///
 /// The value belongs to the work, not to the process. If many requests run at the same time, the report of a crash
-/// first shows the value of the request that crashed, then those of the other threads. The value is inherited like a
-/// task-local value: across each `await`, and by `async let`, task groups and `Task { }`. `Task.detached`, a closure
-/// passed to Dispatch or a thread, and a callback of an event loop's future do not inherit it; call `withContext`
-/// inside them. Contexts can be nested; if several have the same name, the innermost is used.
+/// first shows the value of the request that crashed, and then the values of the other threads. The value is
+/// inherited like a task-local value: across each `await`, and by `async let`, task groups and `Task { }`.
+/// `Task.detached`, a closure passed to Dispatch or a thread, and a callback of an event loop's future do not inherit
+/// the value. Call `withContext` inside these closures. Contexts can be nested. If several contexts have the same
+/// name, the innermost is used.
 ///
-/// A call takes about 100 nanoseconds, never locks, and can be made before `startHandler`. The value is in the memory
-/// of the task. Swift copies the value for a `Task { }`; that copy outlives this call. For a thread that runs no
-/// task, Swift allocates the memory.
+/// A call takes about 100 nanoseconds, never locks, and can be made before `startHandler`. The value is stored in the
+/// memory of the task. Swift copies the value for a `Task { }`, and that copy outlives this call. For a thread that
+/// runs no task, Swift allocates the memory.
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. Names and values of nested
@@ -38,11 +39,11 @@ public func withContext<Result: ~Copyable, Failure: Error>(
   return try operation()
 }
 
-/// A context that is active until it is ended.
+/// A context that is active until `end` is called.
 package struct ContextScope {
-  /// True if the context is recorded; false in a program without Swift concurrency.
+  /// True if the context is stored; false in a program without Swift concurrency.
   private let isKept: Bool
-  /// The unit of work that begins with this context; 0 inside another context.
+  /// The key of the unit of work that begins with this context; 0 inside another context.
   private let ownWork: UInt64
 
   @inline(never)
@@ -88,7 +89,9 @@ extension ContextValue {
   }
 }
 
-/// The type that is passed to the Swift runtime: `ContextValue.byteCount` bytes, which the runtime may copy bitwise.
+/// The type of the value that is passed to the Swift runtime.
+///
+/// A value of this type has `ContextValue.byteCount` bytes, which the runtime may copy bitwise.
 private struct ContextStorage {
   private typealias Words = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
   private let words: (Words, Words, Words, Words)

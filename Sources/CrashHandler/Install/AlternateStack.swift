@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// A stack on which a thread handles signals, so that an overflow of its normal stack can be handled.
 ///
-/// It has a guard page below and a guard zone above. The kernel places the mapping directly below a recently created
-/// stack, and a large frame can skip that stack's guard page. If such a frame ended in the alternate stack, the
-/// kernel would conclude that a signal handler is running.
+/// The stack has a guard page below it and a guard zone above it. The kernel places the mapping directly below a
+/// recently created thread stack, and a large frame can skip that stack's guard page. If such a frame ended in the
+/// alternate stack, the kernel would conclude that a signal handler is running.
 ///
 /// Ordinary code. Source: sigaltstack(2), getauxval(3) AT_MINSIGSTKSZ.
 @safe
@@ -20,19 +20,19 @@ struct AlternateStack {
   private static let guardAbove = isLimited ? pageSize : 256 << 10
   /// The number of bytes that signal handlers can use.
   ///
-  /// There is room for four of the kernel's signal frames (11 KiB with AMX), since a handler of the program, a stop
-  /// signal and a crash may be on the stack at the same time. Docs/Decisions/11-alternate-stacks.md has the
+  /// The stack has room for four of the kernel's signal frames (11 KiB each with AMX). A handler of the program, a
+  /// stop signal and a crash may be on the stack at the same time. Docs/Decisions/11-alternate-stacks.md has the
   /// measurements.
   static let size: Int = {
     let frame = Int(pm_minimum_signal_stack_size())
     return (max(isLimited ? 40 << 10 : 64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize
   }()
-  /// All alternate stacks together may take one part in `share` of a limited address space.
+  /// All alternate stacks together may take at most 1/`share` of a limited address space.
   ///
-  /// That is enough if each thread has a stack of 1 MiB, and leaves enough for the program.
+  /// This share is enough for threads with normal stacks of 1 MiB, and leaves enough for the program.
   private static let share: UInt64 = 20
   private static let count = Atomic<Int>(0)
-  /// If the program has set an alternate stack of at least this size, that stack stays in place.
+  /// The minimum size of a program's own alternate stack that this package does not replace.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
   /// The number of bytes of the whole mapping.
@@ -44,7 +44,7 @@ struct AlternateStack {
   /// The address of the lowest byte that signal handlers can use.
   var base: UInt { mapping + UInt(Self.pageSize) }
 
-  /// The smaller of RLIMIT_AS and RLIMIT_DATA; these stacks count toward both.
+  /// The smaller of RLIMIT_AS and RLIMIT_DATA; alternate stacks count toward both limits.
   private static var addressSpace: UInt64 {
     min(limit(of: RLIMIT_AS), limit(of: RLIMIT_DATA))
   }
@@ -55,13 +55,16 @@ struct AlternateStack {
       ? UInt64(limit.rlim_cur) : .max
   }
 
-  /// Maps the memory; contains no generic code, which would allocate memory in a new thread.
+  /// Maps the memory of a stack.
+  ///
+  /// This function contains no generic code, because that would allocate memory in a new thread.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
     guard let place else { return unsafe pm_map_unlocked(mappingSize) }
     return unsafe UnsafeMutableRawPointer(bitPattern: place)
   }
 
-  /// Maps a stack; nil, with errno set, if the kernel refuses or address space is limited.
+  /// Maps a stack; returns nil, with errno set, if the kernel refuses or the share of a limited address space is used
+  /// up.
   ///
   /// - Parameter place: the address of an existing mapping to use, of `mappingSize` bytes without access.
   static func make(in place: UInt? = nil) -> AlternateStack? {
@@ -77,7 +80,7 @@ struct AlternateStack {
     let usable = unsafe memory + pageSize
     guard unsafe mprotect(usable, size, PROT_READ | PROT_WRITE) == 0 else {
       let reason = errno
-      // A mapping that was passed as `place` still belongs to its owner.
+      // A mapping that was passed as `place` still belongs to the caller.
       if place == nil { stack.unmap() } else { Self.count.subtract(1, ordering: .relaxed) }
       errno = reason
       return nil
@@ -109,7 +112,7 @@ struct AlternateStack {
   func use(isFirst: Bool, thread: Int32? = nil) -> Bool {
     let size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
     guard let place = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return false }
-    // The function `sigaltstack` is not called: this package replaces it in the program, and would record this stack
+    // The function `sigaltstack` is not called. This package replaces it in the program, and would record this stack
     // as a stack of the program.
     let result = unsafe pm_set_signal_stack(place, size)
     guard result == 0 else {
@@ -124,8 +127,8 @@ struct AlternateStack {
 
   /// Removes this stack from the calling thread and unmaps it.
   ///
-  /// If the thread uses another alternate stack, the thread keeps that stack. Nothing happens while a handler runs on
-  /// this stack.
+  /// If the thread uses another alternate stack, the thread keeps that stack. The function does nothing while a
+  /// handler runs on this stack.
   func release() {
     var current = unsafe stack_t()
     guard unsafe sigaltstack(nil, &current) == 0 else { return }

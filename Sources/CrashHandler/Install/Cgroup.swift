@@ -2,17 +2,18 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The process's cgroups for the controllers memory and pids, with open files.
+/// The process's cgroups for the controllers `memory` and `pids`, with open files.
 ///
 /// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst.
 struct Cgroup {
   let files: CgroupFiles
-  /// The files of the memory cgroup, with the same descriptors.
+  /// The files of the memory cgroup, with the same descriptors as in `files`.
   let memory: MemoryCgroupFiles
 
   /// The cgroup of the calling process.
   ///
-  /// `memory.stat` shows how much of the used memory is cache. That file is only needed if there is a limit.
+  /// `memory.stat` shows how much of the used memory is cache. That file is needed only if the memory cgroup has a
+  /// limit.
   ///
   /// - Parameters:
   ///   - text: the contents of `/proc/self/cgroup`; nil to read the file.
@@ -50,7 +51,7 @@ struct Cgroup {
     }
   }
 
-  /// The descriptor of an open file (-1 if there is none) and the file's directory.
+  /// The descriptor of an open usage file (-1 if there is none), and the file's directory.
   private struct Usage {
     var descriptor: Int32 = -1
     var directory: String?
@@ -66,10 +67,10 @@ struct Cgroup {
     }
   }
 
-  /// Opens the file with a cgroup's usage, in the version 1 hierarchy if that has the controller.
+  /// Opens the file with a cgroup's usage, in the hierarchy of version 1 if it has the controller.
   ///
-  /// In a container, the path may be the host's path, while the mount shows only the container's own cgroup, at the
-  /// mount's root. So the root is tried last. The host's root cgroup has no such file.
+  /// In a container, the path may be the host's path, while the mount shows only the container's cgroup, as the root
+  /// of the mount. So the root is tried last. The host's root cgroup has no usage file.
   private static func open(
     _ paths: CgroupText.Paths, _ path: String?, _ root: String, _ controller: String,
     _ name: String, _ oldName: String

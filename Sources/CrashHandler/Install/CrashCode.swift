@@ -1,9 +1,9 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The pages of the program that are first used in a crash.
+/// Loads the pages of the program that are first used in a crash.
 ///
-/// The program's file may be unavailable at that time because of a network failure, a removed overlay or a lazy
+/// The program's file may be unavailable during a crash, because of a network failure, a removed overlay or a lazy
 /// unmount.
 ///
 /// Ordinary code.
@@ -13,7 +13,7 @@ enum CrashCode {
   /// Other code of the same modules is near these addresses.
   private static let slack: UInt = 256 << 10
 
-  /// Makes the kernel load the pages; it may drop them again when it needs memory.
+  /// Makes the kernel load the pages; the kernel may drop these pages again when it needs memory.
   static func bringIn() {
     var (code, text) = (AddressSpan(), AddressSpan())
     for section in Section.allCases {
@@ -46,7 +46,7 @@ enum CrashCode {
   }
 }
 
-/// The smallest range that contains some addresses.
+/// The smallest range that contains all added addresses.
 private struct AddressSpan {
   private(set) var low = UInt.max
   private(set) var high: UInt = 0

@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 internal import PendingDumps
 
-/// The signals that mean a crash, their previous actions, and the signal that stops threads.
+/// The signals that mean a crash, the previous actions of these signals, and the signal that stops threads.
 struct CrashSignals {
   /// The signals that mean a crash; bit n - 1 stands for signal n.
   let mask: UInt64
@@ -14,27 +14,28 @@ struct CrashSignals {
   var blocked: UInt64? { present?.blocked }
   /// The previous actions of the signals in `mask`, indexed by signal number.
   ///
-  /// Not an array, because the runtime would create the array's metadata at its first use, during the launch.
+  /// The table is not an array, because the runtime would create the array's metadata at its first use, during the
+  /// launch.
   private let previous: InlineArray<32, pm_signal_action>
   private let present: SignalDispositions?
   private static var numbers: ClosedRange<Int32> { 1...31 }
 
   /// The signals that an instruction can raise.
   ///
-  /// The handlers never block these signals. If a fault's signal is blocked, the kernel ends the process, before a
+  /// The handlers never block these signals. If a fault's signal is blocked, the kernel ends the process, and no
   /// recovery point can be used.
   static var faults: UInt64 { HandledSignals.faults.rawValue }
 
   /// The signals that stay unblocked in handlers, and in threads that take a dump.
   ///
-  /// These are faults, for the recovery points; the stop signal, because another thread may capture; and the
-  /// watchdog's signal.
+  /// These are the signals of faults, for the recovery points; the stop signals, because another thread may capture;
+  /// and the watchdog's signal.
   var open: UInt64 {
     Self.faults | SignalMask.bit(SIGPROF) | SignalMask.bit(SIGSETXID)
       | SignalMask.bit(stopSignal) | SignalMask.bit(watchdogSignal)
   }
 
-  /// Chooses the signals; changes nothing yet.
+  /// Chooses the signals, without changing any action.
   ///
   /// - Parameters:
   ///   - present: the signal dispositions of this process; nil if `/proc` does not show them.
@@ -42,13 +43,13 @@ struct CrashSignals {
   init(_ chosen: HandledSignals, present: SignalDispositions?, hasTerminal: Bool) {
     self.present = present
     var candidates = chosen.intersection(.all).rawValue
-    // At a terminal, users send SIGQUIT with a key. That cannot happen in a process without a controlling terminal.
+    // At a terminal, users send SIGQUIT with a key. A process without a controlling terminal gets no such SIGQUIT.
     if hasTerminal, isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
     var previous = InlineArray<32, pm_signal_action>(repeating: pm_signal_action())
     var mask: UInt64 = 0
     for signal in Self.numbers where SignalMask.has(candidates, signal) {
-      // An ignored signal stays ignored: a background job inherits an ignored SIGQUIT, and catching it would turn
-      // exit status 0 into 131.
+      // An ignored signal stays ignored. A background job inherits an ignored SIGQUIT, and handling that signal would
+      // turn exit status 0 into 131.
       guard let action = Self.action(of: signal, present), action.handler != 1 else { continue }
       previous[Int(signal)] = action
       mask |= SignalMask.bit(signal)
@@ -71,7 +72,7 @@ struct CrashSignals {
     return action
   }
 
-  /// True for a signal whose previous action was the default action, and which is not captured.
+  /// True if the signal's action is the default action, and the signal does not count as a crash.
   func isDefault(_ signal: Int32) -> Bool {
     !SignalMask.has(mask, signal) && Self.action(of: signal, present)?.handler == 0
   }
@@ -107,7 +108,7 @@ struct CrashSignals {
     }
   }
 
-  /// Installs the stop handler, and returns its action, which blocks all signals except faults while a thread is
+  /// Installs the stop handler; returns its action, which blocks all signals except faults while a thread is
   /// stopped.
   func stopAction() -> pm_signal_action {
     guard stopSignal != 0 else { return pm_signal_action() }
@@ -117,7 +118,9 @@ struct CrashSignals {
     return SignalAction.current(stopSignal) ?? pm_signal_action()
   }
 
-  /// Installs the handlers; `stopAction` was read back from the kernel, which shows that the kernel accepts handlers.
+  /// Installs the crash handler for all chosen signals.
+  ///
+  /// `stopAction` has already read its action back from the kernel, which shows that the kernel accepts handlers.
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
@@ -142,7 +145,7 @@ struct CrashSignals {
   /// Installs the handler of one signal; returns the error number if the kernel refuses.
   static func install(_ signal: Int32, insteadOf previous: pm_signal_action) -> Int32 {
     let handler: pm_signal_handler = unsafe pm_enter_crash
-    // If the process continues, the previous action of the program decides whether interrupted system calls are
+    // If the process continues, the program's previous action decides whether interrupted system calls are
     // restarted. A signal that the kernel would have discarded must not interrupt a system call.
     let restarts =
       previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
@@ -154,7 +157,7 @@ struct CrashSignals {
       signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restarts, ~faults)
   }
 
-  /// Returns the crash handler's action as the kernel stores it, for all signals except SIGSYS.
+  /// The crash handler's action for all signals except SIGSYS, as the kernel stores it.
   ///
   /// - Parameter stopAction: the action of the stop handler, in which libc has set the same fields.
   func installedAction(_ stopAction: pm_signal_action) -> pm_signal_action {

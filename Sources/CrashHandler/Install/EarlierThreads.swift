@@ -5,18 +5,19 @@ internal import Synchronization
 
 /// Gives alternate stacks to the threads that exist when the handler starts.
 ///
-/// A thread can set only its own alternate stack. So each thread gets a signal whose handler sets it: the stop signal
-/// or SIGPROF. Workers of libdispatch and Swift concurrency do not block SIGPROF. A thread that blocks both signals
-/// stays unchanged. System calls that are never restarted, such as `nanosleep` and `poll`, end with EINTR.
+/// A thread can set only its own alternate stack. So each thread is sent the stop signal or SIGPROF, whose handler
+/// sets the stack. Workers of libdispatch and Swift concurrency do not block SIGPROF. A thread that blocks both
+/// signals gets no stack. System calls that the kernel never restarts after a signal, such as `nanosleep` and `poll`,
+/// end with EINTR.
 ///
 /// Ordinary code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
 @safe
 struct EarlierThreads {
-  /// The maximum time in milliseconds for the search for threads, and for the wait for their answers after it.
+  /// The maximum time in milliseconds for the search for threads, and for the later wait for their answers.
   ///
-  /// A thread that has not answered when that time is over gets no stack.
+  /// A thread that has not answered in time gets no stack.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
-  /// How many times threads in which libc blocks all signals are checked again, at intervals of 0.2 ms.
+  /// How often threads in which libc blocks all signals are checked again, at intervals of 0.2 ms.
   private static let patience = 1000
 
   private let capture: Capture
@@ -26,9 +27,10 @@ struct EarlierThreads {
   private var stacks: [AlternateStack] = []
   private var profile = Shared.TakenAction()
 
-  /// Returns when each thread has answered, blocks both signals, or has not answered in time.
+  /// Offers a stack to each thread; returns when each thread has answered, blocks both signals, or has not answered
+  /// in time.
   static func giveStacks(_ capture: Capture) {
-    // Without a stop signal, no handler is installed that would handle either signal.
+    // Without a stop signal, neither signal has a handler that would set the stack.
     guard capture.installed.signals.stop != 0 else { return }
     var threads = EarlierThreads(capture)
     threads.find()
@@ -55,10 +57,10 @@ struct EarlierThreads {
 
   // MARK: - Offering
 
-  /// Lists threads until it finds no new one.
+  /// Lists threads until a list has no new thread.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
-    // A thread that is being created by a call that started earlier is not listed until that call is done.
+    // A thread that is being created by an earlier call is listed only after that call is done.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
     while rounds < Self.patience, !isOver {
@@ -71,13 +73,14 @@ struct EarlierThreads {
 
   /// Examines each new thread, and offers it a stack.
   ///
-  /// Threads that block signal 32 are only counted. Only libc can block it: pthread_create and similar functions
-  /// block even libc's own signals for a moment.
+  /// Threads that block signal 32 are only counted. Only libc can block signal 32, because pthread_create and similar
+  /// functions block even libc's own signals for a moment.
   private mutating func lookAtAll() -> (new: Int, closed: Int) {
     var (new, closed) = (0, 0)
     guard let directory = unsafe opendir("/proc/self/task") else { return (0, 0) }
     defer { unsafe closedir(directory) }
-    // If threads are created faster than they are listed, with higher and higher IDs, the listing would never end.
+    // Without a deadline, the listing would never end if new threads with higher IDs were created faster than it
+    // lists them.
     while !isOver, let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -115,7 +118,7 @@ struct EarlierThreads {
       let room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
       let scratch = unsafe Scratch(place, size: buffer.count)
       let call = SystemCallPlace(capture.proc.text(ofTask: thread, "syscall", in: scratch))
-      // Threads that have answered have released their entry stacks.
+      // Threads that have answered no longer use an entry stack.
       let waiting = offers.count.value - offers.answers.value
       return ThreadRoom.isSure(of: thread)
         || room.suffices(
@@ -123,7 +126,9 @@ struct EarlierThreads {
     }
   }
 
-  /// The signals that a thread blocks; read with the code for crashes, because strings would take too long.
+  /// The signals that a thread blocks.
+  ///
+  /// The file is read with crash code, because strings would take too long.
   private func blockedSignals(of thread: Int32) -> UInt64? {
     unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return nil }
@@ -167,7 +172,7 @@ struct EarlierThreads {
     pm_tgkill(pm_getpid(), thread, 0) != -Int(ESRCH)
   }
 
-  /// Withdraws offers that were not answered, and records which stacks were taken.
+  /// Withdraws the unanswered offers, and records which stacks were taken.
   private mutating func settle() {
     var taken: [Given] = []
     var free = stacks
@@ -203,23 +208,24 @@ struct EarlierThreads {
   }
 
   private static let account = Mutex(Account())
-  /// True if threads that existed at launch got stacks; false if the process had only one thread then.
+  /// True if threads that existed at launch got stacks; false if the process had only one thread at launch.
   ///
-  /// If it is false, new threads do not read `account`, whose first use would allocate metadata.
+  /// If this is false, new threads do not read `account`, because its first use would allocate metadata.
   private static let hasGiven = Atomic<Bool>(false)
 
-  /// A stack whose thread has ended; nil if the examined thread still exists.
+  /// Returns a stack whose thread has ended; nil if the examined thread still exists.
   ///
-  /// Each call examines one entry, so a thread that needs a stack makes one system call. After as many calls as there
-  /// were threads at launch, every thread that had ended is found. If another thread has the same ID by now, the
-  /// stack is not found, which does no other harm.
+  /// Each call examines only one entry, so a thread that needs a stack makes only one system call. After as many
+  /// calls as there were threads at launch, each entry has been examined. If another thread has got the ended
+  /// thread's ID, the stack is not found, which does no other harm.
   static func reuse() -> AlternateStack? {
     guard hasGiven.load(ordering: .acquiring) else { return nil }
-    // This never waits for the lock, because in a forked child the lock may belong to a thread that does not exist.
+    // This code never waits for the lock, because in a forked child the lock may belong to a thread that does not
+    // exist.
     let found = account.withLockIfAvailable { account -> AlternateStack? in
       guard !account.given.isEmpty else { return nil }
-      // In a forked child, the account is about threads of the parent process. The thread that forked has another ID
-      // here.
+      // In a forked child, the account lists threads of the parent process. The thread that forked has another ID in
+      // the child.
       guard account.processID == pm_getpid() else {
         account.given = []
         return nil

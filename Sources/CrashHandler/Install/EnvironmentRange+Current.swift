@@ -6,9 +6,9 @@ internal import PendingDumps
 extension EnvironmentRange {
   /// Finds the address range of the arguments and the environment of this process.
   ///
-  /// The kernel puts the executable's name and a null pointer at the end of the mapping. If they are missing, as
-  /// under an emulator, the table of mappings is read. Reading it takes ten times as long as the rest of this
-  /// function.
+  /// The kernel puts the executable's name and a null pointer at the end of the mapping. If these are missing, as
+  /// under an emulator, the function reads the table of mappings instead. That takes ten times as long as the rest of
+  /// this function.
   ///
   /// - Parameter start: field 28 of `/proc/pid/stat` (proc_pid_stat(5)); 0 if the kernel does not show that field.
   ///

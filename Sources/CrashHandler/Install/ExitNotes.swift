@@ -2,16 +2,16 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// Makes sure that each orderly end of the process is noted: exit, `_exit`, and the signals that ask the process to
-/// end.
+/// Makes sure that each orderly end of the process is noted in the run record: exit, `_exit`, and signals that ask
+/// the process to end.
 ///
 /// Ordinary code, run once in a process.
 enum ExitNotes {
-  /// Starts to note ends; called after the handler's state is set.
+  /// Starts to note how the process ends; called after the handler's state is set.
   static func follow(_ signals: CrashSignals) {
     let handler: pm_signal_handler = unsafe pm_handle_termination
     for signal in SignalTable.numbers(.endRequest) where signals.isDefault(signal) {
-      // In this handler all signals except faults are blocked, so they wait until the default action has been taken.
+      // This handler blocks all signals except faults, so other signals wait until the default action has been taken.
       _ = unsafe pm_install_handler(
         signal, pm_termination_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
         ~CrashSignals.faults)
@@ -25,7 +25,7 @@ enum ExitNotes {
   static func cleanUpAtExit() {
     _ = atexit {
       guard let capture = Capture.ofHandler else { return }
-      // A forked child that created no files still has the names of its parent's files.
+      // A forked child that created no files still has the names of its parent's files, which must not be removed.
       guard capture.shared.isOwnProcess,
         !capture.shared.process.isForkedChild || !capture.session.files.isMissing
       else { return }
@@ -37,11 +37,12 @@ enum ExitNotes {
     _ = at_quick_exit { pm_note_process_end() }
   }
 
-  /// Removes the locked file, FIFO and run record, unless a crash is being captured.
+  /// Removes the locked file, the FIFO and the run record, unless a crash is being captured.
   ///
-  /// If a later exit handler crashes, the crash creates its own files.
+  /// If a later exit handler crashes, that crash creates new files.
   private static func removeFiles(_ capture: Capture) {
-    // While this thread is marked as the capturing thread, a signal would be treated as a signal during a capture.
+    // All signals except SIGSYS are blocked while this thread is marked as the capturing thread, because the handler
+    // would treat them as signals during a capture.
     let previous = SignalMask.exchange(~SignalMask.bit(SIGSYS))
     defer { SignalMask.set(previous) }
     let thread = UInt32(bitPattern: pm_gettid())
@@ -49,7 +50,8 @@ enum ExitNotes {
       capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
     else { return }
     let directory = capture.session.files.directory.descriptor
-    // If a crash may not create files, a crash in a later exit handler would have no file to write to.
+    // If a crash may not create files, the files are kept, because a crash in a later exit handler would have no file
+    // to write to.
     if capture.mayMake(CallBit.files), capture.isSame(capture.session.files.directory, linked: true)
     {
       capture.session.files.isMissing = true

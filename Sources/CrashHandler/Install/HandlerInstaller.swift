@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Prepares everything for a crash, and installs the handlers last.
+/// Prepares everything that a crash needs, and installs the handlers last.
 ///
 /// Ordinary code, run once in a process, under the lock of `startHandler`.
 enum HandlerInstaller {
@@ -35,7 +35,7 @@ enum HandlerInstaller {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errno: refusal)
     }
-    // This stack is reserved first, so that the zone without access below the memory is the stack's guard.
+    // This stack is reserved first, so that the inaccessible zone below the memory is the stack's guard.
     let faultStack = unsafe Installed.FaultStack(
       base: try memory.stack(faultStackSize), size: faultStackSize)
     let entryMemory = unsafe try memory.pages(entryStacks)
@@ -53,7 +53,7 @@ enum HandlerInstaller {
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
-      // Because of this error the memory is freed, and a late signal must not find it.
+      // After this error the memory is freed, and a late signal must not use it.
       pm_set_state(nil)
       pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error
@@ -112,8 +112,8 @@ enum HandlerInstaller {
           course: memory.tokens(files.owningRun.course?.encoded()),
           system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
         faultStack: faultStack,
-        // There is no summary if descriptor 2 was closed, or if the program has more privileges than the user who
-        // started it: that user must not see the program's addresses and file names.
+        // No summary is written if descriptor 2 was closed. Nor is it written if the program has more privileges than
+        // the user who started it, because that user must not see the program's addresses and file names.
         summary: CrashSummary(
           signals: options.writesSummary && hasStandardError && pm_is_secure() == 0
             ? signals.mask : 0,
@@ -148,8 +148,8 @@ enum HandlerInstaller {
       pageSize: UInt64(max(sysconf(Int32(_SC_PAGESIZE)), 4096)))
   }
 
-  /// The path that the program was started with, used if /proc does not show the executable; nil if it is not
-  /// absolute.
+  /// The path that the program was started with, for use if /proc does not show the executable; nil if that path is
+  /// not absolute.
   private static var startedPath: String? {
     guard let name = unsafe UnsafePointer<CChar>(bitPattern: UInt(pm_executable_name())),
       let path = unsafe realpath(name, nil)
@@ -173,8 +173,8 @@ enum HandlerInstaller {
         proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
-    // This session has only separate names. It shares all other memory with `capture`, which one thread at a time
-    // uses.
+    // In this session, only the names are separate. The session shares all other memory with `capture`, which one
+    // thread at a time uses.
     let requested = try memory.session(
       sharing: capture,
       names: memory.names(of: files.lockedName, areNew: true))
@@ -243,7 +243,7 @@ enum HandlerInstaller {
     return unsafe shared
   }
 
-  /// A duplicate of the descriptor, which reserves a slot of the descriptor table; -1 if the table is full.
+  /// Duplicates the descriptor, which reserves a slot of the descriptor table; returns -1 if the table is full.
   private static func copy(of file: HeldFile) -> HeldFile {
     let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
     return descriptor >= 0 ? HeldFile(descriptor, identity: file.identity) : HeldFile()

@@ -2,18 +2,18 @@ internal import CSignalSafe
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The pieces of memory that every capture needs, whether or not the process has crashed.
+/// Reserves the pieces of memory that every capture needs, whether or not the process has crashed.
 extension HandlerMemory {
-  /// The number of bytes that one capture needs.
+  /// The number of bytes that the stack, tables and buffers of one capture need.
   ///
-  /// Most of this is only address space, because the ends of the tables are rarely used.
+  /// Most of these bytes take only address space, because the ends of the tables are rarely used.
   static let captureSize = 14 << 20 + 8 * SignalFrame.size
   /// The stack also has room for signal frames, because the kernel places the frame of SIGSYS on the current stack.
   static let captureStackSize = SignalFrame.stackSize(128 << 10, frames: 4)
   static let scratchSize = 64 << 10
-  /// The distance in bytes between two futex words that threads wait on.
+  /// The number of bytes between two futex words that threads wait on.
   ///
-  /// If they were closer, stopped threads and the capturing thread would compete for one cache line.
+  /// If two words were closer, stopped threads and the capturing thread would compete for one cache line.
   static let wordStride = 64
 
   /// Reserves a table of threads.
@@ -32,7 +32,7 @@ extension HandlerMemory {
     let (textCapacity, capacity) = (8 << 20, 65536)
     let text = unsafe try pages(textCapacity)
     let entries = unsafe try pages(capacity * MappingTable.stride)
-    // This is enough for a thousand mappings.
+    // These sizes are enough for a thousand mappings.
     unsafe hold(text, 96 << 10)
     unsafe hold(entries, 24 << 10)
     return unsafe MappingTable(
@@ -81,7 +81,7 @@ extension HandlerMemory {
 
   /// Reserves the names of a dump, its FIFO and its run record.
   ///
-  /// - Parameter areNew: true if the dump gets another report ID than the one that was encoded at launch.
+  /// - Parameter areNew: true if the dump gets another report ID than the ID that was encoded at launch.
   mutating func names(
     of locked: PendingDumpName, areNew: Bool = false
   ) throws(CrashHandlerError) -> DumpNames {
@@ -113,7 +113,7 @@ extension HandlerMemory {
 
   /// Reserves a session that uses the handler's own stack, tables and buffer.
   ///
-  /// Only the capturing thread may use it (`Shared.capturingThread`).
+  /// Only the capturing thread may use this session (`Shared.capturingThread`).
   mutating func session(
     sharing handlers: Capture, names: DumpNames
   ) throws(CrashHandlerError) -> Capture {

@@ -5,27 +5,29 @@ internal import Glibc
 ///
 /// The block is touched only in a crash, so it takes address space but no memory. In a process with a memory limit,
 /// 300 KiB are touched at launch, because the kernel may have no memory left in a crash. The block is excluded from
-/// core files, because it contains no data of the program. It is never freed once the handler is installed. It lies
-/// between two zones without access, because the kernel may place it directly below a thread's stack: if that stack
-/// overflows with frames larger than its guard, the frames would otherwise overwrite the block.
+/// core files, because it contains no data of the program. The block is never freed after the handler has been
+/// installed. It lies between two inaccessible zones, because the kernel may place it directly below a thread's
+/// stack. If that stack overflowed with frames larger than its guard, the frames would otherwise overwrite the block.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
   let pageSize: Int
-  /// The alternate stack for the thread that starts the handler: `AlternateStack.mappingSize` bytes above the rest.
+  /// The alternate stack for the thread that starts the handler, in the last `AlternateStack.mappingSize` bytes of
+  /// the block.
   ///
-  /// It is part of the block, so that one mapping is made instead of two.
+  /// The stack is part of the block, so that one mapping is created instead of two.
   let threadStack: UInt?
   private var ownsThreadStack: Bool
   private var used = 0
   private let holdsPages: Bool
-  /// The unused rest of the page from which small pieces are reserved.
+  /// The unused rest of the page that contains the small pieces.
   ///
   /// If each piece had a separate page, the launch would touch more pages.
   private var small: UnsafeMutableRawPointer?
   private var smallLeft = 0
-  /// Pieces begin at multiples of this number on every system; multiples of a page of 64 KiB would waste memory.
+  /// Large pieces begin at multiples of this number of bytes on every system, because multiples of a 64 KiB page
+  /// would waste memory.
   private static let alignment = 4096
   private static let guardSize = 1 << 20
 
@@ -68,7 +70,7 @@ struct HandlerMemory: ~Copyable {
     unsafe try piece(count, alignment: Self.alignment)
   }
 
-  /// Makes the kernel allocate the pages of a range that every crash needs.
+  /// Makes the kernel allocate the pages of a range in advance, because every crash needs them.
   ///
   /// Source: madvise(2), MADV_POPULATE_WRITE; has no effect before Linux 5.14.
   func hold(_ place: UnsafeMutableRawPointer, _ count: Int) {
@@ -79,7 +81,7 @@ struct HandlerMemory: ~Copyable {
     _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: start), Int(end - start), populateWrite)
   }
 
-  /// Reserves whole pages, whose protection can be changed without changing that of other memory.
+  /// Reserves whole pages, so that their protection can be changed without affecting other memory.
   private mutating func wholePages(
     _ count: Int
   ) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
@@ -99,7 +101,7 @@ struct HandlerMemory: ~Copyable {
     return unsafe base + used + gap
   }
 
-  /// Reserves a piece that shares its pages with others, at a multiple of the size of a cache line.
+  /// Reserves a piece that shares its pages with other pieces, at a multiple of the size of a cache line.
   mutating func piece(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
     let size = (max(count, 1) + 63) / 64 * 64
     if smallLeft < size {
@@ -132,7 +134,7 @@ struct HandlerMemory: ~Copyable {
 
   /// Reserves a stack, with an inaccessible page below it as a guard.
   mutating func stack(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
-    // At the start of the block no page is needed, because the zone below the block cannot be accessed.
+    // A stack at the start of the block needs no guard page, because the zone below the block is inaccessible.
     if used == 0 { return unsafe try wholePages(count) }
     let guardPage = unsafe try wholePages(pageSize)
     guard unsafe mprotect(guardPage, pageSize, PROT_NONE) == 0 else {
@@ -144,14 +146,14 @@ struct HandlerMemory: ~Copyable {
 
   /// Reserves a page that the kernel fills with zeros in each forked child.
   ///
-  /// - Returns: the page, and whether the kernel can wipe it; false before Linux 4.14.
+  /// - Returns: the page, and whether the kernel can wipe the page, which kernels before 4.14 cannot.
   mutating func pageWipedInCopies() throws(CrashHandlerError) -> (UnsafeMutableRawPointer, Bool) {
     let page = unsafe try wholePages(pageSize)
     let wipeOnFork: Int32 = 18  // MADV_WIPEONFORK
     return unsafe (page, madvise(page, pageSize, wipeOnFork) == 0)
   }
 
-  /// Gives the alternate stack to its thread, which later unmaps the stack.
+  /// Makes the thread the owner of its alternate stack, which that thread later unmaps.
   mutating func giveThreadStack() { ownsThreadStack = false }
 
   /// Leaves the memory mapped for the rest of the process's life.

@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The facts for a dump that are known at launch.
+/// The facts in a dump that are known at launch.
 ///
 /// These facts are encoded at launch, so a crash only copies the bytes.
 struct LaunchFacts {
@@ -13,7 +13,7 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
-  /// If this is false, or `privacy` is not `full`, the facts that a crash would leave out are left out here too.
+  /// If this is false, or `privacy` is not `full`, the encoded facts leave out what crash code also leaves out.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?
@@ -81,8 +81,9 @@ struct LaunchFacts {
     }
   }
 
-  /// The version of the compiler that builds this file; for a newer compiler, the newest version that this file
-  /// knows.
+  /// The version of the compiler that builds this file.
+  ///
+  /// For a newer compiler, this is the newest version that the file knows.
   private static var swiftVersion: String {
     #if compiler(>=6.6)
       "6.6"
@@ -99,7 +100,7 @@ struct LaunchFacts {
     #endif
   }
 
-  /// The auxiliary vector as in `/proc/self/auxv`, but in the order of its types; libc has the vector in memory.
+  /// The auxiliary vector as in `/proc/self/auxv`, but in the order of its types; libc reads the vector from memory.
   ///
   /// Source: getauxval(3); Linux include/uapi/linux/auxvec.h, whose types are below 64.
   static var auxiliaryVector: [UInt8] {
@@ -114,9 +115,9 @@ struct LaunchFacts {
     return vector + [UInt8](repeating: 0, count: 16)
   }
 
-  /// The first 4 KiB of the arguments, each ended by NUL, as in `/proc/self/cmdline`.
+  /// The first 4 KiB of the arguments, with a NUL after each, as in `/proc/self/cmdline`.
   ///
-  /// They are read from memory at the address that the kernel shows.
+  /// The arguments are read from memory, at the address that the kernel shows.
   private var commandLine: [UInt8]? {
     guard let own = statistics?.own, own.argumentsStart != 0,
       own.argumentsStart < own.argumentsEnd,
@@ -131,9 +132,9 @@ struct LaunchFacts {
 
   /// The time in nanoseconds after which the service manager treats this process as hung.
   ///
-  /// Nil if the service manager has no watchdog for this process.
+  /// The value is nil if the service manager has no watchdog for this process.
   ///
-  /// The result is also nil in a program with more permissions than its caller, because the caller controls the
+  /// The value is also nil in a program with more permissions than its caller, because the caller controls the
   /// environment.
   ///
   /// Source: sd_watchdog_enabled(3).
@@ -164,14 +165,14 @@ struct LaunchFacts {
 
   /// The environment variable TZ; nil if it is not set, or must not be trusted.
   ///
-  /// It is not trusted in a program with more permissions than its caller, because the caller has set it.
+  /// The variable is not trusted in a program with more permissions than its caller, because the caller has set it.
   ///
   /// Source: tzset(3).
   private static var timeZone: String? {
     guard pm_is_secure() == 0, let text = unsafe getenv("TZ") else { return nil }
     var name = unsafe String(cString: text)
     while name.utf8.count > 256 { name.removeLast() }
-    // An empty value means UTC.
+    // An empty value of TZ means UTC.
     return name.isEmpty ? "UTC" : name
   }
 
@@ -180,7 +181,7 @@ struct LaunchFacts {
   ) {
     var names = utsname()
     unsafe uname(&names)
-    // The C fields are arrays, which Swift imports as tuples.
+    // The fields of the C structure are arrays, which Swift imports as tuples.
     func text<Field>(_ field: Field) -> String {
       unsafe withUnsafeBytes(of: field) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)

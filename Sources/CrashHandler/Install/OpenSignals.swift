@@ -1,13 +1,14 @@
 internal import CSignalSafe
 
-/// Keeps crash signals unblocked in threads that block them, if the program links the target CSignalMasks.
+/// Keeps crash signals unblocked even in threads that ask to block them, if the program links the target
+/// CSignalMasks.
 ///
 /// Ordinary code.
 enum OpenSignals {
-  /// The signals that an instruction raises, and SIGABRT.
+  /// The signals that are kept unblocked: those that an instruction raises, and SIGABRT.
   static let all = HandledSignals.faults.union(.abort).rawValue
 
-  /// Unblocks the signals in `crashes` in the calling thread, and from now on in each thread that starts or sets its
+  /// Unblocks the signals in `crashes` in the calling thread, and later in each thread that starts or sets its
   /// mask.
   ///
   /// - Parameter blocked: the signals that the calling thread blocks; nil if they are not known.

@@ -5,38 +5,37 @@ internal import PendingDumps
 
 /// The files of a running process in the pending directory: the locked dump, its run record and its FIFO.
 ///
-/// Ordinary code. If this value is destroyed without a call of `keep()`, the files are removed again.
+/// Ordinary code. If this value is destroyed without a call to `keep()`, the files are removed again.
 struct PendingDumpFiles: ~Copyable {
   let reportID: ReportID
   let lockedName: PendingDumpName
   /// The database's path, absolute and without symbolic links.
   let databasePath: String
-  /// The database's path if it is a directory inside the mount point that the caller passed; otherwise nil.
+  /// The database's path if the caller passed a mount point and the database is a directory inside it; otherwise nil.
   let placeInMountPoint: String?
   /// The contents of the run record of this process.
   let owningRun: RunRecord
   /// True if the end of the run is noted in the run record.
   private(set) var followsRun = false
-  /// The mapping by which other processes see that this process is alive; none if they could not detect the mapping.
+  /// The mapping that shows other processes that this process is alive; none if other processes could not detect it.
   private(set) var recordMapping = RecordMapping()
 
-  /// The database's directory, open as long as the process runs, to reserve a slot of the descriptor table for a
-  /// crash.
+  /// The database's directory, which stays open to reserve a slot of the descriptor table for a crash.
   private var database: Directory
-  /// The pending directory, relative to which the files are named.
+  /// The open pending directory, which contains the files.
   private var directory: Directory
   /// The FIFO's read end, which is open as long as this process runs; nil if the file system has no FIFOs.
   private var fifo: OpenFile?
   /// The run record, open so that notes can be written into it.
   private var record: OpenFile?
-  /// The locked dump, also open for reading, because the dump may have to be copied.
+  /// The locked dump, which is also open for reading, because the dump may have to be copied.
   private var dump: OpenFile?
   private var hasRecordName = false
   private var isKept = false
 
-  /// Creates the directories, then FIFO, run record and locked dump, in this order.
+  /// Creates the directories, then the FIFO, the run record and the locked dump, in this order.
   ///
-  /// So wherever a locked dump exists, other processes can tell whether its owner is alive.
+  /// So if a locked dump exists, other processes can detect whether its owner is alive.
   ///
   /// - Parameters:
   ///   - path: the path of the database directory.
@@ -47,14 +46,14 @@ struct PendingDumpFiles: ~Copyable {
   static func make(
     database path: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {
-    // With this value, under `ulimit -f 0` a write fails with an error instead of ending the program.
+    // With this value, a write under `ulimit -f 0` fails with an error instead of ending the program.
     let writing = FileSizeLimit.isSet ? OwnWriting(raisesLimit: false) : nil
     defer { writing?.finish(hasFailed: true) }
     let reportID = randomReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
     do throws(CrashReportDatabaseError) {
-      // The database is opened by the same rules as in a process that converts dumps; missing directories are
+      // The database is opened by the same rules as in a process that converts dumps. Missing directories are
       // created.
       let given = try DatabaseDirectory.absolute(path)
       let database = try DatabaseDirectory.openPlace(given, creating: true)
@@ -75,7 +74,7 @@ struct PendingDumpFiles: ~Copyable {
     }
   }
 
-  /// - Parameter given: the path of the database as the caller named it.
+  /// - Parameter given: the path of the database as the caller passed it.
   private init(
     database: consuming Directory, given: String, directory: consuming Directory,
     lockedName: PendingDumpName, record: RunRecord
@@ -118,7 +117,7 @@ struct PendingDumpFiles: ~Copyable {
   var heldFIFO: HeldFile { Self.held(fifo) }
   var heldRecord: HeldFile { Self.held(record) }
   var heldDump: HeldFile { Self.held(dump) }
-  /// The owner that the files get, if this process is root and the database belongs to another user.
+  /// The owner that the files get if this process is root and the database belongs to another user.
   var owner: DirectoryOwner? { directory.owner }
   /// The mode of the files, which may be shared with a group.
   var fileMode: UInt32 { directory.fileMode }
@@ -139,7 +138,8 @@ struct PendingDumpFiles: ~Copyable {
 
   // MARK: - Steps
 
-  /// A random report ID, from one system call; the standard library's generator makes one call for each 8 bytes.
+  /// Creates a random report ID with one system call; the standard library's generator makes one call for each 8
+  /// bytes.
   private static func randomReportID() -> ReportID {
     var words = (UInt64(0), UInt64(0))
     let count = unsafe withUnsafeMutableBytes(of: &words) { buffer in
@@ -165,8 +165,8 @@ struct PendingDumpFiles: ~Copyable {
     followsRun = run.course != nil && Self.write(run, to: file)
     if !followsRun {
       if run.course != nil {
-        // If the record is larger than the limit on file sizes, only the identity of its owner is written: a few
-        // hundred bytes.
+        // If the record is larger than the limit on file sizes, only its owner's identity is written, which takes a
+        // few hundred bytes.
         ftruncate(file.descriptor, 0)
         lseek(file.descriptor, 0, SEEK_SET)
       }
@@ -178,10 +178,10 @@ struct PendingDumpFiles: ~Copyable {
     record = consume file
   }
 
-  /// Creates the run record and maps it; removes the mapping again if a converter could not detect the mapping.
+  /// Creates the run record and maps it; removes the mapping if a converter could not detect it.
   ///
-  /// On a file system with its own block device, a converter can detect the mapping. On others, such as overlayfs,
-  /// the function tries what a converter does later, with no descriptor open for writing.
+  /// On a file system with its own block device, a converter can detect the mapping. On other file systems, such as
+  /// overlayfs, the function tries what a converter does later, with no descriptor open for writing.
   private mutating func mapRunRecord(
     as name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> OpenFile {
@@ -198,7 +198,7 @@ struct PendingDumpFiles: ~Copyable {
 
   private static func close(_ file: consuming OpenFile) {}
 
-  /// Writes the record; false if the file is then incomplete.
+  /// Writes the record; returns false if the file is incomplete afterward.
   private static func write(_ record: RunRecord, to file: borrowing OpenFile) -> Bool {
     let contents = record.encoded() ?? []
     let written = unsafe contents.withUnsafeBytes { bytes in
@@ -207,7 +207,7 @@ struct PendingDumpFiles: ~Copyable {
     return written == contents.count
   }
 
-  /// The result of realpath(3) for a path; the path itself if realpath(3) fails.
+  /// Resolves a path with realpath(3); returns the path itself if realpath(3) fails.
   private static func resolved(_ path: String) -> String {
     guard let resolved = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(resolved) }

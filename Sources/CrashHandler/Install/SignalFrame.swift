@@ -2,14 +2,14 @@ internal import CSignalSafe
 
 /// The frame that the kernel writes on the stack for each call of a signal handler.
 ///
-/// The frame has 3 to 11 KiB on x86_64. On arm64 it has 4.6 KiB, or 70 KiB and more with the registers of SVE and
+/// The frame is 3 to 11 KiB on x86_64. On arm64 it is 4.6 KiB, or 70 KiB and more with the registers of SVE and
 /// SME.
 ///
 /// Ordinary code. Source: getauxval(3), AT_MINSIGSTKSZ.
 enum SignalFrame {
   /// The size of the frame on this machine.
   ///
-  /// On x86_64, kernels before 5.14 do not report the size; their largest frame, with AVX-512, has 3.5 KiB.
+  /// On x86_64, kernels before 5.14 do not report the size. Their largest frame, with AVX-512, is 3.5 KiB.
   static let size: Int = {
     #if arch(arm64)
       max(Int(pm_minimum_signal_stack_size()), 5120)
@@ -18,7 +18,7 @@ enum SignalFrame {
     #endif
   }()
 
-  /// The size of one of the handler's stacks; half of the stack is for functions, half for signal frames.
+  /// The size of one of the handler's stacks; half of `size` is for functions, and the rest is for signal frames.
   ///
   /// - Parameters:
   ///   - size: the size of the stack if signal frames are small.

@@ -6,10 +6,11 @@ internal import Synchronization
 ///
 /// Ordinary code.
 enum ThreadStack {
-  /// The key for the calling thread's alternate stack; the low bits of the value count the rounds of thread-local
-  /// destructors.
+  /// The key for the calling thread's alternate stack.
   ///
-  /// Nil if the process has no free key. Source: pthread_key_create(3).
+  /// The low bits of the key's value count the rounds of thread-local destructors.
+  ///
+  /// The key is nil if the process has no free key. Source: pthread_key_create(3).
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     let result = unsafe pthread_key_create(&key) { value in
@@ -18,13 +19,14 @@ enum ThreadStack {
     return result == 0 ? key : nil
   }()
 
-  /// The number of threads that got no alternate stack, because memory or thread-local keys were used up.
+  /// The number of threads that got no alternate stack because memory or thread-local keys were used up.
   static let refused = Atomic<Int>(0)
 
-  /// How many times libc runs the destructors if one of them sets a key again.
+  /// How many rounds of destructors libc runs if a destructor sets a key again.
   private static let destructorRounds: UInt = 4
 
-  /// Returns 0 if the calling thread now has a large enough alternate stack, otherwise the errno.
+  /// Installs an alternate stack, unless the calling thread has a large enough one; returns 0, or the errno on
+  /// failure.
   ///
   /// The function does not change errno, because a new thread starts with the value 0.
   ///
@@ -39,7 +41,7 @@ enum ThreadStack {
     let before = errno
     defer { errno = before }
     if current >= AlternateStack.sufficientSize {
-      // The current stack is not recorded yet if it was set without `sigaltstack`, or before this package's
+      // `pm_tell_own_stack` records a current stack that was set without `sigaltstack`, or before this package's
       // `sigaltstack` was loaded.
       pm_tell_own_stack()
       return 0
@@ -61,8 +63,8 @@ enum ThreadStack {
     return result
   }
 
-  /// Keeps the stack until the last round of destructors, so that a crash in another key's destructor still has a
-  /// stack.
+  /// Keeps the stack until the last round of destructors, so that a crash in another key's destructor has an
+  /// alternate stack.
   private static func endOfThread(_ value: UInt) {
     if let key, value % destructorRounds + 1 < destructorRounds,
       unsafe pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: value + 1)) == 0
@@ -76,7 +78,7 @@ enum ThreadStack {
     AlternateStack(mapping: value - value % destructorRounds)
   }
 
-  /// Makes every new thread install a stack first, if the program links the target CThreadStacks.
+  /// Makes every new thread install an alternate stack first, if the program links the target CThreadStacks.
   static func followNewThreads() {
     // The key is created now, before two threads could create it at the same time.
     _ = key

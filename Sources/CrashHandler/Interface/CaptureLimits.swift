@@ -1,13 +1,13 @@
-/// Limits of a dump; the dump contains how much each limit has left out.
+/// Limits of a dump; the dump shows how much each limit has left out.
 public struct CaptureLimits: Sendable, Equatable {
   /// The maximum number of bytes of the crashing thread's stack.
   ///
-  /// Of a longer stack, the innermost frames get three quarters of this limit, and the outermost frames, where the
+  /// If a stack is longer, the innermost frames get three quarters of this limit. The outermost frames, where the
   /// thread began, get one quarter.
   public var crashingThreadStack = 1 << 20
   /// The maximum number of bytes of each other thread's stack, counted from the thread's stack pointer.
   public var otherThreadStack = 32 << 10
-  /// The maximum number of bytes of the stacks of all other threads together, divided into equal shares.
+  /// The maximum number of bytes of all other threads' stacks together, divided into equal shares.
   ///
   /// A share has at least 1 KiB. Three quarters of a share begin at the thread's stack pointer.
   public var otherThreadStacks = 6 << 20
@@ -15,12 +15,12 @@ public struct CaptureLimits: Sendable, Equatable {
   public var threads = 4096
   /// The maximum time from the fault until this handler is done, in whole milliseconds, at least one.
   ///
-  /// Anything that is not written in that time is left out. Previous handlers and the kernel's core file come later,
+  /// The dump leaves out what is not written in that time. Previous handlers and the kernel's core file come later,
   /// and are not limited.
   public var time = Duration.seconds(3)
   /// The maximum number of bytes of all ranges of `ExtraMemory.add` together.
   public var extraMemory = 1 << 20
-  /// The maximum number of bytes of the whole dump; memory for which there is no room is left out.
+  /// The maximum number of bytes of the whole dump; memory that does not fit is left out.
   public var dump = 64 << 20
   /// The maximum number of reports about crashes that the process survived or may have survived.
   ///

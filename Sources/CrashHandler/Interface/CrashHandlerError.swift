@@ -33,7 +33,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
   package static let handlerNotStarted = CrashHandlerError(
     .notStarted, "call startHandler(database:) first")
 
-  /// The error if the system cannot create the thread that watches for hangs.
+  /// The error for a system that cannot create the thread that watches for hangs.
   package static func noThread(errno: Int32) -> CrashHandlerError {
     CrashHandlerError(.notInstalled, "the system refuses a thread", errno: errno)
   }

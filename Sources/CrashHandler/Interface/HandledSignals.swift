@@ -8,7 +8,7 @@ internal import IntermediateDump
 /// options.signals.remove(.quit)
 /// ```
 ///
-/// Signal numbers are those of Linux on x86_64 and arm64, on whichever system the program is built.
+/// Signal numbers are always those of Linux on x86_64 and arm64, even if the program is built on another system.
 ///
 /// Source: signal(7), "Standard signals".
 public struct HandledSignals: OptionSet, Sendable {
@@ -19,7 +19,7 @@ public struct HandledSignals: OptionSet, Sendable {
 
   private init(_ signal: Int32) { rawValue = 1 << UInt64(signal - 1) }
 
-  /// SIGABRT: `abort`, a failed assertion of C, an uncaught C++ exception.
+  /// SIGABRT: `abort`, a failed C assertion, an uncaught C++ exception.
   public static let abort = HandledSignals(6)
   /// SIGBUS: access to a page of a file that was truncated, or misaligned access.
   public static let busError = HandledSignals(7)

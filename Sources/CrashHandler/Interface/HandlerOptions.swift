@@ -16,15 +16,16 @@ public struct HandlerOptions: Sendable, Equatable {
   /// paths of open descriptors, user and group numbers, time zone.
   ///
   /// If this option is off, dumps still contain the kinds of open descriptors. The path of the executable and the
-  /// memory of the process may identify the machine or the user too. Any `privacy` other than `full` leaves out the
+  /// memory of the process may also identify the machine or the user. Any `privacy` other than `full` leaves out the
   /// same facts, except the container.
   public var capturesSurroundings = true
   /// Which secrets dumps and their reports may contain.
   ///
   /// Levels other than `full` make a crash take longer: see `Docs/Internals/Benchmarks.md`. With `noMemory`, a dump
-  /// contains the addresses on its stacks until it is converted, because the conversion needs them to find frames.
+  /// still contains the addresses on its stacks until it is converted, because the conversion finds frames with them.
   public var privacy = ReportPrivacy.full
-  /// System calls that a crash must not make, because a seccomp filter kills the process on them.
+  /// System calls that the handler must not make in a crash, because a seccomp filter kills the process on these
+  /// calls.
   ///
   /// `Docs/Internals/SystemCalls.md` lists the system calls that a crash makes.
   public var forgoing: SystemCalls = []
@@ -33,27 +34,28 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// The summary has the signal, the message, the report ID and the crashing thread's frames.
   ///
-  /// It has only one line if Swift's own backtracer prints the crash. Nothing is printed if standard error was closed
-  /// when the handler started, or refers to another file at the time of the crash.
+  /// The summary has only one line if Swift's own backtracer prints the crash. Nothing is printed if standard error
+  /// was closed when the handler started, or refers to another file at the time of the crash.
   public var writesSummary = true
 
   /// Whether every thread gets an alternate signal stack.
   ///
   /// If a thread without an alternate stack overflows its normal stack, the process ends without a dump.
   ///
-  /// Each existing thread is interrupted once for this, so a call such as `nanosleep` or `poll` in that thread may
+  /// For this, each existing thread is interrupted once, so a call such as `nanosleep` or `poll` in that thread may
   /// end with EINTR. If this option is off, only the thread that calls `startHandler` and threads that call
   /// `installAlternateStack` get an alternate stack.
   public var alternateStacksOnAllThreads = true
 
-  /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked in threads that block them.
+  /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked even in threads that ask to
+  /// block them.
   ///
   /// If this option is off, the kernel ends the process without a dump when a thread that blocks the signal crashes.
   ///
   /// `pthread_sigmask` and `sigprocmask` still return the mask that the program set, and programs started by
-  /// `posix_spawn` or `exec` begin with that mask. If a process sends one of these signals to a thread that blocks
-  /// it, the signal still reaches `sigwait` or a signalfd, or stays pending, and the thread blocks it from then on.
-  /// This needs the trait Interposition. `Docs/Reference/Handler.md` lists its limits.
+  /// `posix_spawn` or `exec` begin with that mask. If a process sends one of these signals to a thread that asked to
+  /// block it, the signal still reaches `sigwait` or a signalfd, or stays pending. From then on, the thread really
+  /// blocks the signal. This option needs the trait Interposition. `Docs/Reference/Handler.md` lists its limits.
   public var keepsCrashSignalsOpen = true
 
   /// Paths of files that are attached to every report of this process, as if passed to `addAttachment`.
@@ -61,25 +63,25 @@ public struct HandlerOptions: Sendable, Equatable {
 
   /// Whether the next start reports how this run ended, if it was ended from outside without a dump.
   ///
-  /// Examples are runs that were killed, or that ended because memory ran out.
+  /// Examples are runs that were killed, and runs that ended because memory ran out.
   ///
   /// Such a report is uploaded only on request. SIGTERM, SIGINT, SIGHUP and SIGPIPE get a handler if their action is
-  /// the default; after the handler, the default action is still taken. This option has no effect if `forgoing`
+  /// the default. After that handler, the default action is still taken. This option has no effect if `forgoing`
   /// contains `.files`.
   public var reportsUncleanEnds = true
 
   /// Whether `postmortem capture`, run by the same user or root, may make this process take a dump and continue.
   ///
-  /// This costs nothing until a dump is requested, because the handler uses the signal anyway. It is always off in a
-  /// program with more privileges than its caller (set-user-ID).
+  /// The option costs nothing until a dump is requested, because the handler uses the signal anyway. The option is
+  /// always off in a program with more privileges than its caller (set-user-ID).
   public var takesDumpRequests = true
 
-  /// Whether the report of an error that leaves `main`, or that makes `try!` trap, shows where the error was thrown.
+  /// Whether the report of an error that left `main`, or that made `try!` trap, shows where the error was thrown.
   ///
   /// The handler sets the Swift runtime's hook for throws, which records the last 4 throws of each of 256 threads and
-  /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first `throw` needs 90 KiB
-  /// of memory; rethrown errors cost nothing. Callers are found through frame pointers, and only on the threads' own
-  /// stacks. So callers of functions without a frame pointer are missing.
+  /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first `throw` allocates 90
+  /// KiB of memory. Rethrown errors cost nothing. Callers are found through frame pointers, and only on the threads'
+  /// normal stacks. So callers of functions without a frame pointer are missing.
   public var recordsThrowSites = false
 
   /// The time between heartbeats, at least 100 milliseconds; nil for no heartbeats.
@@ -93,7 +95,7 @@ public struct HandlerOptions: Sendable, Equatable {
 
   /// The group, by name or number, whose members may also use the database.
   ///
-  /// An example of such a member is a sidecar container that converts dumps as another user.
+  /// An example is a sidecar container that converts dumps as another user.
   ///
   /// The database's directories get that group and the mode 02770; its files get the mode 0660. Without this option,
   /// a database that a group may write to is refused.

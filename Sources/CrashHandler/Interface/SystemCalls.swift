@@ -1,7 +1,7 @@
-/// System calls that the handler makes in a crash but can do without.
+/// System calls that the handler makes in a crash, but that it can do without.
 ///
 /// If a seccomp filter kills the process on some of these calls, forgo those calls, so that the process still ends by
-/// the signal of its crash. If a filter only makes calls fail with an error, nothing needs to be set.
+/// the signal of its crash. If a filter only makes calls fail with an error, no calls need to be forgone.
 /// `Docs/Internals/SystemCalls.md` lists the calls of each group.
 ///
 /// Source: seccomp(2).
@@ -26,12 +26,14 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let proc = SystemCalls(rawValue: CallBit.proc)
   /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`.
   ///
-  /// Without these calls, other threads are not stopped, a fault of the handler itself ends the process, and the
+  /// Without these calls, other threads are not stopped, a fault in the handler ends the process, and the
   /// handler's time is not limited.
   public static let threads = SystemCalls(rawValue: CallBit.threads)
-  /// `process_vm_readv`: without it, memory is read directly, and the handler recovers if that faults.
+  /// `process_vm_readv`.
   ///
-  /// If `threads` is forgone too, reports have registers but no memory.
+  /// Without this call, the handler reads memory directly, and recovers from a fault.
+  ///
+  /// If `threads` is also forgone, reports have registers but no memory.
   public static let memory = SystemCalls(rawValue: CallBit.memory)
 
   /// All groups.
@@ -42,7 +44,7 @@ extension SystemCalls {
   var areFilesMade: Bool { rawValue & CallBit.files == 0 }
 }
 
-// Names from version 1.0.0, which had a separate group for almost every call.
+// These are names from version 1.0.0, which had a separate group for almost every call.
 extension SystemCalls {
   /// `process_vm_readv`.
   @available(*, deprecated, renamed: "memory")

@@ -5,7 +5,7 @@ internal import IntermediateDump
 struct DumpDetails {
   /// The tokens inside the `dumpRequest` map.
   let request: [UInt8]?
-  /// The annotations of this dump only, which come before those of the process.
+  /// The annotations that only this dump has, which come before the process's annotations.
   let annotations: [UInt8]?
 
   init(_ reason: String?, _ error: (any Error)?, _ annotations: [String: String]) {
@@ -30,7 +30,7 @@ struct DumpDetails {
 }
 
 extension IntermediateDumpWriter {
-  /// Writes a text, cut if it is too long; writes nothing for nil.
+  /// Writes a text of at most `limit` bytes, and cuts a longer text; writes nothing for nil.
   fileprivate mutating func cut(_ key: IntermediateDumpKey, _ text: String?, _ limit: Int) {
     guard let text else { return }
     unsafe ClientText.withBytes(of: text, atMost: limit) { bytes, count in

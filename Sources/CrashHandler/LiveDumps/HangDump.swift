@@ -7,8 +7,8 @@ internal import PendingDumps
 ///
 /// No converter reads this dump while the process runs.
 ///
-/// The dump becomes a report if the process ends during the hang. It is removed by `drop` or by a captured crash.
-/// Ordinary code, used by one thread.
+/// The dump is converted to a report if the process ends during the hang. `drop` or a captured crash removes the
+/// dump. Ordinary code, used by one thread.
 @safe
 package struct HangDump: Sendable {
   /// The part of the program that hung, and facts about the hang.
@@ -18,10 +18,10 @@ package struct HangDump: Sendable {
     package var threadEvidence: HangThreadEvidence
     /// The ID of the hung thread; nil if it is not known.
     package var threadID: Int32?
-    /// The time in nanoseconds after which the watched part counts as hung.
+    /// The time in nanoseconds after which the watched part of the program counts as hung.
     package var threshold: UInt64
     package var time: UInt64
-    /// CPU time of the hung thread in nanoseconds; nil if the thread is not known.
+    /// The CPU time of the hung thread in nanoseconds; nil if the thread is not known.
     package var processorTime: UInt64?
 
     package init(
@@ -39,10 +39,10 @@ package struct HangDump: Sendable {
     }
   }
 
-  /// The ID of the report that the dump will become.
+  /// The ID of the report to which the dump will be converted.
   package let reportID: ReportID
   private let index: Int
-  /// The mapping by which other processes see that this process is alive, until the dump is dropped or kept.
+  /// The mapping that shows other processes that this process is alive, until the dump is dropped or kept.
   private let recordMapping: RecordMapping
   /// The process that took the dump; a forked child has a copy of this object, and must not change its parent's
   /// files.
@@ -55,7 +55,7 @@ package struct HangDump: Sendable {
   /// The hung thread gets a signal if it is running. If the hung thread is not known, all running threads get a
   /// signal. A waiting thread never gets a signal.
   ///
-  /// - Throws: `CrashHandlerError`, for example if there are already dumps of eight hangs in progress.
+  /// - Throws: `CrashHandlerError`, for example if dumps of eight hangs in progress already exist.
   package init(taking description: Description) throws(CrashHandlerError) {
     var request = DumpRequest()
     request.kind = .hang
@@ -85,7 +85,7 @@ package struct HangDump: Sendable {
     }
     // The file may be another one now.
     dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
-    // From now on the descriptor belongs to the entry in the list of hang dumps.
+    // From now on, the descriptors belong to the entry in the list of hang dumps.
     dump.capture.session.files.dump.descriptor = -1
     dump.capture.session.files.fifo.descriptor = -1
     recordMapping = dump.capture.session.runRecord.mapping
@@ -96,7 +96,7 @@ package struct HangDump: Sendable {
     processorTimeOffset = dump.capture.session.request.processorTimeOffset
   }
 
-  /// Writes how long the watched part has hung by now, in nanoseconds; writes nothing if the file no longer exists.
+  /// Writes how long the watched part has hung, in nanoseconds; writes nothing if the file no longer exists.
   package func update(time: UInt64, processorTime: UInt64?) {
     guard let dumps else { return }
     dumps.overwrite(index, time, at: timeOffset)
@@ -110,10 +110,10 @@ package struct HangDump: Sendable {
     close(dumps)
   }
 
-  /// Makes the end of the process remove the dump, unless the process is killed; called when the watch is stopped.
+  /// Makes exit or `_exit` remove the dump; called when the watch is stopped.
   package func expectExit() { dumps?.expectExit(index) }
 
-  /// Keeps the dump, so that it becomes a report although the hung part has answered.
+  /// Keeps the dump, so that it is converted to a report although the hung part has answered.
   package func keep() {
     guard let dumps, let directory = Self.directory else { return }
     let name = unsafe String(cString: dumps.name(index, 0))

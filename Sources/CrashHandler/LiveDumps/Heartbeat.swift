@@ -6,8 +6,9 @@ internal import Synchronization
 
 /// The last heartbeat; the mutex is held while a heartbeat is written.
 private struct LastHeartbeat {
-  /// The minimum time in nanoseconds between two reads of the locked files; reading the locks of all descriptors may
-  /// take a millisecond.
+  /// The minimum time in nanoseconds between two reads of the locked files.
+  ///
+  /// Reading the locks of all descriptors may take a millisecond.
   private static let lockInterval: Int64 = 5_000_000_000
 
   /// The report ID of the dump of a hang in progress, as reported by the hang monitors.
@@ -34,9 +35,9 @@ private let heartbeatInterval = Atomic<Int>(0)
 
 /// Writes the current state of this process into the run record, in place of the previous heartbeat.
 ///
-/// A thread that watches the program anyway calls this function. It reads about ten small files of the system and
-/// makes one write. It does nothing if reports on how runs end are turned off. If the record cannot be written, it
-/// keeps the previous heartbeat.
+/// A thread that already watches the program calls this function. A call reads about ten small files of the system
+/// and makes one write. The call does nothing if reports on how runs end are turned off. If the record cannot be
+/// written, the record keeps the previous heartbeat.
 ///
 /// - Parameter hangReport: the report ID of a hang in progress.
 package func writeHeartbeat(hangReport: ReportID?) {
@@ -87,7 +88,7 @@ private func writeEvidence(of capture: Capture, _ hangReport: ReportID?, _ locke
 }
 
 extension BreadcrumbRing {
-  /// The last complete breadcrumbs, oldest first; for ordinary code.
+  /// The last complete breadcrumbs, oldest first; called only in ordinary code.
   fileprivate func last(_ count: UInt64) -> [RunEvidence.Breadcrumb] {
     let slot = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.stride, alignment: 8)
     defer { unsafe slot.deallocate() }

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// A thread that the package creates for itself.
+/// Creates the threads that the package itself needs.
 package enum HelperThread {
   /// Starts a thread on a stack of 256 KiB.
   ///

@@ -16,7 +16,7 @@ struct LiveDump: ~Copyable {
   let capture: Capture
   private let context: UnsafeMutableRawPointer
   private let threadID: Int32
-  /// Descriptors that belong to the handler, so this dump must not close them.
+  /// Descriptors that this dump must not close, because they belong to the handler.
   private let borrowed: (directory: Int32, proc: Int32)
 
   /// Prepares a dump.
@@ -64,13 +64,13 @@ struct LiveDump: ~Copyable {
     self.memory = memory
   }
 
-  /// Creates the dump's own session.
+  /// Creates a separate session for the dump.
   private static func session(
     for request: DumpRequest, of handlers: Capture, _ suffix: String,
     memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> Capture {
     let names = handlers.session.names
-    // The report ID in the names is chosen for this dump.
+    // The names get a report ID that is chosen for this dump.
     let finished = unsafe String(cString: names.finished) + suffix
     // The shared table is used if threads are stopped, because stopped threads look themselves up in it.
     let threads =
@@ -99,13 +99,14 @@ struct LiveDump: ~Copyable {
     capture.session.runRecord.mapping.remove()
     let files = capture.session.files
     if files.fifo.isThere() { close(files.fifo.descriptor) }
-    // If the handler's descriptors no longer belong to the handler, the dump has opened these files again.
+    // If the handler's descriptors no longer belonged to the handler, the dump has opened these directories again,
+    // and closes them.
     let (directory, proc) = (files.directory.descriptor, files.proc.descriptor)
     if directory >= 0 && directory != borrowed.directory { close(directory) }
     if proc >= 0 && proc != borrowed.proc { close(proc) }
   }
 
-  /// Makes the dump go to an open file instead of the pending directory.
+  /// Makes the dump use an open file instead of a file in the pending directory.
   func redirect(to descriptor: Int32) {
     capture.chooseReportID()
     capture.session.files.isMissing = false
@@ -116,12 +117,12 @@ struct LiveDump: ~Copyable {
 
   /// Takes the dump.
   ///
-  /// During the dump, the calling thread blocks all signals except faults and those that the handler uses. Otherwise
-  /// a signal handler of the program could leave by siglongjmp while other threads are stopped, and SIGXFSZ could end
-  /// a process that did not crash.
+  /// During the dump, the calling thread blocks all signals except faults and those that the handler uses. Otherwise,
+  /// a signal handler of the program could leave by siglongjmp while other threads are stopped, or SIGXFSZ could end
+  /// a process that has not crashed.
   ///
-  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete; the file is then removed. Also if there is
-  ///   so little memory that the kernel could kill the process because of the dump.
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete, which is then removed. The same error is
+  ///   thrown if memory is so short that the kernel could kill the process because of the dump.
   func take() throws(CrashHandlerError) -> ReportID {
     let room = MemoryRoom(capture.installed.cgroup, capture.calls, capture.session.scratch)
     guard room.isEnough else {
@@ -130,8 +131,8 @@ struct LiveDump: ~Copyable {
     let open = capture.installed.signals.open
     let writing = OwnWriting(raisesLimit: false, blocking: ~open, opening: open)
     defer { writing.finish(hasFailed: capture.session.result.failure == EFBIG) }
-    // The context is captured before the thread is entered in the table, because a crash of another thread during the
-    // dump uses the context for this thread.
+    // The context is captured before the thread is added to the table. If another thread crashes during the dump,
+    // that crash's dump uses this context for this thread.
     unsafe pm_capture_context(context)
     unsafe pm_context_set_signal_mask(context, writing.previousMask)
     enter()
@@ -175,7 +176,7 @@ struct LiveDump: ~Copyable {
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
       let turn = capture.shared.turn.value
-      // A thread that waits with a crash comes first.
+      // A thread that waits to capture its crash comes first.
       if capture.shared.waiting.isEmpty,
         capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
       {
@@ -195,8 +196,8 @@ struct LiveDump: ~Copyable {
   }
 
   private func reportID() throws(CrashHandlerError) -> ReportID {
-    // If the file could not be renamed, the end mark still shows that the dump is complete, and the dump becomes a
-    // report after this process has ended.
+    // If the file could not be renamed, the end mark still shows that the dump is complete, and the dump is converted
+    // to a report after this process has ended.
     guard capture.session.result.isComplete else { throw discarded() }
     let bytes = unsafe UnsafeRawBufferPointer(start: capture.session.names.reportID, count: 16)
     guard let reportID = unsafe ReportID(bytes: Array(bytes)) else {

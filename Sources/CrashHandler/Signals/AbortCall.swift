@@ -1,6 +1,7 @@
 internal import CSignalSafe
 
-/// Distinguishes abort() from raise(SIGABRT): only abort() ends the process after the signal's handler has returned.
+/// Distinguishes abort() from raise(SIGABRT), because only abort() ends the process after the signal's handler has
+/// returned.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: glibc stdlib/abort.c, nptl/pthread_kill.c.
 extension Capture {
@@ -11,8 +12,8 @@ extension Capture {
     let start = installed.runtime.abortStart
     let size = installed.runtime.abortSize
     var address = context.stackPointer
-    // Searches 64 words of the stack for a return address into abort(), which is above the 16 words of the signal
-    // mask that pthread_kill() saves.
+    // Searches 64 words of the stack for a return address into abort(). That address is above the 16 words of the
+    // signal mask that pthread_kill() saves.
     let end = address &+ 64 &* 8
     while address < end {
       // Each page is checked, because the stack may end within the 64 words.

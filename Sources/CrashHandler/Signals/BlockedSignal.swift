@@ -1,11 +1,12 @@
 internal import CSignalSafe
 
-/// Handles a signal that was sent to a thread that had asked to block it.
+/// Handles a signal that was sent to a thread although the thread had asked to block that signal.
 ///
-/// `HandlerOptions.keepsCrashSignalsOpen` keeps such signals unblocked, so that a crash of the thread is captured.
+/// `HandlerOptions.keepsCrashSignalsOpen` keeps crash signals unblocked, so that a crash of the thread is captured.
 ///
-/// Now the signal is really blocked, as the thread asked, and sent again. The kernel then delivers it to a thread
-/// that does not block it, or keeps it for `sigwait`, a signalfd or `sigpending`, as without this handler.
+/// This code really blocks the signal, as the thread asked, and sends it again. As without this handler, the kernel
+/// then delivers the signal to a thread that does not block it, or keeps it for `sigwait`, a signalfd or
+/// `sigpending`.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: rt_sigqueueinfo(2).
 extension Capture {
@@ -18,8 +19,8 @@ extension Capture {
       isAskedToBeBlocked(number, context), !mayBeAborting(signal)
     else { return false }
     context.block(number)
-    // The signal is also blocked in the handler, because the handler's mask leaves faults unblocked, so the signal
-    // would arrive again immediately.
+    // The signal is also blocked in the handler. The handler's mask leaves faults unblocked, so the signal would
+    // otherwise arrive again immediately.
     SignalMask.block(SignalMask.bit(number))
     let process = shared.process.id
     if information.code == SI_TKILL {
@@ -30,8 +31,8 @@ extension Capture {
       || pm_kill(process, number) == 0
   }
 
-  /// True for a crash for which the kernel, without this package's masks, would have run no handler and taken the
-  /// default action.
+  /// True if the kernel, without this package's masks, would have taken the default action for the crash without
+  /// running a handler.
   ///
   /// There are two cases: a fault whose signal the thread asked to block, and abort() in a libc whose abort() does
   /// not unblock SIGABRT.
@@ -46,7 +47,7 @@ extension Capture {
 
   /// True if the thread asked to block the signal and this package keeps it unblocked.
   ///
-  /// False if the mask in the context also blocks the signal, because then `ppoll` or `sigsuspend` had unblocked the
+  /// False if the mask in the context also blocks the signal. In that case `ppoll` or `sigsuspend` had unblocked the
   /// signal for one call.
   private func isAskedToBeBlocked(_ number: Int32, _ context: SignalContext) -> Bool {
     var mask = pm_thread_mask()

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Continues after a crash that the process may survive.
 ///
-/// This means calling the handler that was installed before this package's handler, or returning to a handler that
-/// called this package's handler.
+/// Calls the handler that was installed before this package's handler, or returns to a handler that called this
+/// package's handler.
 ///
 /// This package's handlers stay installed while the previous handler runs, because the previous handler may recover
 /// by returning or by siglongjmp, and the process may crash again. The previous handler is called as the kernel would
@@ -16,10 +16,10 @@ extension Capture {
   @_noLocks
   func chain(_ call: HandlerCall) {
     let (signal, exception) = (call.signal, session.exception)
-    // The count is 0 for a crash without a dump, because the outcome of such a crash cannot be recorded.
+    // For a crash without a dump, `count` is 0, because the outcome of such a crash cannot be recorded.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
-    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction;
-    // `restoreAndReraise` relies on this count.
+    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction.
+    // `restoreAndReraise` reads this count to detect that.
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }
@@ -31,8 +31,8 @@ extension Capture {
       runPreviousHandler(signal, crash: count, fault: exception.faultNumber)
     }
     if !call.isFromKernel {
-      // The handler that called this one may leave by siglongjmp. The kernel would restore the thread's alternate
-      // stack and mask only if that handler returned, so they are restored here.
+      // The handler that called this handler may leave by siglongjmp. The kernel would restore the thread's alternate
+      // stack and mask only if that handler returned, so both are restored here.
       signal.context?.restoreSignalStack()
       SignalMask.set(call.mask)
     }
@@ -44,8 +44,8 @@ extension Capture {
 
   /// Takes the default action for a crash that another handler passed to this handler.
   ///
-  /// The default action is restored, so that the crash ends the process when it occurs again after that handler has
-  /// returned.
+  /// This code restores the default action. The crash then ends the process when it occurs again after that other
+  /// handler has returned.
   ///
   /// After abort() the signal is not raised again, because abort() ends the process itself.
   private func delegate(_ signal: DeliveredSignal) {
@@ -56,14 +56,14 @@ extension Capture {
   /// Calls the previous handler; if it returns, notes the return in the dump.
   ///
   /// - Parameters:
-  ///   - crash: the number of this crash, by which the crash is recognized after the handler returns.
+  ///   - crash: the number of this crash, which shows after the handler's return whether a later crash occurred.
   ///   - fault: the number of the crash's fault.
   private func runPreviousHandler(_ signal: DeliveredSignal, crash: UInt32, fault: UInt32) {
     let ours = signal.isAsynchronous ? signalsWithOurHandler() : 0
     callPreviousHandler(signal)
     shared.knownFaults.noteReturn(fault)
     if shared.survived.count == crash { shared.survived.handlerHasReturned = true }
-    // After a fault the instruction runs again, and only then it is known whether the handler removed the cause.
+    // After a fault the instruction runs again. Only then is it known whether the handler removed the cause.
     guard signal.isAsynchronous, let information = signal.information else { return }
     takeBackSignals(ours, after: signal.number)
     // abort() ends the process when the handler of its signal returns.
@@ -95,10 +95,11 @@ extension Capture {
 
   /// Installs this package's handler again for signals for which the previous handler has set the default action.
   ///
-  /// Swift's backtracer does that for all its signals. Otherwise the process would continue without a crash handler.
+  /// Swift's backtracer sets the default action for all its signals. Without this function, the process would
+  /// continue without a crash handler.
   ///
-  /// Does nothing while the signal is pending on this thread, because then the previous handler has set the default
-  /// action and raised the signal again to end the process.
+  /// This function does nothing while the signal is pending on this thread. In that case, the previous handler has
+  /// set the default action and raised the signal again to end the process.
   ///
   /// - Parameter ours: the signals whose action was this package's handler before the call.
   @_noLocks
@@ -137,7 +138,8 @@ extension Capture {
 
   /// Notes in a crash's dump that the process continued, if there was no later crash and no thread is capturing.
   private func markWentOnIfFree(_ crash: UInt32) {
-    // While this thread is marked as the capturing thread, a signal would be handled as a signal during a capture.
+    // All signals except SIGSYS are blocked while this thread is marked as the capturing thread, because the handler
+    // would treat them as signals during a capture.
     let mask = SignalMask.block(~SignalMask.bit(SIGSYS))
     defer { if let mask { SignalMask.set(mask) } }
     let thread = UInt32(bitPattern: pm_gettid())

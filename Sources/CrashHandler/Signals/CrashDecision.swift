@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
-  /// Notes the crash in the session, and decides the outcome.
+  /// Stores the crash in the session, and decides its outcome.
   @_noLocks
   func decideOutcome(of call: HandlerCall) {
     session.exception.signal = call.signal
@@ -15,7 +15,7 @@ extension Capture {
     let isForced = call.isFromKernel && forcesDefaultAction(call.signal)
     var isBacktraced = !isForced && hasBacktracer(for: call.signal)
     if isBacktraced, !hasStackForBacktracer(call.signal) {
-      // The default action is taken next, as without this handler.
+      // The crash takes the default action next, as without this handler.
       forgetBacktracer()
       isBacktraced = false
     }
@@ -32,11 +32,12 @@ extension Capture {
     return call.isFromKernel ? .ends : .delegated
   }
 
-  /// Adds the fault to the known faults; returns true if the crash gets a dump of its own.
+  /// Adds the fault to the known faults; returns true if the crash needs a separate dump.
   ///
-  /// False if this signal is the end of an earlier crash: the earlier crash's previous handler raised it, or it is
-  /// the faulting instruction by which abort() ends the first process of a PID namespace. If the process may survive
-  /// the crash, the result is also false for a fault that recurs, and after `CaptureLimits.survivedCrashes` dumps.
+  /// False if this signal only ends an earlier crash. Either the previous handler raised the signal, or the signal is
+  /// from the faulting instruction by which abort() ends the first process of a PID namespace. If the process may
+  /// survive the crash, the result is also false for a fault that recurs, and after `CaptureLimits.survivedCrashes`
+  /// dumps.
   @_noLocks
   func needsDump() -> Bool {
     if endsEarlierCrash() {
@@ -57,10 +58,10 @@ extension Capture {
     return Int(shared.survived.count) < installed.limits.survivedCrashes
   }
 
-  /// True if the previous handler, called for an earlier crash, ends the process by this signal, for example with
-  /// abort().
+  /// True if the previous handler, which was called for an earlier crash, ends the process by this signal, for
+  /// example with abort().
   ///
-  /// Then this signal is not a new crash.
+  /// Such a signal is not a new crash.
   private func endsEarlierCrash() -> Bool {
     let exception = session.exception
     guard shared.survived.isOpen, !shared.survived.handlerHasReturned,

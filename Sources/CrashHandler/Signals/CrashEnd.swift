@@ -2,21 +2,21 @@ internal import CSignalSafe
 
 /// Restores the previous action of a signal and makes the signal occur again.
 ///
-/// This ends the process after a dump; it is also done for a signal that gets no dump.
+/// The process then ends by that signal. This is done after a dump, and for a signal that gets no dump.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {
-  /// True once `endProcess` has begun; false while Swift's backtracer runs.
+  /// True after `endProcess` has begun; false while Swift's backtracer runs.
   var isEnding: Bool { @_noLocks get { shared.ending.value == Shared.Ending.now } }
 
   /// Ends the process by the crash of the calling thread, which remains the capturing thread.
   ///
-  /// Waiting threads are not woken: if one of them continued with its own crash, the process could end by the signal
-  /// of that crash instead.
+  /// Waiting threads are not woken. If a waiting thread continued with its own crash, the process could end by the
+  /// signal of that crash instead.
   @_noLocks
   func endProcess(by call: HandlerCall) {
     shared.ending.store(Shared.Ending.now)
-    // This must come before `prepareLateEnd`, which changes the mask in the context.
+    // `forcesDefaultAction` is called before `prepareLateEnd`, which changes the mask in the context.
     let isForced = forcesDefaultAction(call.signal)
     if call.isFromKernel { prepareLateEnd(call.signal.context) }
     restoreAndReraise(call.signal, isForced: isForced)
@@ -26,33 +26,34 @@ extension Capture {
   ///
   /// The signal occurs when this handler returns, or when the handler that called this handler returns.
   ///
-  /// The other signals keep this package's handler. So if another thread crashes by one of them before the process
-  /// has ended, that thread waits, and does not end the process by its own signal.
+  /// The other signals keep this package's handler. So if another thread crashes before the process has ended, that
+  /// thread waits, and does not end the process by its own signal.
   @_noLocks
   func restoreAndReraise(_ signal: DeliveredSignal) {
     restoreAndReraise(signal, isForced: forcesDefaultAction(signal))
   }
 
-  /// - Parameter isForced: true if the default action is taken, whatever the previous action is.
+  /// - Parameter isForced: true to take the default action instead of the previous action.
   private func restoreAndReraise(_ signal: DeliveredSignal, isForced: Bool) {
     let number = signal.number
-    // This is checked while this package's handlers are still installed: where process_vm_readv is denied,
-    // `isFaultAddressReadable` loads from the address, which can fault.
+    // The fault address is checked while this package's handlers are still installed. If process_vm_readv is denied,
+    // `isFaultAddressReadable` loads from the address, and that load can fault.
     let faultsAgain = signal.recurrence.isCertain && !isFaultAddressReadable(signal)
     if isForced {
       SignalAction.set(number, pm_signal_action())
     } else {
       restoreAction(of: number)
     }
-    // Returning executes the faulting instruction again, and the kernel then takes the action for the fault itself,
-    // as without this handler.
+    // After the return, the faulting instruction runs again. The kernel then takes the signal's action for that
+    // fault, as without this handler.
     if faultsAgain {
-      // If the fault has occurred three more times, a seccomp filter forbids rt_sigaction. The kernel takes the
-      // default action for a fault whose signal is blocked. Source: Linux kernel/signal.c, force_sig_info_to_task.
+      // If the fault has occurred three more times, a seccomp filter forbids rt_sigaction. The signal is then
+      // blocked, because the kernel takes the default action for a fault whose signal is blocked. Source: Linux
+      // kernel/signal.c, force_sig_info_to_task.
       if shared.timesReturned > 2 { signal.context?.block(number) }
       return
     }
-    // The signal was queued more than eight times and has not ended the process.
+    // If the signal was queued more than eight times without ending the process, the process exits here.
     if shared.timesReturned > 8 { _ = pm_exit_group(128 &+ number) }
     if mustEndFirstProcess(by: signal) {
       if rewindToSignal(signal) { return }
@@ -76,7 +77,7 @@ extension Capture {
     _ = pm_exit_group(128 &+ number)
   }
 
-  /// Restores the action that a signal had before this handler was installed.
+  /// Restores the action that a signal had before this package's handler was installed.
   @_noLocks
   func restoreAction(of number: Int32) {
     var attempts = 0
@@ -88,11 +89,11 @@ extension Capture {
 
   /// True if the fault was an access to unmapped memory that can be read now.
   ///
-  /// Another thread or the first-chance handler may have mapped it meanwhile.
+  /// Another thread or the first-chance handler may have mapped the memory meanwhile.
   ///
-  /// If so, the instruction would succeed when it runs again, and the process would continue.
+  /// In that case, the faulting instruction would succeed when it runs again, and the process would continue.
   private func isFaultAddressReadable(_ signal: DeliveredSignal) -> Bool {
-    // This is checked only when the captured crash ends the process.
+    // The address is checked only when the captured crash ends the process.
     guard
       signal.number == SIGSEGV && signal.code == SEGV_MAPERR
         || signal.number == SIGBUS && signal.code == BUS_ADRERR,

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// The handler of the crash signals.
 ///
-/// One thread captures, and other threads that crash wait. Then the process ends or continues as it would without
-/// this handler.
+/// One thread captures its crash, and other threads that crash wait. After the capture, the process ends or continues
+/// as it would without this handler.
 ///
 /// - Parameter entryStackPointer: the stack pointer at the handler's first instruction, passed by `pm_enter_crash`.
 ///
@@ -16,9 +16,9 @@ func pm_handle_crash(
   guard let capture = Capture.ofHandler else { return }
   let call = unsafe HandlerCall(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
-  // This fails in three cases: in a child of vfork, which runs in its parent's memory and would overwrite the
-  // parent's dump; after a fault inside `becomeOwnProcess`; and after a wait of ten seconds for another thread inside
-  // it. In the last two cases the state is only partly changed.
+  // `becomeOwnProcess` fails in a child of vfork, which runs in its parent's memory and would overwrite the parent's
+  // dump. It also fails after a fault inside it, and after a wait of ten seconds for another thread inside it. In
+  // these two cases the state is only partly changed.
   guard capture.becomeOwnProcess() else {
     capture.restoreAndReraise(call.signal)
     return
@@ -37,7 +37,7 @@ func pm_handle_crash(
   capture.decideOutcome(of: call)
   if capture.needsDump() {
     capture.takeDump()
-    // If Swift's backtracer runs, `runBacktracer` does this later.
+    // If Swift's backtracer runs, `runBacktracer` rearms the handler later.
     if capture.session.exception.rearmsAtOnce { capture.rearm() }
   }
   if capture.session.exception.isBacktraced { capture.runBacktracer(call.signal) }

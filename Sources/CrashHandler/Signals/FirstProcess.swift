@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
-/// Rules for the first process of a PID namespace, which the program is in most containers.
+/// Rules for the first process of a PID namespace; in most containers, the program is that process.
 ///
-/// The kernel discards a signal to this process if the signal's action is the default, unless the kernel itself
+/// The kernel discards a signal to the first process if the signal's action is the default, unless the kernel itself
 /// forces the signal.
 ///
 /// So some signals that end any other process do not end the first process, and abort() and this handler end it in
@@ -12,7 +12,8 @@ internal import CSignalSafe
 extension Capture {
   /// True if the kernel would have discarded the signal.
   ///
-  /// In the first process, that is each signal that a process or the kernel sent, not one that an instruction raised.
+  /// In the first process, the kernel discards each signal that a process or the kernel sent, but no signal that an
+  /// instruction raised.
   @_noLocks
   func kernelDiscards(_ signal: DeliveredSignal) -> Bool {
     shared.process.id == 1 && signal.isAsynchronous
@@ -24,7 +25,8 @@ extension Capture {
   ///
   /// The kernel ends the process by such a signal, but discards the same signal if the handler queues it.
   ///
-  /// False for a signal that was sent, because the kernel would have discarded the sent signal too.
+  /// False for a signal that a process sent, because the kernel would have discarded that signal even without this
+  /// handler.
   @_noLocks
   func mustEndFirstProcess(by signal: DeliveredSignal) -> Bool {
     let number = signal.number
@@ -39,7 +41,7 @@ extension Capture {
   /// Moves the instruction pointer back to the instruction that raised the signal, so that the instruction runs
   /// again.
   ///
-  /// Returns false if it is neither a breakpoint nor a system call.
+  /// Returns false if that instruction is neither a breakpoint nor a system call.
   ///
   /// At a system call that seccomp trapped, the kernel has restored the registers to their values before the call.
   /// Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
@@ -47,10 +49,10 @@ extension Capture {
   func rewindToSignal(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context else { return false }
     #if arch(arm64)
-      // The instruction `svc #0`. At a breakpoint, the instruction pointer need not be moved.
+      // This is the instruction `svc #0`. At a breakpoint, the instruction pointer need not be moved.
       let (size, expected): (Int, UInt32) = (4, 0xD400_0001)
     #else
-      // The instruction `int3` or `syscall`.
+      // This is the instruction `int3` or `syscall`.
       let (size, expected): (Int, UInt32) = signal.number == SIGTRAP ? (1, 0xCC) : (2, 0x050F)
     #endif
     let address = context.instructionPointer &- UInt64(truncatingIfNeeded: size)
@@ -61,7 +63,7 @@ extension Capture {
 
   // MARK: - abort()
 
-  /// Notes the thread of a SIGABRT that abort() may have raised in the first process.
+  /// Notes this thread if abort() may have raised SIGABRT on it in the first process.
   ///
   /// When the kernel has discarded that signal, or the signal's handler has returned, abort() continues and raises
   /// SIGABRT a second time. The kernel discards that second signal too.

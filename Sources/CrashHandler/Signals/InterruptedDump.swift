@@ -1,13 +1,13 @@
 internal import CSignalSafe
 
-/// Handles a signal on a thread that captures a crash or takes any other dump.
+/// Handles a signal on a thread that is already taking a dump, of a crash or for another reason.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
-  /// Handles a signal on a thread that takes a dump other than a crash's.
+  /// Handles a signal on a thread that is taking a dump for another reason than a crash.
   ///
   /// - Returns: true if nothing more needs to be done about the signal. False if the thread takes no such dump, or if
-  ///   the signal is a crash. In the latter case the dump is abandoned, and the crash is handled like any other.
+  ///   the signal is a crash. In case of a crash, the dump is abandoned, and the crash is handled like any other.
   @_noLocks
   func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
     guard let dump = dump(takenBy: pm_gettid()) else { return false }
@@ -18,7 +18,7 @@ extension Capture {
     return false
   }
 
-  /// Keeps a signal that another process sent, to send it again when the requested dump is done.
+  /// Stores a signal that another process sent, and sends it again when the requested dump is done.
   ///
   /// A requested dump uses the handler's large stack, so a crash cannot be captured before that dump is done. A fault
   /// outside a section cannot be postponed, because the faulting instruction would run again at once.
@@ -49,8 +49,9 @@ extension Capture {
 
   /// Handles a signal on the capturing thread.
   ///
-  /// A signal from another process is kept, to be sent again if the process survives. After a fault in a section, the
-  /// thread continues at the section's recovery point. Any other signal ends the process by the signal of the crash.
+  /// A signal from another process is stored, and is sent again if the process survives the crash. After a fault in a
+  /// section, the thread continues at the section's recovery point. After any other signal, the process ends by the
+  /// signal of the crash.
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal
@@ -58,12 +59,12 @@ extension Capture {
       if let information = signal.information { shared.waiting.signal.keep(information) }
       return
     }
-    // `endProcess` has begun, and another signal arrived before the thread returned to the crashing instruction. A
-    // seccomp filter that traps rt_sigreturn causes this.
+    // `endProcess` has begun, and another signal arrived before the thread returned to the crashing instruction. This
+    // happens if a seccomp filter traps rt_sigreturn.
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
     SignalMask.open(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
-    // If there is no recovery point, this is a fault before the first section or after the last one, or the crash has
+    // Without a recovery point, this is a fault before the first section or after the last section, or the crash has
     // occurred again. Nothing more can be written. A fault with another signal number is a consequence of the crash,
     // so the process ends by the signal of the crash.
     let crash = session.exception.signal.number
@@ -79,9 +80,9 @@ extension Capture {
   /// Such a signal can arrive before the dump, while the dump is written, while Swift's backtracer runs, and while
   /// the process ends.
   ///
-  /// It must not end the process, because the report would not name it. While the process ends, a signal with the
-  /// number of the crash may be the crash itself, because `restoreAndReraise` queues that signal with the original
-  /// sender.
+  /// Such a signal must not end the process, because the report would not name that signal. While the process ends, a
+  /// signal with the number of the crash may be the crash itself, because `restoreAndReraise` queues that signal with
+  /// the original sender.
   private func isForeign(_ signal: DeliveredSignal) -> Bool {
     guard signal.isForeign(to: shared.process.id) else { return false }
     return !isEnding || signal.number != session.exception.signal.number

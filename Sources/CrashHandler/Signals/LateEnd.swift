@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Ends a process that continues although `endProcess` has run.
 ///
-/// In such a process the faulting instruction ran again without a fault, because another thread changed a mapping
-/// meanwhile.
+/// In such a process, the faulting instruction ran again without a fault, because another thread had changed a
+/// mapping.
 ///
 /// All other threads are stopped at that time. Without this code, the process would hang, or continue with one thread
 /// although the kernel would have ended it. A test with 64 threads that map, unmap and read pages at the same time
@@ -13,10 +13,10 @@ internal import CSignalSafe
 extension Capture {
   /// Starts the watchdog's timer once more, and unblocks the timer's signal in the context.
   ///
-  /// So the signal also arrives after the handler has returned.
+  /// The signal then also arrives after the handler has returned.
   ///
-  /// This is called only if the kernel called this handler, so that the process should end when this handler returns.
-  /// A handler that called this handler may run for any time.
+  /// This is called only if the kernel called this handler, because then the process should end when this handler
+  /// returns. If another handler called this handler, that handler may still run for any length of time.
   ///
   /// Writing a core file may take longer than the timer's time. That does no harm, because the kernel delivers only
   /// SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
@@ -40,7 +40,7 @@ extension Capture {
     } else {
       _ = pm_kill(shared.process.id, signal)
     }
-    // Reached only in the first process of a PID namespace, where the kernel discards the signal.
+    // This line is reached only in the first process of a PID namespace, where the kernel discards the signal.
     _ = pm_exit_group(128 &+ signal)
   }
 }

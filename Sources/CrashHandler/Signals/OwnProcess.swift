@@ -1,18 +1,19 @@
 internal import CSignalSafe
 
-/// Distinguishes three kinds of process by a word in memory.
+/// Detects with a word in memory whether the calling process owns the handler's state.
 ///
-/// The word is `shared.copyMark`, which the kernel sets to 0 (`wiped`) in a forked child (MADV_WIPEONFORK).
+/// The word is `shared.copyMark`, which the kernel sets to 0 (`wiped`) in a forked child (MADV_WIPEONFORK). There are
+/// three kinds of process:
 ///
 /// - Own process: the word is `own`, and the process ID is the one in `shared.process`.
-/// - Forked child, called a copy: the word is `wiped`. `pm_handle_fork`, an atfork handler, calls `becomeOwnProcess`
-///   immediately. If the atfork handler does not run, the first crash calls it. This happens after `_Fork` or a raw
-///   clone, or if an earlier atfork handler crashed. The word also recognizes a first process of a PID namespace
-///   whose parent has the same process ID.
+/// - Forked child, called a copy: the word is `wiped`. The atfork handler `pm_handle_fork` calls `becomeOwnProcess`
+///   immediately. If the atfork handler does not run, the first crash calls `becomeOwnProcess`. That is the case
+///   after `_Fork` or a raw clone, or if an earlier atfork handler crashed. The word also identifies a forked first
+///   process of a PID namespace whose parent has the same process ID.
 /// - Child of vfork, or any other process that shares the memory: the word is `own`, but the process ID differs.
 ///
-/// While a thread of a copy changes the state to that of the copy, the word is `inWork` with that thread's ID.
-/// Kernels before 4.14 do not wipe the word; on these kernels, only the atfork handler recognizes a copy.
+/// While a thread of a copy changes the state to that of the copy, the word is `inWork` combined with that thread's
+/// ID. Kernels before 4.14 do not wipe the word; on these kernels, only the atfork handler recognizes a copy.
 ///
 /// RUNS-DURING-CRASH. Source: madvise(2), MADV_WIPEONFORK.
 extension Capture {
@@ -43,20 +44,20 @@ extension Capture {
     return false
   }
 
-  /// Called by the atfork handler; there it is known that the process is a copy even if the kernel does not wipe the
+  /// Called by the atfork handler, which knows that the process is a copy even if the kernel does not wipe the
   /// word.
   fileprivate func becomeForkedProcess() {
     if !shared.wipesMark { shared.copyMark.store(Shared.CopyMark.wiped) }
     _ = becomeOwnProcess()
   }
 
-  /// Closes the files that a copy shares with its parent.
+  /// Closes the files that a forked child shares with its parent.
   ///
-  /// The dump file is closed because parent and child would share the file offset, the FIFO because its open end
-  /// shows that the parent is alive.
+  /// The dump file is closed because parent and child would share the file offset. The FIFO is closed because its
+  /// open end shows that the parent is alive.
   ///
-  /// A crash in the copy creates its own files. This follows the rules of crash code even at a fork, because the
-  /// child of a process with threads may only make async-signal-safe calls.
+  /// A crash in the child creates new files. This function follows the rules of crash code even at a fork, because
+  /// the child of a process with threads may make only async-signal-safe calls.
   private func leaveParent() {
     // The program may have closed these descriptors, and the numbers may belong to other files now.
     closeDumpFile()
@@ -89,7 +90,7 @@ extension Capture {
     shared.abortingThread = 0
     // The table of alternate stacks is indexed by thread ID, and the thread has another ID in the child.
     pm_tell_own_stack()
-    // Timers are not inherited.
+    // A forked child does not inherit timers.
     if mayMake(CallBit.threads) {
       session.time.timer = WatchdogTimer.make(signal: installed.signals.watchdog)
     }
@@ -107,9 +108,9 @@ extension Capture {
   }
 }
 
-/// Runs in a child that fork(2) has made, before fork returns there.
+/// Runs in a child of fork(2), before fork returns in the child.
 ///
-/// The work is not left to the first crash: a child that never crashes would keep its parent's FIFO open, and the
+/// The work is not left to the first crash. A child that never crashes would keep its parent's FIFO open, and the
 /// open FIFO would show that the parent is alive.
 ///
 /// Source: pthread_atfork(3), fork(2).
@@ -124,8 +125,8 @@ func pm_handle_fork() {
 /// These are the files that `startHandler` created for the parent: FIFO, run record and a locked file with
 /// preallocated blocks.
 ///
-/// Other children create these files only when they crash: most children do not run long, and a server with many
-/// workers would create three files for each worker. This follows the rules of crash code, because the parent may
+/// Other children create these files only when they crash, because most children do not run long, and a server would
+/// create three files for each of its workers. This function follows the rules of crash code, because the parent may
 /// have threads.
 ///
 /// Source: pthread_atfork(3), daemon(3).

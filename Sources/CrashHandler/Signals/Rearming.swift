@@ -1,10 +1,11 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Makes the handler ready for another crash after a dump, because the process may survive the dumped crash.
+/// Makes the handler ready for another crash, because the process may survive the crash of the finished dump.
 ///
-/// This happens before the previous handler is called, because that handler may leave by siglongjmp and never return.
-/// Swift's backtracer always returns, so there this happens afterward (`runBacktracer`).
+/// The handler is made ready before the previous handler is called, because the previous handler may leave by
+/// siglongjmp and never return. Swift's backtracer always returns, so the handler is rearmed after the backtracer
+/// (`runBacktracer`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -31,12 +32,12 @@ extension Capture {
 
   /// Stores this crash as the last survived crash, with the name of the dump and the address of the signal frame.
   ///
-  /// Does nothing if the crash left no dump.
+  /// Does nothing if the crash has no dump.
   private func rememberCrash() {
     guard session.exception.outcomeOffset > 0 else { return }
     shared.survived.count &+= 1
     shared.survived.outcomeOffset = session.exception.outcomeOffset
-    // If the kernel discards the signal, the process certainly continues: the outcome in the dump is final.
+    // If the kernel discards the signal, the process certainly continues, so the outcome in the dump is final.
     if case .discarded = session.exception.outcome {
       shared.survived.isOpen = false
     } else {

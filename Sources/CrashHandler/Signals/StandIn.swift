@@ -1,20 +1,20 @@
 internal import CSignalSafe
 
-/// Answers Swift's backtracer in a thread that is stopped or waits in this handler.
+/// Answers the signal of Swift's backtracer on a thread that is stopped or waits in this handler.
 ///
-/// So the backtracer records the place where the thread was stopped, not the handler.
+/// The backtracer then records where the thread was stopped, instead of this handler.
 ///
-/// The backtracer sends each thread a signal that the thread does not block, and its handler records the context of
-/// that signal. For a stopped thread, that would be a context inside this handler. So the thread waits for the signal
-/// with sigtimedwait; during that call the kernel shows the signal as not blocked. Then it calls the backtracer's
-/// handler itself, with the context in which the thread was stopped or crashed.
+/// The backtracer sends each thread a signal that the thread does not block, and the backtracer's handler records the
+/// context of that signal. For a stopped thread, that context would be inside this handler. So the thread waits for
+/// the signal with sigtimedwait; during that call the kernel shows the signal as not blocked. Then the thread itself
+/// calls the backtracer's handler, with the context in which it was stopped or crashed.
 ///
 /// RUNS-DURING-CRASH. Source: Swift stdlib/public/runtime/CrashHandlerLinux.cpp,
 /// signal_for_suspend and pause_thread; Linux kernel/signal.c, do_sigtimedwait.
 extension Capture {
-  /// Makes all threads that are stopped or wait in the handler ready to answer the backtracer's signal.
+  /// Prepares all threads that are stopped or wait in the handler to answer the backtracer's signal.
   ///
-  /// Waits for them at most a quarter of a second; called on the capturing thread.
+  /// Waits at most 250 ms for these threads; called on the capturing thread.
   @_noLocks
   func callStandIns() {
     if shared.stops.parking.value != 0 {
@@ -35,7 +35,7 @@ extension Capture {
         index &+= 1
         continue
       }
-      // This sleeps for a millisecond, because the turn does not change meanwhile.
+      // This wait is a sleep of one millisecond, because `turn` does not change meanwhile.
       let turn = shared.turn.value
       shared.turn.wait(while: turn, milliseconds: 1)
       rounds &+= 1
@@ -54,7 +54,7 @@ extension Capture {
   /// - Parameter context: the registers that the backtracer should record for this thread.
   @_noLocks
   func standIn(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // These are all signals that a thread in this handler leaves unblocked, except faults.
+    // These are the signals, except faults, that a thread in this handler leaves unblocked.
     let mask = SignalMask.block(
       SignalMask.bit(SIGPROF) | SignalMask.bit(installed.signals.stop)
         | SignalMask.bit(installed.signals.watchdog))

@@ -3,9 +3,9 @@ internal import CSignalSafe
 /// The handler of the stop signals: publishes this thread's registers, then waits.
 ///
 /// The thread waits on a futex and never polls, because a thousand polling threads would take all CPU time from the
-/// capturing thread. While threads are being stopped, every SIGPROF stops a known thread, no matter who sent it,
-/// because the kernel drops a SIGPROF that is sent while another one is pending. At any other time the signal
-/// offers the thread an alternate stack, or requests the dump of `postmortem capture`.
+/// capturing thread. While threads are being stopped, a SIGPROF from any sender stops a known thread, because the
+/// kernel drops a SIGPROF that is sent while another SIGPROF is pending. At any other time the signal offers the
+/// thread an alternate stack, or requests the dump of `postmortem capture`.
 ///
 /// RUNS-DURING-CRASH, on every thread except the capturing thread.
 @c(pm_handle_stop) @_noLocks
@@ -13,7 +13,7 @@ func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ address: UnsafeMutableRawPointer?
 ) {
   guard let capture = Capture.ofHandler else { return }
-  // The lowest bit, which makes stopped threads answer Swift's backtracer, is ignored.
+  // The lowest bit is ignored, because it only makes stopped threads answer Swift's backtracer.
   let generation = capture.shared.stops.parking.value & ~1
   let context = unsafe SignalContext(address)
   guard generation != 0 else {
@@ -27,10 +27,10 @@ func pm_handle_stop(
     return
   }
   let threadID = pm_gettid()
-  // A thread that is not in the table yet continues to run until it is listed there, because its name and state must
-  // be read before it is stopped.
+  // A thread that is not in the table of threads yet continues to run, because its name and state must be read before
+  // it is stopped.
   guard let record = capture.shared.threads.find(threadID) else { return }
-  // If this process sent the signal, it is known without a system call that this is not a child of vfork.
+  // If this process sent the signal, the receiver is not a child of vfork, and no system call is needed to know that.
   guard
     capture.shared.hasSent(unsafe SignalInformation(information)) || capture.shared.isOwnProcess
   else { return }

@@ -3,10 +3,11 @@ internal import CSignalSafe
 /// Runs Swift's own backtracer, if it is the handler that was installed before this handler.
 ///
 /// Unlike other handlers, the backtracer always returns, and sets the default action for all its signals before it
-/// returns. So the process then ends after a fault that recurs, and after abort(). The backtracer stops all threads
-/// by signals, and waits two seconds, up to sixteen times, for those that do not answer. If a second thread crashed
-/// or captured during that time, a second backtrace of a process that then ends would start: its report would be
-/// truncated, and a `swift-backtrace` process would wait forever for input.
+/// returns. So after the backtracer, the process ends if the fault recurs, or if abort() raised the signal. The
+/// backtracer stops all threads by signals, and waits two seconds, up to sixteen times, for threads that do not
+/// answer. If a second thread crashed or captured during that time, a second backtrace would start, although the
+/// process ends soon. The second report would be truncated, and a `swift-backtrace` process would wait forever for
+/// input.
 ///
 /// So the backtracer runs while the crashed thread is still the capturing thread. All other threads stay stopped or
 /// wait, and answer the backtracer as if they were running (`standIn`).
@@ -22,8 +23,8 @@ extension Capture {
 
   /// False if the backtracer would not have run without this handler.
   ///
-  /// This is so for a stack overflow on a thread whose first alternate stack this package created: the kernel would
-  /// have found no stack for any handler, and ended the process.
+  /// This is the case after a stack overflow on a thread whose only alternate stack is from this package. Without
+  /// that stack, the kernel would have found no stack for any handler, and ended the process.
   @_noLocks
   func hasStackForBacktracer(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, signal.number == SIGSEGV || signal.number == SIGBUS
@@ -40,7 +41,7 @@ extension Capture {
     return signal.context != nil && signal.recurrence.isLikely
   }
 
-  /// Runs the backtracer, which sets the default actions.
+  /// Runs Swift's backtracer, which sets the default actions of its signals.
   ///
   /// If the process then does not end, this function makes the handler ready for the next crash.
   @_noLocks
@@ -58,9 +59,9 @@ extension Capture {
     shared.ending.store(0)
   }
 
-  /// Records that the previous handler has returned from the last recorded crash.
+  /// Records that the previous handler has returned after the last recorded crash.
   ///
-  /// This is called while the calling thread is still the capturing thread.
+  /// The function is called while the calling thread is still the capturing thread.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,

@@ -3,13 +3,13 @@ internal import IntermediateDump
 
 /// The handler of SIGTERM, SIGINT, SIGHUP and SIGPIPE if their action was the default.
 ///
-/// It records the time, then takes the default action.
+/// The handler records the signal and the time in the run record, and then takes the default action.
 ///
-/// It sends the signal again to the same thread with the original siginfo, so that the process ends as without this
-/// handler. The first process of a PID namespace continues, because there the kernel discards a signal whose action
-/// is the default.
+/// To take the default action, it sends the signal again to the same thread with the original siginfo, so that the
+/// process ends as without this handler. The first process of a PID namespace continues, because there the kernel
+/// discards a signal whose action is the default.
 ///
-/// RUNS-DURING-CRASH, on any thread, also in a child process. Source: sigaction(2), pid_namespaces(7).
+/// RUNS-DURING-CRASH, on any thread and in child processes. Source: sigaction(2), pid_namespaces(7).
 @c(pm_handle_termination) @_noLocks
 func pm_handle_termination(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
@@ -19,13 +19,14 @@ func pm_handle_termination(
     capture.noteTermination(signal, reaction: processID == 1 ? .discarded : .defaultAction)
   }
   if processID == 1 { return }
-  // If a seccomp filter forbids rt_sigaction, the signal is not sent again, because it would reach this handler
+  // If a seccomp filter forbids rt_sigaction, the signal is not sent again, because this handler would receive it
   // again.
   if SignalAction.set(signal, pm_signal_action()) {
     let isQueued =
       unsafe SignalInformation(information)?.queue(signal, for: pm_gettid(), of: processID) ?? false
     if !isQueued { _ = pm_kill(processID, signal) }
-    // The signal ends the process here, not at the handler's return, which a seccomp filter may forbid.
+    // The signal ends the process here, and not when the handler returns, because a seccomp filter may forbid the
+    // return.
     if !SignalMask.unblock(SignalMask.bit(signal)) { return }
   }
   _ = pm_exit_group(128 &+ signal)

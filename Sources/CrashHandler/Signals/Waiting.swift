@@ -4,12 +4,13 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on any thread.
 extension Capture {
-  /// Makes the calling thread the capturing thread as soon as no other thread captures.
+  /// Waits until no other thread captures, then makes the calling thread the capturing thread.
   ///
   /// If the process survives the other thread's crash, this thread's crash is captured next; otherwise this thread
   /// waits until the process has ended.
   ///
-  /// - Returns: false if the other thread is not done after `Installed.patience` without a tick of the watchdog.
+  /// - Returns: false if the other thread is still capturing after a time of `Installed.patience` without a tick of
+  ///   the watchdog.
   @_noLocks
   func waitToCapture(_ signal: DeliveredSignal) -> Bool {
     let threadID = pm_gettid()
@@ -29,7 +30,7 @@ extension Capture {
       }
       if !bound.isBegun {
         let isKnown = waiting.add(threadID, context: signal.context)
-        // A waiting thread counts as stopped, because the capturing thread finds its registers in the table.
+        // A waiting thread counts as stopped, because its registers are in the table of threads.
         if isKnown, shared.stops.parking.value != 0 { shared.stops.noteStop() }
         bound.begin()
       }
@@ -44,12 +45,12 @@ extension Capture {
     }
   }
 
-  /// Waits, in a thread that ends the process, while another thread's crash is captured.
+  /// Waits until another thread's crash is captured, before the calling thread ends the process.
   ///
-  /// Without this handler the crash would have ended the process before the calling thread, so the process ends by
-  /// the crash after the capture. If the process survives the crash, this function returns. It returns immediately if
-  /// no other thread of this process captures. A thread that does not block the stop signals is stopped before it
-  /// reaches this code. `_exit` calls this function, even in a child of vfork.
+  /// Without this handler, the crash would have ended the process before the calling thread did. So after the
+  /// capture, the process ends by the crash. If the process survives the crash, this function returns. The function
+  /// returns immediately if no other thread of this process captures. A thread that does not block the stop signals
+  /// is stopped before it reaches this code. `_exit` calls this function, even in a child of vfork.
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

@@ -2,14 +2,14 @@ internal import CSignalSafe
 
 /// The maximum time for which a crashed thread waits while another thread captures.
 ///
-/// The bound is `Installed.patience` without a watchdog tick of the capturing thread.
+/// The bound is a time of `Installed.patience` during which the capturing thread gets no watchdog tick.
 ///
-/// As long as ticks arrive, the capture has its own bound. That bound can be longer by the clock: ten times
-/// `CaptureLimits.time` and more if the process gets little processor time (`WatchdogTime`).
+/// As long as ticks arrive, the watchdog bounds the capture. If the process gets little processor time, that bound
+/// can be ten times `CaptureLimits.time` and more by the clock (`WatchdogTime`).
 ///
 /// There is no bound while Swift's backtracer runs, because the backtracer has no bound without this handler either.
-/// Once the process is ending, a waiting thread never continues, because it would end the process by another signal.
-/// If the process still exists after the bound, because there is no timer or the timer's signal does not arrive, the
+/// After the end of the process has begun, a waiting thread never continues, because it would end the process by
+/// another signal. If the timer's signal does not arrive and the process still exists after the bound, the
 /// waiting thread ends the process by the signal in the dump.
 ///
 /// RUNS-DURING-CRASH.
@@ -17,7 +17,7 @@ internal import CSignalSafe
 struct WaitingBound {
   /// The duration of one wait in milliseconds.
   ///
-  /// A wait may end early. If a seccomp filter forbids the wait, it ends at once.
+  /// A wait may end early. If a seccomp filter forbids the system call, the wait ends at once.
   static var milliseconds: Int { @_noLocks get { 100 } }
 
   private let capture: Capture
@@ -32,7 +32,7 @@ struct WaitingBound {
     self.capture = capture
   }
 
-  /// True if the thread has waited for its complete time and the process has not ended.
+  /// True if the thread has waited for the whole bound, and the end of the process has not begun.
   var isOver: Bool {
     @_noLocks get { isBegun && ending == 0 && isLate }
   }
@@ -55,10 +55,10 @@ struct WaitingBound {
     if ending == Shared.Ending.now, isLate { capture.forceEnd() }
   }
 
-  /// True once both the number of waits and the clock have reached the bound.
+  /// True if both the number of waits and the clock have reached the bound.
   ///
-  /// Neither is enough alone: the clock continues while the process is stopped, and waits that a filter forbids take
-  /// no time.
+  /// Neither is enough alone. The clock continues while the process is stopped, and waits that a seccomp filter
+  /// forbids take no time.
   var isLate: Bool {
     @inline(never) @_noLocks get {
       let patience = capture.installed.patience

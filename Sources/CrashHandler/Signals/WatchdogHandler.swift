@@ -3,10 +3,10 @@ internal import CSignalSafe
 /// Ends a section that takes too long, for example because a call hangs or a list is endless.
 ///
 /// A timer sends a signal every 10 ms. Each of these signals that reaches the capturing thread is a tick (see
-/// `WatchdogTime`); a signal from any other sender does not count. Stopped threads block the signal. If a thread that
-/// could not be stopped gets the signal, it sends the signal to the capturing thread. Once the time is over, the
-/// current section ends as if it had faulted, and later sections are left out. The end mark has a separate time limit
-/// and is still written. A system call that the kernel does not interrupt (state D) cannot be ended.
+/// `WatchdogTime`). The same signal from any other sender does not count. Stopped threads block the signal. If a
+/// thread that could not be stopped gets the signal, it sends the signal to the capturing thread. After the time
+/// limit, the current section ends as if it had faulted, and later sections are left out. The end mark has a separate
+/// time limit, and is still written. A system call that the kernel does not interrupt (state D) cannot be ended.
 ///
 /// RUNS-DURING-CRASH. Source: timer_create(2).
 @c(pm_handle_watchdog) @_noLocks
@@ -20,8 +20,8 @@ func pm_handle_watchdog(
   else { return }
   let tick = unsafe DeliveredSignal(signal, information.address, context)
   guard information.timer >= 0 else {
-    // The timer did not send this signal. If another process sent such signals in a loop, the dump would not
-    // continue, so the signal is blocked until the next section.
+    // The timer did not send this signal. The signal is blocked until the next section, because another process could
+    // stop the dump by sending such signals in a loop.
     if thread == pm_gettid() {
       let subject = capture.dump(takenBy: thread) ?? capture
       subject.session.time.isMuted = true
@@ -30,7 +30,7 @@ func pm_handle_watchdog(
     return
   }
   if capture.isEnding {
-    // While the process ends, ticks of other timers are ignored, and so is a late tick of the dump's own time limit.
+    // While the process ends, ticks of other timers and late ticks of the dump's time limit are ignored.
     guard information.timer == capture.session.time.timer,
       capture.session.time.left.hasPassed(capture.clock)
     else { return }
@@ -40,7 +40,7 @@ func pm_handle_watchdog(
     _ = information.queue(signal, for: thread, of: capture.shared.process.id)
     return
   }
-  // A dump of a process that has not crashed has the same time limit if it stops threads.
+  // A dump of a process that has not crashed has the same time limit if the dump stops threads.
   let subject = capture.dump(takenBy: thread) ?? capture
   guard information.timer == subject.session.time.timer else { return }
   let isOver = subject.session.time.left.isOver(atTick: subject.clock)

@@ -1,16 +1,16 @@
-/// The time limit of a dump, and how much of the time is left.
+/// The time limit of a dump, and the time that remains.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureClock {
   /// The phases of a dump's time.
   enum Phase {
-    /// Sections are written.
+    /// The sections are being written.
     case sections
-    /// The time for the sections is over: sections that have not begun are left out.
+    /// The time for the sections is over, so sections that have not begun are left out.
     case cut
-    /// The last part of the dump, which has its own time limit, is written.
+    /// The last part of the dump, which has a separate time limit, is being written.
     case finish
-    /// The time for the last part is over too.
+    /// The time for the last part is also over.
     case over
   }
 
@@ -19,7 +19,7 @@ struct CaptureClock {
   /// The remaining time, and whether the timer runs.
   var left = WatchdogTime()
   var isTicking = false
-  /// True while the watchdog's signal is blocked because another process sent it; false again at the next section.
+  /// True while the watchdog's signal is blocked, until the next section, because another process sent that signal.
   var isMuted = false
   /// The timer that sends the watchdog's signal; -1 if there is none.
   var timer: Int32 = -1

@@ -1,4 +1,4 @@
-/// The division of a dump's time limit: three quarters for the sections, the rest for the last part.
+/// The division of a dump's time limit: three quarters for the sections, and one quarter for the last part.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureTime {

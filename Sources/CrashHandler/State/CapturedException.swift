@@ -1,4 +1,4 @@
-/// The crash that a dump is about; if the process has not crashed, the thread that comes first in the report.
+/// The crash that a dump describes; without a crash, the thread that comes first in the report.
 ///
 /// RUNS-DURING-CRASH.
 struct CapturedException {
@@ -10,7 +10,7 @@ struct CapturedException {
   var isBacktraced = false
   /// True if the same fault has occurred before.
   var isRepetition = false
-  /// The number of the fault; 0 if there is none.
+  /// The number of the fault in `KnownFaults`; 0 if there is none.
   var faultNumber: UInt32 = 0
   /// Offset in the dump of the byte `survivalOutcome`; 0 if the crash has no dump or no such byte.
   var outcomeOffset: Int64 = 0
@@ -20,6 +20,6 @@ struct CapturedException {
 
   /// True if the handler is made ready for the next crash immediately after the dump.
   ///
-  /// This is so if the process may continue, and Swift's backtracer does not run first.
+  /// That is the case if the process may continue and Swift's backtracer does not run first.
   var rearmsAtOnce: Bool { @_noLocks get { !outcome.isEnd && !isBacktraced } }
 }

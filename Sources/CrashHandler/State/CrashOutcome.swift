@@ -10,9 +10,9 @@ enum CrashOutcome {
   case handled
   /// The kernel would have discarded the signal, because it was sent to the first process of a PID namespace.
   case discarded
-  /// Another handler, which was installed later, called this handler, and there is no previous handler.
+  /// Another handler, which was installed later, called this handler, and no previous handler exists.
   ///
-  /// The default action is taken if the other handler returns to the crash.
+  /// The default action is taken if the other handler returns to the crashed instruction.
   case delegated
 
   /// The number that stands for this outcome in a dump's `survivalOutcome`.

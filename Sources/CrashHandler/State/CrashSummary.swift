@@ -5,11 +5,12 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
 @safe
 struct CrashSummary {
-  /// The maximum number of bytes of the lines: PIPE_BUF.
+  /// The maximum number of bytes of all lines, which is PIPE_BUF.
   ///
-  /// One write of this size to a pipe is kept together, so the summaries of several processes do not mix.
+  /// The kernel never splits one write of up to this size to a pipe, so the summaries of several processes do not
+  /// mix.
   static var textSize: Int { @_noLocks get { 4096 } }
-  /// The size of `memory` in bytes: room for the lines, and a word that counts their bytes.
+  /// The size of `memory` in bytes: the room for the lines, and a word that counts the bytes of the lines.
   static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
 
   /// The signals whose crashes get a summary, or one line before the output of Swift's backtracer.
@@ -33,20 +34,20 @@ struct CrashSummary {
 
   /// Writes the lines to descriptor 2.
   ///
-  /// That may be a file, a terminal, a pipe without a reader, or a socket that the peer has closed.
+  /// Descriptor 2 may be a file, a terminal, a pipe without a reader, or a socket that the peer has closed.
   ///
-  /// Nothing is written unless the kernel reports that there is room; for a pipe that means a whole page. If there is
-  /// no room after all, because another writer was faster or a terminal was stopped, the watchdog ends the blocked
+  /// Nothing is written unless the kernel reports that there is room; for a pipe, that means a whole page. The write
+  /// may still block, because another writer was faster or a terminal was stopped. The watchdog ends a blocked
   /// write.
   @_noLocks
   func write() {
-    // A write may raise these two signals. They are blocked in the handler, so they would stay pending and reach the
+    // A write may raise these two signals. The handler blocks both signals, so they would stay pending and reach the
     // program later.
     let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
     guard let before = SignalMask.pending else { return }
     var rest = memory.bytes(count: size)
     var attempt = 0
-    // If a pipe is full, each attempt waits up to 10 ms until it is read; this is also the time between two watchdog
+    // If a pipe is full, each attempt waits up to 10 ms for a reader. This is also the time between two watchdog
     // ticks.
     while rest.count > 0, attempt < 15 {
       attempt &+= 1

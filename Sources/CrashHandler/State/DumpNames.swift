@@ -1,4 +1,4 @@
-/// The file names of a dump, its run record and its FIFO, NUL-terminated, each with the form "<identifier>@<uuid>…".
+/// The NUL-terminated file names of a dump, its run record and its FIFO, each of the form "<identifier>@<uuid>…".
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -14,6 +14,6 @@ struct DumpNames {
   let reportIDOffset: Int
   /// The 16 bytes of the report ID.
   let reportID: UnsafeMutableRawPointer
-  /// True once the report ID differs from the one that was encoded at launch.
+  /// True if the report ID differs from the report ID that was encoded at launch.
   var areNew = false
 }

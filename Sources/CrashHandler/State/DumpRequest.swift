@@ -11,18 +11,18 @@ struct DumpRequest {
   var kind: RequestKind?
   /// The other threads that get a stop signal.
   var stops = StopChoice.all
-  /// True if the finished file is renamed; false for a file at a path that the program chose.
+  /// True if the file is renamed when the dump is finished; false for a file at a path that the program chose.
   var isRenamed = true
-  /// Encoded tokens of the map with the reason, and of the annotations of this dump only.
+  /// Encoded tokens of the map with the dump's reason, and of the annotations that only this dump has.
   var details: Bytes?
   var annotations: Bytes?
-  /// The number by which the sender of a request recognizes the requested dump; 0 if no sender requested the dump.
+  /// The number with which the sender of a request recognizes the requested dump; 0 without such a request.
   var number: UInt32 = 0
-  /// The kind of target that hung, and its name in the dump's own memory.
+  /// The kind of target that hung, and the target's name, in the dump's own memory.
   var target = HangTarget.mainThread
   var name: UnsafeRawPointer?
   var nameCount = 0
-  /// The time in nanoseconds after which the watched part counts as hung, and the time for which it has been hung.
+  /// The time after which the watched target counts as hung, and how long it has been hung, both in nanoseconds.
   var threshold: UInt64 = 0
   var time: UInt64 = 0
   /// The CPU time in nanoseconds that the hung thread has used since the hang began; the largest number if it is not
@@ -60,7 +60,7 @@ struct DumpRequest {
     }
   }
 
-  /// Writes the `dumpRequest` map; writes nothing for a crash.
+  /// Writes the `dumpRequest` map of a dump without a crash; writes nothing for a crash.
   ///
   /// - Parameter withTexts: true to write the program's own texts.
   @_noLocks

@@ -1,4 +1,4 @@
-/// What makes a fault recognizable when it occurs again: its instruction, thread, stack depth and address.
+/// The data that identifies a fault when it occurs again: its instruction, thread, stack depth and address.
 ///
 /// RUNS-DURING-CRASH.
 struct FaultIdentity {
@@ -12,7 +12,7 @@ struct FaultIdentity {
   @_noLocks
   init() {}
 
-  /// The identity of the fault that is being captured; "no fault" for a signal that was sent, which is never a
+  /// The identity of the fault that is being captured; "no fault" for a sent signal, which never counts as a
   /// repetition.
   @_noLocks
   init(_ exception: CapturedException) {

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// State that is decided and allocated at launch and never changes afterward.
 ///
-/// RUNS-DURING-CRASH: read there; made by `HandlerInstaller`.
+/// RUNS-DURING-CRASH: crash code reads this state, which `HandlerInstaller` creates.
 @safe
 struct Installed: ~Copyable {
   let limits: CaptureLimits
@@ -10,17 +10,17 @@ struct Installed: ~Copyable {
   let isSanitized: Bool
   /// The time limit of a dump, in milliseconds.
   let timeLimit: Int
-  /// The maximum time in milliseconds for which a thread waits for another thread's capture.
+  /// The maximum time in milliseconds that a thread waits for another thread's capture.
   ///
-  /// It is at least three times the time limit of a dump, and begins again with each watchdog tick of the capture
-  /// (`WaitingBound`).
+  /// The time is at least three times the time limit of a dump, and starts again with each watchdog tick of the
+  /// capture (`WaitingBound`).
   var patience: Int {
     @_noLocks get {
       let (limits, overflow) = timeLimit.multipliedReportingOverflow(by: 3)
       return overflow ? .max : limits > 10_000 ? limits : 10_000
     }
   }
-  /// The bits of the `SystemCalls` that a crash does not make.
+  /// The bits of the groups of `SystemCalls` that the handler does not make in a crash.
   let forgone: UInt32
   let paths: Paths
   var signals: InstalledSignals
@@ -38,9 +38,10 @@ struct Installed: ~Copyable {
   /// The stack for faults inside the handler.
   let faultStack: FaultStack
   let summary: CrashSummary
-  /// The user and group to which files created in a crash are given; 0 unless root uses the database of another user.
+  /// The user and group that become the owners of files created in a crash; 0 unless root uses another user's
+  /// database.
   let filesOwner: (UInt32, UInt32)
-  /// Whether run records that are created later are mapped too; see `RecordMapping`.
+  /// Whether run records that are created after launch are also mapped; see `RecordMapping`.
   let mapsRecords: Bool
 
   /// The absolute paths of the database and of its directory for pending dumps, NUL-terminated.
@@ -60,7 +61,7 @@ struct Installed: ~Copyable {
     func use() -> Bool { unsafe pm_set_signal_stack(base, size) == 0 }
   }
 
-  /// The images that are known at launch, and the address of the dynamic linker's list.
+  /// The addresses of the ELF images that are known at launch, and of the dynamic linker's list.
   @safe
   struct ImagePlaces {
     let known: pm_image_places
@@ -70,13 +71,13 @@ struct Installed: ~Copyable {
     let pageSize: UInt64
   }
 
-  /// The addresses at which libraries keep data that a dump needs.
+  /// The addresses of data in libraries that a dump needs.
   struct RuntimePlaces {
     /// The addresses of the Swift runtime's pointer to its last fatal message, and of glibc's pointer to its last
     /// abort message.
     let fatalMessageBuffer: UInt64
     let abortMessagePointer: UInt64
-    /// The offsets in thread-local memory of each thread's task and C++ exceptions.
+    /// The offsets of a thread's task and C++ exceptions in thread-local memory.
     let tasks: pm_task_facts
     let exceptions: pm_exception_facts
     /// The address and size of the code of abort(); the size is 0 if it is not known.
@@ -92,15 +93,16 @@ struct Installed: ~Copyable {
     let isHidden: Bool
     /// True if the tokens that were encoded at launch contain TZ.
     let hasTimeZone: Bool
-    /// True if the cgroup does not show whether this is a container, and a dump may contain that fact.
+    /// True if the cgroup does not show whether the process is in a container, and a dump may contain that fact.
     let mayBeContainer: Bool
   }
 
-  /// Tokens encoded at launch: the first `process` map, the course of the run for a run record, the `system` map and
-  /// the annotations.
+  /// Tokens that were encoded at launch.
+  ///
+  /// The tokens are the first `process` map, the run record's `RunCourse`, the `system` map and the annotations.
   struct EncodedFacts {
     let process: Bytes
-    /// The course of the run; empty if the program turned off reports on how runs end.
+    /// The tokens of the run record's `RunCourse`; empty if the program turned off reports on how runs end.
     let course: Bytes
     let system: Bytes
   }

@@ -19,10 +19,10 @@ struct InstalledSignals {
   let stopAction: pm_signal_action
   /// The action of the crash handler for all signals except SIGSYS.
   var crashAction = pm_signal_action()
-  /// The maximum number of bytes of stack that the kernel needs to call a handler.
+  /// The maximum number of stack bytes that the kernel uses to call a signal handler.
   let frameSize: UInt64
 
-  /// The signals that must reach a crashed thread that waits or ends the process: faults.
+  /// The signals of faults, which must reach a crashed thread that waits or ends the process.
   ///
   /// Stop signals are not included, because a small alternate stack has no room for another signal frame.
   var faults: UInt64 {
@@ -38,10 +38,10 @@ struct InstalledSignals {
 
   /// The action of the crash handler for one signal.
   ///
-  /// The handler's own system calls may raise SIGSYS after the handler has left the alternate stack. If SIGSYS used
-  /// the alternate stack, the kernel would put the new frame at the top of that stack, over the frame of the crash.
-  /// The handler of SIGSYS blocks all signals because, under syscall user dispatch, a fault whose signal is blocked
-  /// ends the process; see `pm_answer_own_call`.
+  /// The handler's own system calls may raise SIGSYS after the handler has left the alternate stack. If the handler
+  /// of SIGSYS used the alternate stack, the kernel would put the new frame at the top of that stack, over the frame
+  /// of the crash. The handler of SIGSYS blocks all signals because, under syscall user dispatch, a fault whose
+  /// signal is blocked ends the process; see `pm_answer_own_call`.
   @_noLocks
   func crashAction(of signal: Int32) -> pm_signal_action {
     var action = crashAction

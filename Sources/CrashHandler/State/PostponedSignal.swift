@@ -2,11 +2,11 @@ internal import CSignalSafe
 
 /// A crash signal that was sent to the capturing thread.
 ///
-/// It is sent again after the dump if the process continues, that is after a requested dump or a survived crash.
+/// The signal is sent again after the dump if the process continues: after a requested dump or a survived crash.
 ///
 /// The signal cannot stay pending in the kernel during the dump. The handlers leave the signals of faults unblocked,
-/// so the signal would arrive again and again. If the signal were blocked, the kernel would end the process at a
-/// fault in the code that takes the dump.
+/// so an unblocked signal would arrive again and again. If the signal were blocked, the kernel would end the process
+/// at a fault in the code that takes the dump.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -24,7 +24,7 @@ struct PostponedSignal {
 
   /// Stores a copy of the signal.
   ///
-  /// Only the first signal is kept, because it would have ended the process.
+  /// Only the first such signal is stored, because it would have ended the process.
   @_noLocks
   func keep(_ information: SignalInformation) {
     guard place.number == 0 else { return }

@@ -9,12 +9,12 @@ struct Progress {
     /// The file is open, and the tokens before the first section are not written yet.
     case open
     case begun
-    /// Another thread has made the file's descriptor refer to another file.
+    /// Another thread has made the dump's descriptor refer to another file.
     case lost
   }
 
   var file = File.none
-  /// How many times the dump was started again because it had lost its file.
+  /// How often the dump was started again because it had lost its file.
   var timesBegunAgain: UInt8 = 0
   /// The sections that have begun; bit n stands for section n.
   var begun: UInt64 = 0
@@ -27,9 +27,9 @@ struct Progress {
   @_noLocks
   init() {}
 
-  /// Marks all sections as not begun, except those in `kept`.
+  /// Marks all sections except those in `kept` as not begun.
   ///
-  /// - Parameter kept: the bits of sections that write nothing, so that they need not run again.
+  /// - Parameter kept: the bits of sections that need not run again, because they write nothing.
   @_noLocks
   mutating func beginAgain(keeping kept: UInt64) {
     timesBegunAgain &+= 1

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The places where the handler continues after a fault inside the handler, or a system call that does not end.
+/// The places where the handler continues after a fault inside the handler, or after a hanging system call.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread, and on a thread that takes a dump of a process that has not crashed.
 @safe
@@ -27,7 +27,8 @@ struct RecoveryPoints {
     unsafe pm_run_section(section, body, argument)
   }
 
-  /// Calls a function that runs sections; returns 0, or the number of the signal that ended it between two sections.
+  /// Calls a function that runs sections; returns 0, or the number of the signal that ended the function between two
+  /// sections.
   @_noLocks
   func runDump(
     _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
@@ -53,7 +54,7 @@ struct RecoveryPoints {
     return unsafe goBack(to: section, signal)
   }
 
-  /// Interrupts the dump, inside a section or between two; false if the dump is over.
+  /// Interrupts the dump, inside a section or between two sections; false if the dump is over.
   @_noLocks @discardableResult
   func breakOffDump(_ signal: DeliveredSignal) -> Bool {
     guard signal.context != nil, unsafe dump.pointee.armed != 0 else { return false }

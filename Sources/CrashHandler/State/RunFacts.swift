@@ -1,6 +1,6 @@
-/// The identity of the process in a run record.
+/// The facts that identify the process in a run record.
 ///
-/// It is known when the handler is installed, except in a forked child.
+/// These facts are known when the handler is installed, except in a forked child.
 @safe
 struct RunFacts {
   var startTime: UInt64
@@ -10,6 +10,6 @@ struct RunFacts {
   let launchTime: Int64
   let bootID: UnsafeRawPointer
   let bootIDCount: Int
-  /// False in a forked child until the child has read its own facts.
+  /// False in a forked child until the child has read the facts about itself.
   var isOfThisProcess = true
 }

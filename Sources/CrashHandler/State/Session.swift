@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// The state of one dump: its reason, its file, its progress, and the memory that it needs.
 ///
-/// The handler has one session for crashes, which is used again for the next crash if the process survives. Each dump
+/// The handler has one session for crashes, which is reused for the next crash if the process survives. Each dump
 /// that the program requests creates a separate session.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
@@ -21,7 +21,9 @@ struct Session: ~Copyable {
   var time = CaptureClock()
   var result = DumpResult()
   var counts = Counts()
-  /// True if faults in the handler have a stack; if it is false, such a fault would overwrite the frame of the crash.
+  /// True if faults in the handler have a separate stack.
+  ///
+  /// Without that stack, such a fault would overwrite the frame of the crash.
   var hasFaultStack = false
 
   /// The top of the stack on which the dump is taken.
@@ -31,7 +33,7 @@ struct Session: ~Copyable {
   let threads: ThreadTable
   let mappings: MappingTable
   let scratch: Scratch
-  /// The page cache, which is filled once the threads are stopped.
+  /// The page cache, which is filled after the threads have been stopped.
   let pages: PageCache
   var resident: ResidentPages
 
@@ -82,13 +84,13 @@ struct Session: ~Copyable {
     time.isTicking = false
   }
 
-  /// What the dump contains only in part or not at all: numbers of threads, and facts that the kernel did not show.
+  /// Counts what the dump contains only in part or not at all: threads, and facts that the kernel did not show.
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
     /// The number of threads that were sent a stop signal and may need an entry stack to handle it.
     var smallStacks = 0
-    /// The number of threads for which there is memory.
+    /// The maximum number of threads that the available memory is enough for.
     var threadLimit = Int.max
     /// The facts that the kernel did not show, as bits of `NotShown`.
     var notShown: UInt64 = 0

@@ -1,6 +1,6 @@
 /// The dump's file, and the other files and directories that are needed to write it.
 ///
-/// They stay open, so that a later chroot does not matter. The identity of each file is stored too, because the
+/// The files stay open, so that a later chroot does not matter. The identity of each file is stored too, because the
 /// program may close the descriptor and open another file with the same number.
 ///
 /// RUNS-DURING-CRASH.
@@ -12,10 +12,10 @@ struct SessionFiles {
   var fifo: HeldFile
   /// `/proc`.
   var proc: HeldFile
-  /// True while there is no locked file; the next dump creates one.
+  /// True while there is no locked file; the next dump then creates a locked file.
   ///
-  /// This is true in a forked child, for a dump that the program requests, and after a survived crash if the next
-  /// file could not be created.
+  /// The value is true in a forked child, for a dump that the program requests, and after a survived crash if the
+  /// next file could not be created.
   var isMissing = false
   /// True if no other thread can change the descriptors of the thread that takes the dump.
   var hasOwnDescriptors = false

@@ -2,8 +2,7 @@
 ///
 /// RUNS-DURING-CRASH.
 struct SessionRunRecord {
-  /// True as long as the end of the run is to be noted in the run record, so that the next start makes a report of
-  /// it.
+  /// True if the end of the run will be noted in the run record, so that the next start reports that end.
   ///
   /// False after a crash that the process may survive, because that crash has its own report.
   var isFollowed = false

@@ -1,21 +1,21 @@
 internal import CSignalSafe
 
-/// State that all threads and dumps of the process share, and that is kept from one crash to the next.
+/// State that all threads and dumps of the process share, and that remains from one crash to the next.
 ///
 /// Any thread may change the futex words. Only the capturing thread, or a thread that stops other threads, changes
-/// the rest.
+/// the other state.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct Shared: ~Copyable {
   /// The ID of the capturing thread, or of a thread that stops other threads; 0 if there is none.
   let capturingThread: FutexWord
-  /// The number of crashes that were handled; threads that wait for their turn wait until this number changes.
+  /// The number of handled crashes; threads that wait for their turn wait until this number changes.
   let turn: FutexWord
-  /// Not 0 once the dump is finished and the process ends; see `Ending`.
+  /// A value other than 0 means that the dump is finished and the process is ending; see `Ending`.
   let ending: FutexWord
-  /// The number of ticks that the capturing thread has left; its changes show waiting threads that the dump makes
-  /// progress.
+  /// The number of watchdog ticks that the capturing thread has left; waiting threads see from its changes that the
+  /// dump progresses.
   let ticksLeft: FutexWord
   /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
@@ -29,9 +29,9 @@ struct Shared: ~Copyable {
   /// The threads that take a dump for another reason than a crash, and the dumps of hangs in progress.
   let dumpingThreads: DumpingThreads
   let hangDumps: HangDumps
-  /// The session for dumps that `postmortem capture` requests, which one thread at a time uses; set at launch.
+  /// The session for dumps that `postmortem capture` requests; set at launch, and used by one thread at a time.
   ///
-  /// This is the argument of that session's `Capture`.
+  /// The pointer is the argument of that session's `Capture`.
   var requestedDump: UnsafeMutableRawPointer?
   /// Alternate stacks for the threads that `startHandler` finds.
   let stackOffers: StackOffers
@@ -42,9 +42,9 @@ struct Shared: ~Copyable {
   let knownFaults: KnownFaults
   /// How many times a signal occurred again after `restoreAndReraise` had queued it or let its instruction run again.
   ///
-  /// Reset to 0 with each dump.
+  /// Each dump resets this number to 0.
   var timesReturned: UInt32 = 0
-  /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
+  /// The thread that called abort() in the first process of a PID namespace; 0 if no thread did.
   var abortingThread: Int32 = 0
   var spares: SpareDescriptors
 
@@ -55,13 +55,13 @@ struct Shared: ~Copyable {
   var isOwnProcess: Bool {
     @_noLocks get {
       guard copyMark.value == CopyMark.own else { return false }
-      // If a seccomp filter refuses this call, processes cannot be distinguished.
+      // If a seccomp filter refuses this system call, processes cannot be distinguished.
       let processID = pm_getpid()
       return processID < 0 || processID == process.id
     }
   }
 
-  /// True for a signal that a thread of this process sent to one of its threads.
+  /// True for a signal that a thread of this process sent to a thread of this process.
   @_noLocks
   func hasSent(_ signal: SignalInformation?) -> Bool {
     guard let signal, copyMark.value == CopyMark.own else { return false }
@@ -84,47 +84,48 @@ struct Shared: ~Copyable {
 
   // Values of `ending`, which is 0 as long as the process may continue.
   enum Ending {
-    /// The handler is done, and the kernel ends the process.
+    /// The handler has finished, and the kernel ends the process.
     static var now: UInt32 { @_noLocks get { 1 } }
-    /// Swift's backtracer runs; when it returns, the process ends or is made ready for the next crash.
+    /// Swift's backtracer runs; after it returns, the process ends, or the handler is made ready for the next crash.
     static var afterBacktrace: UInt32 { @_noLocks get { 2 } }
   }
 
-  // Values of `copyMark`. While a thread adapts the state to a forked child, the mark is that thread's ID with the
-  // last bit set.
+  // Values of `copyMark`. While a thread adapts the state to a forked child, the mark is that thread's ID combined
+  // with `inWork`.
   enum CopyMark {
     static var wiped: UInt32 { @_noLocks get { 0 } }
     static var own: UInt32 { @_noLocks get { 1 } }
     static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
   }
 
-  /// The state of stopping threads, which one thread at a time does.
+  /// The state of a stop of threads; only one thread at a time stops threads.
   struct Stops {
-    /// Not 0 while threads must stay stopped: an even number that becomes larger with each stop.
+    /// An even number that grows with each stop, while threads must stay stopped; otherwise 0.
     ///
-    /// The last bit is set while the stopped threads answer Swift's backtracer (`callStandIns`).
+    /// The lowest bit is set while the stopped threads answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord
     /// The number of threads that have stopped.
     let stopped: FutexWord
-    /// The number of stopped threads that the stopping thread waits for; set before the wait.
+    /// The number of stopped threads that the stopping thread waits for; set before that thread waits.
     let target: FutexWord
     /// The value of `parking` for the last stop.
     var number: UInt32 = 0
-    /// The previous actions of SIGPROF and SIGSETXID, because a crash uses these signals to stop threads.
+    /// The previous actions of SIGPROF and SIGSETXID, which are replaced because a crash stops threads with these
+    /// signals.
     var profile = TakenAction()
     var library = TakenAction()
 
     /// Counts the calling thread as stopped, and wakes the thread that waits for all threads to stop.
     ///
-    /// Only the last thread that stops wakes the waiting thread, because a thousand wake-ups would cost more than the
-    /// stops.
+    /// Only the last thread that stops wakes the waiting thread, because a thousand wake-ups would take longer than
+    /// the stops.
     @_noLocks
     func noteStop() {
       if stopped.add(1) >= target.value { stopped.wakeAll() }
     }
   }
 
-  /// The previous action of a signal, while the stop handler is installed for it.
+  /// The previous action of a signal for which the stop handler is installed.
   struct TakenAction {
     private var previous = pm_signal_action()
     private(set) var isTaken = false
@@ -132,7 +133,7 @@ struct Shared: ~Copyable {
     @_noLocks
     init() {}
 
-    /// Installs the stop handler for a signal, if that is not done yet; false if there is no stop handler or the
+    /// Installs the stop handler for a signal, unless this was already done; false if there is no stop handler or the
     /// kernel refuses.
     @inline(never) @_noLocks
     mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
@@ -159,7 +160,7 @@ struct Shared: ~Copyable {
     }
   }
 
-  /// Facts about the process that installed the handler, or about the forked child that uses this copy of the state.
+  /// Facts about the process that owns this state: the process that installed the handler, or a forked child.
   struct ProcessFacts {
     var id: Int32
     /// True in a forked child, whose report ID and process ID differ from those encoded at launch.
@@ -189,11 +190,11 @@ struct Shared: ~Copyable {
     var outcomeOffset: Int64 = 0
     /// The thread of the last survived crash.
     var thread: Int32 = 0
-    /// The kernel's signal frame of that crash, and two registers from that frame, by which the crash is recognized.
+    /// The kernel's signal frame of that crash, and two registers from that frame, which identify the crash.
     var context: UInt64 = 0
     var instructionPointer: UInt64 = 0
     var stackPointer: UInt64 = 0
-    /// True once the previous handler that was called for that crash has returned.
+    /// True after the previous handler that was called for that crash has returned.
     var handlerHasReturned = false
     /// True while the byte `survivalOutcome` may still change, because the outcome of that crash is not final.
     var isOpen = false
@@ -201,7 +202,8 @@ struct Shared: ~Copyable {
 
   /// Placeholder descriptors, which reserve three slots of the descriptor table.
   ///
-  /// A crash closes them, so that it can read /proc even if the process has used up all descriptors.
+  /// In a crash, the handler closes these descriptors, so that it can open files of /proc even if the process has
+  /// used up all descriptors.
   struct SpareDescriptors {
     let first: HeldFile
     let second: HeldFile

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Which threads a dump stops; all other threads are read while they run or wait.
+/// Which threads a dump stops; the dump reads all other threads while they run or wait.
 ///
 /// RUNS-DURING-CRASH.
 enum StopChoice {
@@ -9,8 +9,8 @@ enum StopChoice {
   case all
   /// Stops only the hanging thread, and only if it is running.
   ///
-  /// A running thread is in no system call that the signal could interrupt, and the kernel does not show its
-  /// registers.
+  /// A running thread is in no system call that the signal could interrupt, and the kernel shows registers only of
+  /// waiting threads.
   case hungIfRunning
   /// Stops all running threads, because it is not known which thread hangs.
   case running

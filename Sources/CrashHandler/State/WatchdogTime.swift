@@ -1,17 +1,17 @@
 /// The time limit of the capturing thread, counted in the timer ticks that reach that thread.
 ///
-/// A clock alone does not work: the clock continues while the process is stopped (SIGSTOP), frozen (a cgroup, a
-/// paused container) or gets no CPU time, so the time would be over when the process continues. With ticks, such a
-/// pause counts as one tick, however long it is. A thread that gets too little CPU time gets fewer ticks. So there is
-/// also a limit by the clock, which is ten times as long. Each gap between two ticks counts toward it, except gaps of
-/// more than a second, which are treated as a standstill. So a thread that runs less than once a second has no limit
-/// by the clock.
+/// A clock alone does not work, because it continues while the process is stopped (SIGSTOP), frozen (a cgroup, a
+/// paused container) or without CPU time. The time limit would be over when the process continues. With ticks, such a
+/// pause counts as one tick, however long it is. But a thread with too little CPU time gets fewer ticks. So there is
+/// also a limit by the clock, which is ten times as long. Each gap between two ticks counts toward the clock's limit,
+/// except gaps of more than a second, which are treated as a standstill. So a thread that runs less than once a
+/// second has no limit by the clock.
 ///
 /// RUNS-DURING-CRASH.
 struct WatchdogTime {
   /// The time between two ticks in milliseconds.
   static var tick: Int { @_noLocks get { 10 } }
-  /// How many times as long the limit by the clock is as the limit by ticks.
+  /// The ratio of the limit by the clock to the limit by ticks.
   private static var clockFactor: UInt64 { 10 }
   /// A gap without a tick, in nanoseconds, that is treated as a standstill.
   private static var standstill: UInt64 { 1_000_000_000 }
@@ -29,7 +29,7 @@ struct WatchdogTime {
 
   /// Starts a new time limit.
   ///
-  /// - Parameter clock: the time in nanoseconds; 0 if the clock cannot be read, and then only ticks count.
+  /// - Parameter clock: the time in nanoseconds; 0 if the clock cannot be read, so that only ticks count.
   @_noLocks
   mutating func begin(milliseconds: Int, at clock: UInt64) {
     let nanoseconds =
@@ -37,12 +37,12 @@ struct WatchdogTime {
     ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
     clockLeft = nanoseconds &* WatchdogTime.clockFactor
     lastTick = clock
-    // The timer's first signal does not arrive before the time is over; a tenth is subtracted because of the
-    // resolution of the clocks.
+    // The timer's first signal does not arrive before the time is over. A tenth of the time is subtracted because of
+    // the resolution of the clocks.
     end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 
-  /// Counts a tick; returns true once, at the tick with which the time is over.
+  /// Counts a tick; returns true only at the tick that ends the time limit.
   @_noLocks
   mutating func isOver(atTick clock: UInt64) -> Bool {
     guard ticksLeft > 0 else { return false }
@@ -56,7 +56,7 @@ struct WatchdogTime {
     return ticksLeft == 0
   }
 
-  /// True if the time is over by the clock.
+  /// True if the time limit can be over according to the clock.
   @_noLocks
   func hasPassed(_ clock: UInt64) -> Bool {
     clock == 0 || clock >= end

@@ -8,7 +8,7 @@ struct WrittenStack {
   @_noLocks
   init() {}
 
-  /// The end of the written range that contains an address; the address itself if no range does.
+  /// The end of the written range that contains an address; the address itself if no written range contains it.
   @inline(never) @_noLocks
   func end(around address: UInt64) -> UInt64 {
     if first.contains(address) { return first.end }

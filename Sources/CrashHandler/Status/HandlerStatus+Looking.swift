@@ -7,11 +7,11 @@ internal import Synchronization
 extension Handler {
   /// Reports crash signals that no longer have this package's handler, and threads that block crash signals.
   ///
-  /// Libraries install handlers too, and a thread can block the signals of a crash. So read this property and log the
-  /// result when all libraries are set up, and again when seccomp filters are set up. The property reads the action
-  /// of each signal and one small file of `/proc` for each thread, which takes a millisecond for a hundred threads.
-  /// Any thread may read it, but never in a signal handler. A handler that was installed later and calls this
-  /// package's handler is reported too, because it cannot be seen from outside that it does so.
+  /// Libraries also install handlers, and a thread can block the signals of a crash. So read this property and log
+  /// the result after all libraries are set up, and again after seccomp filters are set up. The property reads the
+  /// action of each signal and one small file of `/proc` for each thread, which takes a millisecond for a hundred
+  /// threads. Any thread may read it, but never in a signal handler. A handler that was installed later is reported
+  /// even if it calls this package's handler, because that cannot be detected from outside.
   ///
   /// Source: sigaction(2), proc_pid_status(5).
   public var status: HandlerStatus {
@@ -78,7 +78,7 @@ extension Handler {
   /// Installs the handler again for signals for which other libraries have installed handlers after `startHandler`.
   ///
   /// The handlers of those libraries are no longer called. Handlers installed before `startHandler` still run after
-  /// the dump. For the signals that stop threads and limit the time of a crash, the handler is not installed again.
+  /// the dump. The handlers of the signals that stop threads and limit the time of a crash are not installed again.
   /// Any thread may call this function, but never in a signal handler.
   ///
   /// - Returns: the numbers of the signals whose handler was installed again, ascending; empty if all handlers were
@@ -95,13 +95,14 @@ extension Handler {
     }
   }
 
-  /// How many dumps this process has written, and how many reports it has made and sent.
+  /// How many dumps this process has written, and how many reports it has created and sent.
   public var counters: OutcomeCounters { .current }
 }
 
 extension HandlerStatus {
-  /// The error from reading the first file of /proc that a crash reads; nil if it can be read, or if `forgoing`
-  /// excludes such files.
+  /// The error number from reading the first file of /proc that a crash reads.
+  ///
+  /// The result is nil if the file can be read, or if `forgoing` excludes such files.
   fileprivate static func errorOfProc(_ capture: Capture) -> Int32? {
     guard capture.mayMake(CallBit.proc) else { return nil }
     let isHeld = capture.isSame(capture.session.files.proc)
@@ -150,7 +151,8 @@ extension HandlerStatus.Finding {
       guard signal != 32, signal != 33, let action = SignalAction.current(signal),
         action.handler > 1, action.handler != ours
       else { return nil }
-      // Every handler blocks its own signal, unless it asks for SA_NODEFER.
+      // A handler's own signal is always blocked while it runs, unless SA_NODEFER is set, so that signal is not
+      // reported.
       let blocked = SignalSet(mask: action.mask & ~SignalMask.bit(signal)).intersection(.faults)
       guard !blocked.isEmpty else { return nil }
       return HandlerStatus.Finding(
@@ -161,13 +163,13 @@ extension HandlerStatus.Finding {
   }
 }
 
-/// The handler of a signal; nil if it is the expected handler.
+/// The handler of a signal; nil if that handler is the expected handler.
 private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
   guard let action = SignalAction.current(signal), action.handler != expected else { return nil }
   return action.handler
 }
 
-/// The words for a handler: 0 stands for the default action, and 1 for an ignored signal.
+/// The description of a handler: 0 stands for the default action, and 1 for an ignored signal.
 ///
 /// Any other value is the address of a function, whose module can be named.
 private func described(_ handler: UInt64) -> String {

@@ -12,21 +12,24 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       public static let replaced = Code(description: "replaced")
       /// The signal that stops threads in a crash, or the watchdog's signal, no longer has this package's handler.
       public static let stopSignalTaken = Code(description: "stop signal taken")
-      /// A thread blocks signals of faults: such a fault in that thread kills the process, and no handler runs.
+      /// A thread blocks signals of faults.
       ///
-      /// With glibc 2.41 or newer this includes SIGABRT, because `abort` of these versions does not unblock it.
+      /// Such a fault in that thread kills the process, and no handler runs.
+      ///
+      /// With glibc 2.41 or newer, these signals include SIGABRT, because `abort` no longer unblocks it.
       public static let blocked = Code(description: "blocked")
-      /// A crash could not read `/proc`, because the process has denied itself access to it since the start
-      /// (Landlock, seccomp).
+      /// A crash could not read `/proc`, because the process has given up access to it since the start (Landlock,
+      /// seccomp).
       ///
       /// The report would have no mappings, other threads or open files.
       public static let procClosed = Code(description: "proc closed")
-      /// A signal handler of the program blocks signals of faults while it runs, by its `sa_mask`.
+      /// The `sa_mask` of one of the program's signal handlers blocks signals of faults while that handler runs.
       public static let blockedInHandler = Code(description: "blocked in handler")
       /// `HandlerOptions.recordsThrowSites` is on, but the Swift runtime has no hook for throws.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
-      /// New threads have no alternate signal stack: a stack overflow on such a thread kills the process, and no
-      /// handler runs.
+      /// New threads have no alternate signal stack.
+      ///
+      /// A stack overflow on such a thread kills the process, and no handler runs.
       public static let noAlternateStack = Code(description: "no alternate stack")
     }
 

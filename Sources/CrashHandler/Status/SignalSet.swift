@@ -8,7 +8,8 @@ package struct SignalSet: Sendable, Equatable {
 
   /// The signals that an instruction raises.
   ///
-  /// If a thread blocks one of them and an instruction raises it, the kernel kills the process, and no handler runs.
+  /// If a thread blocks such a signal and an instruction raises it, the kernel kills the process, and no handler
+  /// runs.
   package static let faults = SignalSet(mask: CrashSignals.faults)
 
   package func intersection(_ other: SignalSet) -> SignalSet {

@@ -16,13 +16,13 @@ package struct ThreadSignals: Sendable, Equatable {
   package let blocked: SignalSet
   package let caught: SignalSet
   package let ignored: SignalSet
-  /// The process's ID in its own PID namespace.
+  /// The process's ID in the innermost PID namespace that contains it.
   package let innermostID: Int32
-  /// The thread's ID in its own PID namespace.
+  /// The thread's ID in the innermost PID namespace that contains it.
   package let innermostThreadID: Int32
   /// The signals that are pending for this thread.
   package let pending: SignalSet
-  /// True for the first thread of a process if it has ended while other threads still run.
+  /// True for the first thread of a process if that thread has ended while other threads still run.
   let hasEnded: Bool
 
   /// Reads a process's own status file.

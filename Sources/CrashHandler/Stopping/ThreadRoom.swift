@@ -2,10 +2,10 @@ internal import CSignalSafe
 
 /// Decides whether another thread's stack has room for a signal frame.
 ///
-/// If there is no room, the kernel ends the process by SIGSEGV, whatever handlers there are. A thread with an
-/// alternate stack that this package created has room. For any other thread, /proc shows the stack pointer while the
-/// thread is in a system call. If the thread has an alternate stack, the frame is put there; the thread itself has
-/// noted that stack (`pm_told_stack`).
+/// Without room, the kernel ends the process by SIGSEGV, even if SIGSEGV has a handler. A thread with an alternate
+/// stack that this package created has room. For any other thread, /proc shows the stack pointer while the thread is
+/// in a system call. If the thread has an alternate stack, the kernel puts the frame there. The thread itself has
+/// noted the address of that stack (`pm_told_stack`).
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_syscall(5); Linux arch/x86/kernel/signal.c, get_sigframe.
 @safe
@@ -24,14 +24,15 @@ struct ThreadRoom {
     self.frameSize = frameSize
   }
 
-  /// True if the thread is known to have room, because its alternate stack is from this package.
+  /// True if the thread is known to have room, because this package created its alternate stack.
   @_noLocks
   static func isSure(of threadID: Int32) -> Bool { pm_told_stack(threadID).is_handlers }
 
-  /// False if there is no room, or if a thread has a small alternate stack and its stack pointer is not known.
+  /// True if the thread's stack has room; false if a small alternate stack may lack room, because the stack pointer
+  /// is unknown.
   ///
   /// - Parameters:
-  ///   - call: the place of the system call that the thread is in, if any.
+  ///   - call: the stack pointer and instruction pointer of the system call that the thread is in, if any.
   ///   - hasEntryStack: true if an entry stack is free for the thread.
   @inline(never) @_noLocks
   func suffices(on threadID: Int32, in call: SystemCallPlace, hasEntryStack: Bool) -> Bool {

@@ -4,12 +4,12 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension ThreadStopper {
-  /// Waits for the threads that were sent a stop signal; gives up when none of them has stopped for a while.
+  /// Waits for the threads that were sent a stop signal; gives up when no thread has stopped for a while.
   @_noLocks
   func waitUntilStopped() {
     // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than
-    // that. A thread that never stops (state D or T) is more frequent, and every crash waits this long for such a
-    // thread. Code of libc that blocks signals runs only for microseconds. But libc blocks the signals of a new
+    // 250 ms. Threads that never stop (state D or T) are more frequent, and every crash waits the full time for such
+    // a thread. Code of libc that blocks signals runs only for microseconds. But libc blocks the signals of a new
     // thread until that thread runs, and on a busy machine a new thread waited longer than 20 ms for a processor.
     var rounds = 25
     var closedRounds = 250
@@ -25,7 +25,7 @@ extension ThreadStopper {
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if awaitsClosed {
-        // If a seccomp filter refuses every signal, it takes long to try a thousand threads again.
+        // If a seccomp filter refuses every signal, trying a thousand threads again takes long.
         closedRounds &-= 1 &+ waits.closed / 8
         lookAgain(asking: true)
       } else {
@@ -36,7 +36,7 @@ extension ThreadStopper {
     giveUp()
   }
 
-  /// The numbers of threads for which a stop waits.
+  /// Counts the threads that the stopping thread waits for.
   private struct Waits {
     var asked: UInt32 = 0
     /// The number of threads to which no signal could be sent.
@@ -69,7 +69,7 @@ extension ThreadStopper {
     return waits
   }
 
-  /// Marks threads that also crashed and now wait, because they need no signal.
+  /// Marks threads that need no stop signal, because they also crashed and now wait.
   @_noLocks
   func markWaiting() {
     let waiting = capture.shared.waiting
@@ -86,8 +86,7 @@ extension ThreadStopper {
     }
   }
 
-  /// Tries again to send a signal to threads that could not be sent one, and finds threads that have ended since they
-  /// were sent a signal.
+  /// Tries again to signal the threads to which no signal could be sent, and finds threads that have ended meanwhile.
   private func lookAgain(asking: Bool) {
     var index = 0
     let count = capture.session.threads.count
@@ -102,7 +101,7 @@ extension ThreadStopper {
     }
   }
 
-  /// Gives up waiting for threads that have not stopped; new threads are no longer searched for either.
+  /// Gives up waiting for threads that have not stopped, and searching for new threads.
   private func giveUp() {
     var index = 0
     let count = capture.session.threads.count

@@ -31,16 +31,16 @@ struct ThreadStopper {
       return
     }
     capture.shared.stops.stopped.store(0)
-    // The target is higher than any count until the number of threads to wait for is known.
+    // Until the number of threads to wait for is known, the target is higher than any count of stopped threads.
     capture.shared.stops.target.store(UInt32.max)
-    // This is a number on which no thread can still be waiting since an earlier crash. The lowest bit is for
-    // `callStandIns`.
+    // No thread can still be waiting on this number since an earlier crash. `callStandIns` uses the lowest bit of the
+    // number.
     capture.shared.stops.number =
       capture.shared.stops.number >= UInt32.max &- 1
       ? 2 : capture.shared.stops.number &+ 2
     capture.shared.stops.parking.store(capture.shared.stops.number)
-    // A thread may create threads until it is stopped. So a list is complete if all its threads are stopped and the
-    // kernel counts no other threads, or if the next list has no new thread.
+    // A thread may create threads until it is stopped. So a list of threads is complete if all its threads are
+    // stopped and the kernel counts no other threads. The list is also complete if the next list has no new thread.
     var pass = 0
     while pass < 8 {
       let before = capture.session.threads.count
@@ -76,7 +76,7 @@ struct ThreadStopper {
 
   /// True if all known threads are stopped, and the kernel counts no other threads except the calling thread.
   ///
-  /// Then no thread can have created another thread.
+  /// In that case no unknown thread can exist.
   ///
   /// The kernel takes 9 milliseconds to list 4,000 threads; this function needs only one system call.
   ///
@@ -96,8 +96,8 @@ struct ThreadStopper {
   }
 
   private func findThreads() {
-    // The buffer for the text of the mappings is free until they are read later, and is large enough for a long list
-    // from one call.
+    // The buffer for the text of the mappings is free until the mappings are read. The buffer is large enough for a
+    // long list of threads from one call.
     let mappings = capture.session.mappings
     let size =
       mappings.textCapacity < ThreadStopper.listSize
@@ -129,14 +129,14 @@ struct ThreadStopper {
 
   /// Reads the thread's state and, if the thread must be stopped, sends it a stop signal that it does not block.
   ///
-  /// SIGPROF is tried first, because most threads do not block it, while workers of libdispatch and Swift concurrency
-  /// block every real-time signal. The file `stat` shows whether a thread blocks SIGPROF; blocked real-time signals
-  /// are shown in another file. Also, signals below 32 need no queue entry: when the user's processes have used up
-  /// RLIMIT_SIGPENDING, real-time signals fail with EAGAIN.
+  /// SIGPROF is tried first, because most threads do not block it. Workers of libdispatch and Swift concurrency block
+  /// every real-time signal. The file `stat` shows whether a thread blocks SIGPROF, but not which real-time signals
+  /// it blocks. Also, signals below 32 need no queue entry. Real-time signals fail with EAGAIN when the user's
+  /// processes have used up RLIMIT_SIGPENDING.
   ///
-  /// No signal is sent to a thread that blocks it: if the thread waits for signals, that wait would receive the
-  /// signal, and in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,
-  /// __send_signal_locked.
+  /// No signal is sent to a thread that blocks the signal. If the thread waits for signals, for example in `sigwait`,
+  /// that call would receive the signal. In a process that continues, the signal would arrive later. Source: Linux
+  /// kernel/signal.c, __send_signal_locked.
   @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
     // A SIGPROF from another sender may stop the thread at any time.
@@ -164,8 +164,9 @@ struct ThreadStopper {
     }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
-      // A program cannot block signal 32. libc blocks it inside pthread_create and similar functions, and this
-      // package's handlers block it. Signals that the program itself blocks stay blocked, so waiting would not help.
+      // A program cannot block signal 32. libc blocks signal 32 inside pthread_create and similar functions, and this
+      // package's handlers also block it. Signals that the program itself blocks stay blocked, so waiting would
+      // not help.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)
@@ -178,7 +179,7 @@ struct ThreadStopper {
     }
   }
 
-  /// True if it is known that there is room for a signal frame, so that the signal does not end the process.
+  /// True if the thread is known to have room for a signal frame, so that the signal does not end the process.
   private func hasRoom(_ record: ThreadRecord) -> Bool {
     if ThreadRoom.isSure(of: record.threadID) { return true }
     if record.systemCall.count == 0 { status.readSystemCall(record) }
@@ -192,14 +193,14 @@ struct ThreadStopper {
     return true
   }
 
-  /// True if this thread must be stopped.
+  /// True if the dump's request says to stop this thread.
   private func isChosen(_ record: ThreadRecord) -> Bool {
     let choice = capture.session.request.stops
     switch choice {
     case .none: return false
     case .all: return true
     case .running:
-      // The capturing thread is in the table if it captures the hang of another thread.
+      // The table contains the capturing thread if that thread captures another thread's hang.
       return !record.isBlocked
         && UInt32(bitPattern: record.threadID) != capture.shared.capturingThread.value
     case .hungIfRunning:
@@ -209,8 +210,8 @@ struct ThreadStopper {
 
   /// The first signal that can stop this thread; 0 if the thread blocks all such signals.
   ///
-  /// SIGSETXID comes last; no program can block it or wait for it through libc. It is sent only if the process ends,
-  /// because libc itself needs SIGSETXID in a process that continues.
+  /// SIGSETXID is tried last; no program can block it or wait for it through libc. It is sent only if the process
+  /// ends, because libc needs SIGSETXID in a process that continues.
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)

@@ -2,14 +2,14 @@ internal import CSignalSafe
 
 extension SummaryLines {
   /// - Parameters:
-  ///   - memory: memory that is read through the page cache, because words of the stack are read one by one.
+  ///   - memory: the reader of memory with a `PageCache`, because words of the stack are read one by one.
   ///   - scratch: scratch memory, which is overwritten.
   @_noLocks
   mutating func appendStack(
     _ context: SignalContext, mappings: MappingTable, images: ImageFinder, memory: SafeMemory,
     scratch: Scratch
   ) {
-    // After an overflow, the stack pointer is in the guard page or directly below the mapping.
+    // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping.
     let index = mappings.readable(endingAbove: context.stackPointer)
     let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
     var stack = StackLines(
@@ -22,12 +22,12 @@ extension SummaryLines {
 
 /// The lines of the summary that show the crashing thread's stack.
 ///
-/// They follow the chain of frame pointers. Where the chain breaks, they list candidates, which are found by scanning
-/// the stack.
+/// The lines follow the chain of frame pointers. Where the chain breaks, the lines list candidates for return
+/// addresses, which are found by scanning the stack.
 ///
-/// For a function without a frame pointer (in libc, on the way from `abort` to the program), the return address is in
-/// some word of the stack. Each word up to the next frame record that points into code is a candidate. `postmortem
-/// symbolicate` finds the caller among the candidates by their positions and the unwind tables.
+/// If a function keeps no frame pointer (such as those of libc between `abort` and the program), its return address
+/// is in some word of the stack. Each word up to the next frame record that points into code is a candidate.
+/// `postmortem symbolicate` finds the caller among the candidates by their positions and the unwind tables.
 ///
 /// The first recursion in the chain is folded, so that the stack after it fits.
 ///
@@ -35,9 +35,10 @@ extension SummaryLines {
 @safe
 private struct StackLines {
   private static var candidateLimit: Int { 24 }
-  /// The maximum number of frames that are examined; so many take about 50 ms in a debug build.
+  /// The maximum number of frames that are examined, which takes about 50 ms in a debug build.
   private static var frameLimit: Int { 16384 }
-  /// The number of bytes that are searched for candidates; glibc's largest frame on the way to abort is smaller.
+  /// The number of bytes that are searched for candidates, which is more than glibc's largest frame on the way to
+  /// `abort`.
   private static var searchedSize: UInt64 { 16384 }
   /// The number of bytes below a return address in which the called function may have saved registers.
   private static var savedSize: UInt64 { 48 }
@@ -56,7 +57,7 @@ private struct StackLines {
   var isFull = false
   var recursion = FoldedRecursion()
 
-  /// Follows the chain of frame pointers; below the chain's first record, and after a break, scans word by word.
+  /// Follows the chain of frame pointers; scans word by word below the chain's first record and after a break.
   fileprivate mutating func append() {
     appendFrames()
     endFolding()
@@ -65,8 +66,7 @@ private struct StackLines {
 
   private mutating func appendFrames() {
     add(context.instructionPointer, "+0x", at: nil)
-    // If the crash is a call to an address without code, the return address is in the same place as for any other
-    // call.
+    // If the crash is a call to an address without code, the return address is where any call puts it.
     let isCall = !images.isCode(context.instructionPointer)
     #if arch(arm64)
       if images.isCode(context.linkRegister) {
@@ -125,7 +125,7 @@ private struct StackLines {
   @inline(never)
   private func word(_ address: UInt64) -> UInt64? { address < end ? memory.word(address) : nil }
 
-  /// Adds an entry; after an entry that does not fit, no more are added.
+  /// Adds an entry; adds none after an entry that did not fit.
   ///
   /// - Parameters:
   ///   - place: the location of the code address on the stack; nil if the code address is from a register.
@@ -158,12 +158,13 @@ private struct StackLines {
   private mutating func appendFrame(
     _ address: UInt64, _ mark: StaticString, _ place: UInt64?, _ saved: UInt64?
   ) -> Bool {
-    // A call may be the last instruction of its function, and the function may be the last of its module.
+    // The address before a return address is looked up, because a call may be the last instruction of the module's
+    // last function.
     let (index, image) = images.image(around: frames > 0 ? address &- 1 : address)
     var start: UInt64 = 0
     var path = scratch.bytes(count: 0)
     if let image { (start, path) = (image.start, images.path(of: index, image)) }
-    // In scratch memory, the start addresses of named modules are after the memory for one image.
+    // The start addresses of the modules that have a line are in scratch memory, after the memory for one image.
     let starts = scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0
     while module < modules, starts.word(module &* 8) != start { module &+= 1 }
@@ -208,7 +209,7 @@ private struct StackLines {
 
 /// Recognizes a recursion of up to four functions.
 ///
-/// Eight frames that repeat earlier frames are still listed; all further repetitions are folded.
+/// The first eight frames that repeat earlier frames are listed; all further repetitions are folded.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -217,7 +218,7 @@ private struct FoldedRecursion {
   var count = 0
   /// The number of functions that call each other in turn; 0 if there is no recursion.
   private(set) var period = 0
-  /// True after one recursion was folded, because readers of the summary support only one.
+  /// True after one recursion was folded, because readers of the summary support only one folded recursion.
   var isOver = false
   private var matches = 0
   /// The previous addresses, with the newest first.

@@ -1,14 +1,16 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The lines of the crash summary, one after another in memory; Docs/Internals/CrashSummary.md describes them.
+/// The lines of the crash summary, which are stored one after another in memory.
+///
+/// Docs/Internals/CrashSummary.md describes the lines.
 ///
 /// A line is counted only when it is complete, so after a fault all earlier lines remain complete.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct SummaryLines {
-  /// The number of bytes that are reserved for the lines at the end.
+  /// The number of bytes that are reserved for the summary's last lines.
   private static var endSize: Int { 320 }
   // The maximum number of bytes of one text that the program or the user chose.
   static var nameLimit: Int { @_noLocks get { 160 } }
@@ -17,7 +19,7 @@ struct SummaryLines {
   private let summary: CrashSummary
   private let processID: Int32
   var text: TextBuffer
-  /// True once there was no room for a frame.
+  /// True after a frame was left out because there was no room for its line.
   var hasMoreFrames = false
 
   @_noLocks
@@ -89,7 +91,8 @@ struct SummaryLines {
         text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
       } else {
         text.appendName(code, ofLine: number, orElse: code)
-        // A signal that was sent has no address. Neither has a breakpoint on x86_64, whose code is SI_KERNEL.
+        // A signal that a process sent has no fault address. Neither does a breakpoint on x86_64, whose code is
+        // SI_KERNEL.
         if signal.isFault { text.append(" address 0x", hexadecimal: information.faultAddress) }
       }
     }
@@ -147,7 +150,7 @@ struct SummaryLines {
     end()
   }
 
-  /// Adds a line for each context around the work that crashed.
+  /// Adds a line for each `withContext` value that was active at the crash.
   @_noLocks
   mutating func append(_ contexts: ContextValue) {
     var offset = 0
@@ -161,7 +164,7 @@ struct SummaryLines {
     }
   }
 
-  /// Adds the signal that had asked the process to end.
+  /// Adds a line with the signal that had asked the process to end.
   @_noLocks
   mutating func append(termination signal: Int32) {
     begin("termination ", decimal: Int(signal))
@@ -176,9 +179,10 @@ struct SummaryLines {
     append("end")
   }
 
-  /// Adds the last line, which shows people the commands that read the report.
+  /// Adds the last line, which shows the commands that read the report.
   ///
-  /// - Parameter isAlone: true if there is no other output, so that the line must be understandable without context.
+  /// - Parameter isAlone: true if this line is the only output of the handler, so that it must be understandable
+  ///   alone.
   @_noLocks
   mutating func appendCommands(
     _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
@@ -188,7 +192,7 @@ struct SummaryLines {
       return
     }
     let database = unsafe SummaryLines.database(of: directory)
-    // The path is left out if there is no room for it, or if it would have to be quoted in a shell.
+    // The database's path is left out if it does not fit, or if a shell would need quotes around it.
     var isWithPath = database.count > 0
     while true {
       begin("to read this report: postmortem show ")

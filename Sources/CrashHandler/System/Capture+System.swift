@@ -1,11 +1,10 @@
 internal import CSignalSafe
 
-/// The system interfaces that the thread taking the dump uses.
+/// The wrappers of system interfaces for the thread that takes the dump.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// The capture of the dump that a thread takes for another reason than a crash; nil if the thread takes no such
-  /// dump.
+  /// The `Capture` of the thread's dump for another reason than a crash; nil if the thread takes no such dump.
   @_noLocks
   func dump(takenBy threadID: Int32) -> Capture? {
     guard let argument = unsafe shared.dumpingThreads.dump(of: threadID) else { return nil }
@@ -15,7 +14,7 @@ extension Capture {
   /// A reader of the program's memory that recovers from faults.
   var memory: SafeMemory { @_noLocks get { memory(nil) } }
 
-  /// A reader of memory through the page cache, for sections that run after the threads have been stopped.
+  /// A reader of memory with a `PageCache`, for sections that run after the threads have been stopped.
   var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
 
   @inline(never)
@@ -36,7 +35,7 @@ extension Capture {
 
   var calls: CrashCalls { @_noLocks get { CrashCalls(forgone: installed.forgone) } }
 
-  /// True unless the program forgoes the group of system calls (`HandlerOptions.forgoing`).
+  /// True unless `HandlerOptions.forgoing` excludes this group of system calls.
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { calls.mayMake(call) }
 

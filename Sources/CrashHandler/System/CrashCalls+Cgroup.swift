@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
 extension CrashCalls {
-  /// The number in a file of the cgroup, which was opened when the handler was installed.
+  /// Reads the number in a cgroup file that was opened when the handler was installed.
   ///
-  /// Nil for "max", or if the file cannot be read.
+  /// The result is nil for "max", or if the file cannot be read.
   @_noLocks
   func number(in file: HeldFile, _ scratch: Scratch) -> UInt64? {
     var text = text(of: file, capacity: 64, scratch)
@@ -13,7 +13,7 @@ extension CrashCalls {
     return value < 1 &<< 62 ? value : nil
   }
 
-  /// The number of bytes of cached files that the kernel can free.
+  /// The number of bytes of cached files in the cgroup's memory, which the kernel can free.
   @_noLocks
   func cache(in file: HeldFile, _ scratch: Scratch) -> UInt64 {
     var text = text(of: file, capacity: scratch.size, scratch)

@@ -2,7 +2,7 @@
 ///
 /// RUNS-DURING-CRASH.
 struct CrashCalls {
-  /// The bits of the `SystemCalls` that are not made.
+  /// The bits of the groups of `SystemCalls` that the program excluded.
   let forgone: UInt32
 
   @_noLocks
@@ -10,11 +10,11 @@ struct CrashCalls {
     self.forgone = forgone
   }
 
-  /// True unless the program forgoes the group of system calls (`HandlerOptions.forgoing`).
+  /// True unless `HandlerOptions.forgoing` excludes this group of system calls.
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { forgone & call == 0 }
 
-  /// True if the descriptor still refers to the file for which it was opened, or if checks are forgone.
+  /// True if the descriptor still refers to the handler's file, or if `forgoing` excludes the check.
   ///
   /// - Parameter linked: true if the file must also still have a name.
   @_noLocks
@@ -22,7 +22,7 @@ struct CrashCalls {
     mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 
-  /// A descriptor with the identity of its current file, or only with its number if files are not checked.
+  /// The descriptor together with the identity of its current file; without the identity if files are not checked.
   @_noLocks
   func hold(_ descriptor: Int32) -> HeldFile {
     HeldFile(

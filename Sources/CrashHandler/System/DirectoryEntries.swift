@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The names in a directory of /proc, one after the other.
+/// Lists the names in a directory of /proc.
 ///
 /// RUNS-DURING-CRASH. Source: getdents64(2).
 @safe

@@ -6,12 +6,12 @@ internal import CSignalSafe
 extension Capture {
   /// Blocks the signals of faults and of the watchdog, until `setFaultStack` unblocks them.
   ///
-  /// At this point the handler has left the alternate stack. Before `setFaultStack`, the kernel would put the frame
-  /// of another signal at the top of that stack, over the frame of the crash. Then the dump would have the registers
-  /// of the handler, and the handler would return into itself.
+  /// The handler has left the alternate stack before this call. Until `setFaultStack`, the kernel would put another
+  /// signal's frame at the top of the alternate stack, over the frame of the crash. The dump would then have the
+  /// handler's registers instead of the crash's registers, and the handler would return into itself.
   ///
-  /// SIGSYS stays unblocked, because a seccomp filter may trap this system call, and the handler of SIGSYS does not
-  /// switch stacks.
+  /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals, and the handler
+  /// of SIGSYS does not switch stacks.
   @_noLocks
   func blockFaultsAndWatchdog() {
     SignalMask.block(installed.signals.capture & ~SignalMask.bit(SIGSYS))

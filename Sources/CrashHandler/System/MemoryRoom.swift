@@ -2,24 +2,24 @@ internal import CSignalSafe
 
 /// Calculates how much memory the process may still use in its memory cgroup.
 ///
-/// If the process uses more, the kernel kills it during the dump.
+/// If the process uses more memory than that, the kernel kills it during the dump.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 struct MemoryRoom {
   /// The number of bytes that the capture of one thread takes.
   ///
-  /// These are its signal frame and the handler's frames on an unused stack, page tables for them, and the thread's
-  /// part of the dump.
+  /// These bytes are for the signal frame and the handler's frames on an unused stack, the page tables of that stack,
+  /// and the thread's part of the dump.
   ///
   /// Docs/Decisions/16-reading-memory.md has the measurements.
   private static var perThread: UInt64 { 24 &<< 10 }
   /// The number of bytes that a dump of a process with one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }
-  /// If at least this many bytes are left, the capture need not read how much of the used memory is cache.
+  /// If at least this many bytes are left, the capture does not read how much of the used memory is cache.
   private static var plenty: UInt64 { 128 &<< 20 }
   private static var little: UInt64 { 8 &<< 20 }
 
-  /// The number of bytes that are left; the largest number if there is no limit or the limit is not known.
+  /// The number of bytes that the process may still use; the largest number if the limit is absent or unknown.
   private let bytes: UInt64
 
   /// Reads the memory use and limit of the cgroup.

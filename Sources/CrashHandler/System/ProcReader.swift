@@ -27,7 +27,7 @@ struct ProcReader {
     var attempts = 0
     while proc >= 0, attempts < 3 {
       result = unsafe pm_openat(proc, path, flags)
-      // These errors mean that the thread has ended or its process is not dumpable, so further attempts do not help.
+      // After these errors, further attempts do not help: the thread has ended, or the process is not dumpable.
       if result >= 0 || result == -Int(ENOENT) || result == -Int(ESRCH) || result == -Int(EACCES) {
         break
       }
@@ -64,8 +64,8 @@ struct ProcReader {
 
   /// Reads a file that consists of one record from its start.
   ///
-  /// One system call is enough, because the kernel creates the whole record before it copies as much as fits, so
-  /// nothing follows a short read. Lists such as `maps` need `fill`, because the kernel returns them page by page.
+  /// One system call is enough. The kernel creates the whole record, and then copies as much as fits, so no bytes
+  /// follow a short read. Lists such as `maps` need `fill`, because the kernel returns them page by page.
   ///
   /// - Returns: the number of bytes, at most `capacity`; 0 if the file cannot be read.
   ///
@@ -98,7 +98,7 @@ struct ProcReader {
     unsafe read(ProcReader.characters(path), into: place, capacity: capacity)
   }
 
-  /// Reads a file into the memory that holds its path, because the path is not needed once the file is open.
+  /// Reads a file into the memory that holds the file's path, which is not needed after the file is open.
   @_noLocks
   func read(over path: TextBuffer) -> Int {
     let result = attempt(over: path)

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The byte in the dump of a survived crash that shows how the process continued.
+/// Overwrites the byte in a survived crash's dump that shows whether and how the process continued.
 ///
 /// A dump is finished before it is known whether the process continues. So at first, one byte of the dump says that a
 /// previous handler runs. This byte is overwritten at the first certain sign that the process continues, if the file
@@ -17,9 +17,9 @@ extension Capture {
 
   /// Notes in the dump of the last survived crash that the previous handler ends the process.
   ///
-  /// Called at exit or `_exit`; does nothing unless the call comes from the previous handler.
+  /// The function is called at exit or `_exit`, and does nothing unless the call comes from the previous handler.
   ///
-  /// Makes no system call if no crash was survived.
+  /// It makes no system call if no crash was survived.
   @_noLocks
   func noteExitInHandler() {
     guard shared.survived.isOpen, shared.survived.thread == pm_gettid(), shared.isOwnProcess,
@@ -29,10 +29,10 @@ extension Capture {
     shared.survived.isOpen = false
   }
 
-  /// True if a stack pointer, of the thread that crashed last, is in the previous handler that was called for that
-  /// crash.
+  /// True if the stack pointer of the thread that crashed last shows that its previous handler is still running.
   ///
-  /// If the handler was left, even by siglongjmp, the frame of the next handler overwrites its frame.
+  /// After the thread has left that handler, even by siglongjmp, the frame of the next handler overwrites that
+  /// handler's frame.
   @_noLocks
   func isInPreviousHandler(_ stackPointer: UInt64) -> Bool {
     let survived = shared.survived
@@ -44,8 +44,8 @@ extension Capture {
       && context.instructionPointer == survived.instructionPointer
   }
 
-  /// Overwrites the byte in the dump of the last survived crash; a report that was already made from that dump does
-  /// not change.
+  /// Overwrites the byte in the dump of the last survived crash; a report that was already created from that dump
+  /// does not change.
   @_noLocks
   func mark(_ outcome: UInt64) {
     let offset = shared.survived.outcomeOffset

@@ -9,7 +9,7 @@ struct ThreadStatus {
   private let tasks: ProcReader
   private let scratch: Scratch
 
-  /// - Parameter tasks: a descriptor of `/proc/self/task`, relative to which files are opened faster; -1 if there is
+  /// - Parameter tasks: a descriptor of `/proc/self/task`, with which files are opened faster; -1 if there is
   ///   none.
   @_noLocks
   init(_ proc: ProcReader, tasks: Int32 = -1, scratch: Scratch) {
@@ -20,7 +20,7 @@ struct ThreadStatus {
 
   /// Reads the thread's name, state and scheduling, and which of the signals below 32 it blocks.
   ///
-  /// This takes three system calls, and half as long as reading the `status` file.
+  /// Reading these facts takes three system calls, and half the time of reading the `status` file.
   ///
   /// - Returns: false if the thread has ended. If the thread's `stat` line cannot be read, the thread is treated as
   ///   if it blocked no signal.
@@ -63,7 +63,7 @@ struct ThreadStatus {
 
   /// Reads the system call in which a blocked thread waits.
   ///
-  /// This must be done before the thread is stopped; afterward it would be the handler's futex call.
+  /// Call this before the thread is stopped, because a stopped thread waits in the handler's futex call.
   @_noLocks
   func readSystemCall(_ record: ThreadRecord) {
     let count = readFile("/syscall", of: record.threadID)

@@ -6,7 +6,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {
-  /// Creates a timer; -1 if there is no signal for the timer, or the kernel has no timer left.
+  /// Creates a timer; returns -1 if the timer has no signal, or the kernel has no timer left.
   ///
   /// - Parameter thread: the thread that gets the signal; 0 for any thread of the process.
   @_noLocks
@@ -58,11 +58,11 @@ extension Capture {
     _ = WatchdogTimer.set(session.time.timer, milliseconds: milliseconds, interval: 0)
   }
 
-  /// Makes the signal go only to the calling thread, if another thread may have no room for the signal frame.
+  /// Makes the timer's signal go only to the calling thread, if another thread may have no room for the signal frame.
   ///
   /// In a thread without room, the signal would end the process (`ThreadRoom`).
   ///
-  /// If the kernel has no other timer left, the signal goes to the process as before.
+  /// If the kernel cannot create another timer, the signal still goes to any thread of the process.
   @_noLocks
   func aimTimer() {
     guard pm_has_small_stacks(), session.time.timer >= 0, mayMake(CallBit.threads) else { return }
@@ -76,7 +76,7 @@ extension Capture {
   /// Creates a timer for a dump of a process that has not crashed; -1 if the handler has no timer.
   ///
   /// The timer's signal goes only to the thread that takes the dump. The signal arrives every 10 ms, and would
-  /// interrupt system calls of threads that are not stopped.
+  /// otherwise interrupt system calls of threads that are not stopped.
   @_noLocks
   func makeTimer(for threadID: Int32) -> Int32 {
     guard session.time.timer >= 0 else { return -1 }

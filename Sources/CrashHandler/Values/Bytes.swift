@@ -14,7 +14,7 @@ struct Bytes {
     self.count = count
   }
 
-  /// The text of a literal.
+  /// The bytes of a string literal, without a NUL.
   @_noLocks
   init(_ text: StaticString) {
     unsafe address = UnsafeRawPointer(text.utf8Start)
@@ -63,12 +63,12 @@ struct Bytes {
     return length <= count && dropFirst(count &- length).text.matches(word)
   }
 
-  /// The text, cut to at most `limit` bytes between two UTF-8 characters.
+  /// At most `limit` bytes of the text, which is cut only between two UTF-8 characters.
   @_noLocks
   func prefixOfCharacters(_ limit: Int) -> Bytes {
     guard count > limit else { return self }
     var length = limit
-    // The cut may be inside a character, which has at most four bytes.
+    // The limit may be inside a character, which has at most four bytes.
     while length > 0, limit &- length < 3, self[length] & 0xC0 == 0x80 { length &-= 1 }
     return self[length] & 0xC0 == 0x80 ? prefix(limit) : prefix(length)
   }

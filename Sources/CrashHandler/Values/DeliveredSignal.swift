@@ -9,7 +9,7 @@ struct DeliveredSignal {
   let information: SignalInformation?
   let context: SignalContext?
 
-  /// A value without a signal, for a requested dump; the context is that of the caller.
+  /// A value without a signal, for a requested dump; `context` is the caller's context.
   @_noLocks
   init(context: SignalContext?) {
     number = 0
@@ -26,13 +26,13 @@ struct DeliveredSignal {
     self.context = unsafe SignalContext(context)
   }
 
-  /// The code of the siginfo; if it is not known, 0, as for a signal that a process sent.
+  /// The code in the siginfo; 0 if the code is not known, as for a signal that a process sent.
   var code: Int32 { @_noLocks get { information?.code ?? 0 } }
 
   /// True for a signal that a process or the kernel sent, and that no instruction raised.
   ///
-  /// SIGXCPU, SIGXFSZ, SIGPIPE and SIGQUIT count as sent, whatever their code is. A report uses only the code to show
-  /// who sent a signal (`ExceptionSnapshot.wasSent`).
+  /// SIGXCPU, SIGXFSZ, SIGPIPE and SIGQUIT always count as sent, whatever their code is. A report uses only the code
+  /// to show who sent a signal (`ExceptionSnapshot.wasSent`).
   var isAsynchronous: Bool {
     @_noLocks get {
       guard let information else { return false }
@@ -55,20 +55,20 @@ struct DeliveredSignal {
     }
   }
 
-  /// True for a signal and code with which a process or the kernel sends the signal.
+  /// True if the code of the signal means that a process or the kernel sent the signal.
   ///
-  /// The kernel sends SIGXCPU with SI_KERNEL, and SIGXFSZ and SIGPIPE with the process itself as sender. In the first
-  /// process of a PID namespace, the kernel discards all of these signals if their action is the default. Source:
-  /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
+  /// The kernel sends SIGXCPU with the code SI_KERNEL, and names the process itself as the sender of SIGXFSZ and
+  /// SIGPIPE. In the first process of a PID namespace, the kernel discards all of these signals if their action is
+  /// the default. Source: Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
   private static func isSent(_ signal: Int32, code: Int32) -> Bool {
     code <= 0 || SignalMask.has(SignalTable.mask(.kernelEvent), signal)
   }
 
-  /// Whether the instruction raises the signal again when the handler returns to that instruction.
+  /// Whether the crashing instruction raises the signal again when the handler returns to that instruction.
   ///
-  /// A fault is recognized by its code, which is positive and set by the hardware. A memory error that is reported
-  /// late (BUS_MCEERR_AO) does not recur. After a breakpoint, the instruction pointer is at the breakpoint on arm64,
-  /// and after the breakpoint on x86-64.
+  /// A fault is recognized by its code, which is positive and set by the hardware. A memory error that the kernel
+  /// reports late (BUS_MCEERR_AO) does not recur. After a breakpoint, the instruction pointer is at the breakpoint on
+  /// arm64, and after the breakpoint on x86-64.
   var recurrence: Recurrence {
     @_noLocks get {
       let code = code
@@ -94,8 +94,8 @@ struct DeliveredSignal {
     case certain
     /// The kernel has forced the signal (SI_KERNEL).
     ///
-    /// The cause is the instruction, such as an access to an impossible address, or an earlier event, such as a
-    /// signal frame for which there was no room.
+    /// The cause is the instruction, for example an access to an impossible address. Or the cause is an earlier
+    /// event, such as a signal frame for which there was no room.
     case likely
     case none
 

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The identity of a file: its device and inode.
+/// The device and the inode of a file, which identify it.
 ///
 /// RUNS-DURING-CRASH.
 struct FileIdentity {
@@ -14,7 +14,9 @@ struct FileIdentity {
     self.inode = inode
   }
 
-  /// The identity of an open file; if the file's status cannot be read, an identity that no file has.
+  /// The identity of an open file.
+  ///
+  /// If the file's status cannot be read, no file has the resulting identity.
   @_noLocks
   init(of descriptor: Int32) {
     var status = pm_file_status()
@@ -27,7 +29,7 @@ struct FileIdentity {
     }
   }
 
-  /// True if a name in a directory does not exist or belongs to another file.
+  /// True if the name does not exist in the directory, or belongs to another file.
   ///
   /// False if this is not known, for example in a process that has given up its permissions for the directory.
   @_noLocks

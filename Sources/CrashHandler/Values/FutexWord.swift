@@ -21,7 +21,7 @@ struct FutexWord {
     unsafe pm_atomic_store(address, value)
   }
 
-  /// Adds a number, and returns the sum.
+  /// Adds a number to the word; returns the sum.
   @_noLocks @discardableResult
   func add(_ value: UInt32) -> UInt32 {
     unsafe pm_atomic_add(address, value) &+ value
@@ -33,7 +33,7 @@ struct FutexWord {
     unsafe pm_atomic_compare_exchange(address, expected, desired)
   }
 
-  /// Waits until another thread wakes this word, the word has another value, or the time is over.
+  /// Waits until another thread wakes the waiting threads, the word has another value, or the time is over.
   ///
   /// The wait may end early (EINTR), so the caller must check the value again.
   ///

@@ -1,6 +1,8 @@
-/// Memory in which a dump keeps text of /proc, ELF headers and lists for a short time; the next user overwrites it.
+/// Memory for temporary data of a dump: text of /proc, ELF headers and lists.
 ///
-/// Reads outside this memory return 0, and writes outside it do nothing.
+/// The next use of the memory overwrites that data.
+///
+/// Reads outside the memory return 0, and writes outside it do nothing.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Reads and changes the action of a signal.
 ///
-/// This is not an extension of the kernel's structure: the audit recognizes the handler's functions because their
-/// symbols begin with the module's name, and the symbols of such an extension would not.
+/// These functions are not in an extension of the kernel's structure, because the audit recognizes the handler's
+/// functions by symbols that begin with the module's name. The symbols of such an extension would begin differently.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2).
 enum SignalAction {

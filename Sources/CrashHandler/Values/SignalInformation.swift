@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The kernel's `siginfo_t`: 128 bytes.
+/// The kernel's `siginfo_t`, which has 128 bytes.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2).
 @safe
@@ -30,7 +30,7 @@ struct SignalInformation {
 
   /// The ID of the timer of this process that sent the signal; -1 if the sender is not a timer.
   var timer: Int32 { @_noLocks get { code == SI_TIMER ? unsafe pm_siginfo_timer(address) : -1 } }
-  /// The value of a queued signal.
+  /// The value that was queued with the signal.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
 
   /// Queues a signal with this siginfo for a thread; false if the kernel refuses.

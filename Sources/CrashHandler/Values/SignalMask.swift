@@ -50,17 +50,17 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_UNBLOCK, &mask, nil) == 0
   }
 
-  /// Unblocks signals on a thread in the handler; tries several times.
+  /// Unblocks signals on a thread in the handler; tries several times if the kernel refuses.
   ///
-  /// In a handler, the kernel adds the handler's mask to the thread's mask, and libdispatch's workers block every
-  /// real-time signal. When the handler returns, the thread's mask is restored.
+  /// When the kernel calls a handler, it adds the handler's mask to the thread's mask. Also, libdispatch's workers
+  /// block every real-time signal. When the handler returns, the thread's mask is restored.
   @_noLocks
   static func open(_ signals: UInt64) {
     var attempts = 0
     while attempts < 3 && !unblock(signals) { attempts &+= 1 }
   }
 
-  /// Replaces the mask; tries several times.
+  /// Replaces the mask; tries several times if the kernel refuses.
   @_noLocks
   static func replace(_ mask: UInt64) {
     var attempts = 0
@@ -75,7 +75,7 @@ enum SignalMask {
     }
   }
 
-  /// Removes one of the given signals if it is pending.
+  /// Removes a pending signal that is one of the given signals.
   @_noLocks
   static func take(_ signals: UInt64) {
     var signals = signals

@@ -1,4 +1,5 @@
-/// The stack pointer and the instruction pointer from a text of proc_pid_syscall(5); both are 0 for a running thread.
+/// A thread's stack pointer and instruction pointer, from a text of proc_pid_syscall(5); both are 0 for a running
+/// thread.
 ///
 /// RUNS-DURING-CRASH.
 struct SystemCallPlace {
@@ -8,8 +9,8 @@ struct SystemCallPlace {
   @_noLocks
   init(_ text: TextScanner) {
     var scanner = text
-    // The text is "-1 sp pc" for a thread that is blocked outside a system call, otherwise number, six arguments, sp,
-    // pc.
+    // The text is "-1 sp pc" for a thread that is blocked outside a system call. Otherwise it has the call's number,
+    // six arguments, sp and pc.
     scanner.skipWords(scanner.matches("-1") ? 1 : 7)
     stackPointer = scanner.hexadecimal()
     scanner.skipBlanks()

@@ -8,7 +8,7 @@ struct TextBuffer {
   let place: UnsafeMutableRawPointer
   private(set) var capacity: Int
   private(set) var count = 0
-  /// True once something was left out.
+  /// True after a piece of text was left out.
   private(set) var isCut = false
 
   @_noLocks
@@ -17,7 +17,7 @@ struct TextBuffer {
     self.capacity = capacity
   }
 
-  /// Makes room that was reserved available.
+  /// Adds `count` bytes to the capacity, which the caller had reserved.
   @_noLocks
   mutating func extend(by count: Int) { capacity &+= count }
 
@@ -61,7 +61,7 @@ struct TextBuffer {
     append(value, base: 16, digits: digits)
   }
 
-  /// Appends a word and a number.
+  /// Appends a word and a decimal number.
   @_noLocks
   mutating func append(_ word: StaticString, decimal value: Int64) {
     append(word)
@@ -134,7 +134,7 @@ struct TextBuffer {
     let end = count &+ limit
     var index = 0
     while index < length {
-      // This is the maximum size of a character or an escape, plus the size of "...".
+      // 4 is the maximum size of a character or an escape, and 3 is the size of "...".
       if count &+ 4 &+ 3 > end { return append("...") }
       let byte = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self)
       let size = unsafe TextBuffer.plainLength(bytes + index, count: length &- index)
@@ -164,7 +164,7 @@ struct TextBuffer {
     }
   }
 
-  /// The number of bytes of the first character, if the character can be written as it is; 0 if it must be escaped.
+  /// The number of bytes of the first character, if it can be written without an escape; 0 if it must be escaped.
   ///
   /// Source: RFC 3629, section 4, for valid UTF-8.
   private static func plainLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {
@@ -187,7 +187,7 @@ struct TextBuffer {
     return steers(scalar) ? 0 : size
   }
 
-  /// True for C1 controls, line and paragraph separators, marks of text direction, and the byte order mark.
+  /// True for C1 control characters, line and paragraph separators, marks of text direction, and the byte order mark.
   private static func steers(_ scalar: UInt32) -> Bool {
     scalar < 0xA0 || (scalar >= 0x2028 && scalar <= 0x202E)
       || (scalar >= 0x2066 && scalar <= 0x2069) || scalar == 0x200E || scalar == 0x200F

@@ -54,7 +54,7 @@ struct TextScanner {
     while !isAtEnd, current != 0x20, current != 0x09, current != 0x0A { position &+= 1 }
   }
 
-  /// Moves past the given number of words to the next word, but not beyond the line.
+  /// Skips the given number of words and moves to the next word, but not beyond the end of the line.
   @_noLocks
   mutating func skipWords(_ count: Int) {
     var skipped = 0

@@ -1,4 +1,4 @@
-/// The fields of a line of proc_pid_stat(5) that dumps and run records contain, for a thread or a process.
+/// The fields of a thread's or process's line of proc_pid_stat(5) that dumps and run records contain.
 ///
 /// RUNS-DURING-CRASH.
 struct ThreadLine {
@@ -14,10 +14,10 @@ struct ThreadLine {
   /// The start address of the main thread's stack; 0 if the kernel does not show it.
   private(set) var stackStart: UInt64 = 0
 
-  /// - Returns: nil for a text in another format.
+  /// - Returns: nil for a text that does not have this format.
   @_noLocks
   init?(_ text: Bytes) {
-    // The name is in parentheses and may contain parentheses itself; the fields after it contain none.
+    // The name is in parentheses, and may contain parentheses. The fields after the name contain none.
     var start = 0
     while start < text.count, text[start] != 0x28 { start &+= 1 }
     var end = text.count &- 1

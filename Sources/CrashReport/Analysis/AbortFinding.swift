@@ -57,7 +57,7 @@ struct AbortFinding {
     if hasFrame("__cxa_pure_virtual") {
       return Finding(cause: .pureVirtualCall, evidence: [.ownAbort, .pureVirtualOnStack])
     }
-    // If there is an exception without a known type, the cause is not `terminate` but only `abort`.
+    // With an exception whose type is not known, the cause is only `abort`, not `terminate`.
     if hasTerminate, snapshot.cxxException == nil {
       return Finding(cause: .terminate, evidence: [.ownAbort, .terminateOnStack])
     }
@@ -79,7 +79,7 @@ struct AbortFinding {
       evidence: evidence + [.terminateOnStack])
   }
 
-  /// A message with the type and the text of the uncaught C++ exception; nil if there is none.
+  /// A message with the type and the text of the uncaught C++ exception; nil if there is no such exception.
   var exceptionMessage: String? {
     guard let exception = snapshot.cxxException, let type = exception.typeName,
       snapshot.exception?.wasSent == true, snapshot.isOwnProcess(snapshot.exception?.sender),

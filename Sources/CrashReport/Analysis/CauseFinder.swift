@@ -4,7 +4,7 @@ internal import Stackwalk
 
 /// Finds the cause of a crash in the dump, with its evidence.
 ///
-/// Without evidence it gives no cause, because a wrong cause costs the reader more time than no cause.
+/// `CauseFinder` names no cause without evidence, because a wrong cause costs the reader more time than no cause.
 struct CauseFinder {
   let snapshot: ProcessSnapshot
   /// The crashing thread's stack; empty if it was not captured.
@@ -15,7 +15,7 @@ struct CauseFinder {
     self.trace = trace ?? StackTrace()
   }
 
-  /// The message of the Swift runtime, otherwise of the C library, otherwise of an uncaught C++ exception.
+  /// The first message that exists: of the Swift runtime, of the C library, or of an uncaught C++ exception.
   var message: String? {
     let owner = MessageOwner(snapshot: snapshot, frames: trace.frames)
     return owner.swiftMessage?.text ?? owner.libraryMessage?.text
@@ -76,7 +76,7 @@ struct CauseFinder {
   private func arithmetic(_ exception: ExceptionSnapshot) -> Finding? {
     let cause: Cause
     switch exception.code.map({ Int($0) }) {
-    // The processor reports FPE_INTDIV also for a quotient that does not fit into the result.
+    // FPE_INTDIV also stands for a quotient that does not fit into the result.
     case FPE_INTDIV: cause = .integerDivisionByZero
     case FPE_INTOVF: cause = .integerOverflow
     case FPE_FLTDIV: cause = .floatingPointDivisionByZero
@@ -101,7 +101,7 @@ extension ProcessSnapshot {
 }
 
 extension ExceptionSnapshot {
-  /// The sender of the signal with its name and the signal's code; nil if no sender is known.
+  /// The process that sent the signal, with the process's name and the signal's code; nil if no sender is known.
   var namedSender: Cause.Sender? {
     sender.map {
       Cause.Sender(processID: $0.processID, userID: $0.userID, name: senderName, code: code)

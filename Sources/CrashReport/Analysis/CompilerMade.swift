@@ -1,6 +1,6 @@
 /// Recognizes functions that compilers generate.
 ///
-/// They depend on the optimization level and do not show the cause of a crash.
+/// Compiler-generated functions depend on the optimization level, and do not show the cause of a crash.
 ///
 /// Source: swift lib/Demangling/NodePrinter.cpp, the words that precede a name.
 enum CompilerMade {
@@ -12,7 +12,7 @@ enum CompilerMade {
       || helpers.contains(String(name.prefix { $0 != "." }))
   }
 
-  /// True if a phrase precedes the first declaration, as in "destroy value witness for App.Value".
+  /// True if `phrase` precedes the first declaration in `name`, as in "destroy value witness for App.Value".
   private static func isIntroduced(_ name: Substring, _ phrase: String) -> Bool {
     let words = name.prefix { $0.isLetter || $0 == " " || $0 == "-" }
     return words.firstRange(of: phrase) != nil

@@ -10,7 +10,7 @@ package enum ConcurrencyFailure: String, Sendable {
   case actorIsolation = "swift-actor-isolation"
   case other = "swift-concurrency"
 
-  /// Finds the rule from the crashing thread's frames; nil if the concurrency runtime did not end the process.
+  /// Finds the broken rule from the crashing thread's frames; nil if the concurrency runtime did not end the process.
   init?(of frames: [StackFrame]) {
     let functions = frames.prefix(16).compactMap(\.linkageName)
     guard let end = functions.lastIndex(where: { $0.contains("swift_Concurrency_fatalError") })

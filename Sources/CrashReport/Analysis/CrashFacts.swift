@@ -8,13 +8,13 @@ package import Stackwalk
 package struct CrashFacts: Sendable {
   /// The signal's name; nil if nothing crashed, or if a truncated dump lacks the signal.
   package let signal: String?
-  /// A word for the cause of the crash, or for how a run ended that left no dump.
+  /// A word for the cause of the crash, or for the end of a run that left no dump.
   package let cause: String?
   package let message: String?
   package let signature: String?
   /// The innermost call of the program's own code, with file and line if the report stores them.
   ///
-  /// If there is no such call, this is the innermost call of a dependency, or the file and the offset of code without
+  /// If there is no such call, `place` is the innermost call of a dependency, or the file and offset of code without
   /// symbols.
   package let place: String?
   /// The innermost calls of the program's own code, each with file and line if the report stores them.
@@ -34,7 +34,7 @@ package struct CrashFacts: Sendable {
 
   /// Analyzes a snapshot.
   ///
-  /// - Parameter symbols: a source of symbols, which may have been used for other reports.
+  /// - Parameter symbols: the source of the symbols; it may have been used for other reports before.
   package init(of snapshot: ProcessSnapshot, symbols: SymbolSource) {
     symbols.begin(stored: snapshot.storedSymbols)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)

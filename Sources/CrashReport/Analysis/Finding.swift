@@ -2,7 +2,7 @@ package import ProcessSnapshot
 
 /// The cause of a crash, its certainty and its evidence, as values.
 ///
-/// `Text/CauseText.swift` describes them in sentences.
+/// `Text/CauseText.swift` turns these values into sentences.
 package struct Finding: Sendable, Equatable {
   /// How certain a cause is.
   package enum Certainty: String, Sendable {
@@ -96,7 +96,7 @@ package enum Cause: Sendable, Equatable {
   package enum SwiftEnd: Sendable, Equatable {
     case abort
     case trap
-    /// A trap without a message; the text is from debug information.
+    /// A trap without a message; its description comes from debug information.
     case silentTrap(String)
   }
 
@@ -133,16 +133,16 @@ package enum Evidence: Sendable, Equatable {
   case stackLimit(UInt64)
   /// A function of the allocator is among the innermost frames.
   case allocator(String)
-  /// A word that is not a pointer; it is in a register, or `offset` bytes below the faulting address.
+  /// A value that is not a pointer, in a register or as the faulting address minus `offset` bytes.
   case pattern(WordPattern, register: String?, offset: UInt64)
-  /// The runtime's function that counts references faulted on its argument, which is therefore no object.
+  /// A reference-counting function of the runtime faulted on its argument, so the argument is not an object.
   case countedNoObject(function: String, Address)
-  /// The runtime's function that counts references faulted on a number that is too small to be the address of an
+  /// A reference-counting function of the runtime faulted on a number that is too small to be the address of an
   /// object.
   case countedNoValue(function: String, Address)
-  /// The runtime's function that counts references got an object that the C library's allocator has freed.
+  /// A reference-counting function of the runtime got an object that the C library's allocator has freed.
   case countedFreedObject(Address)
-  /// A Swift function read or wrote memory `offset` bytes above the address in a register, which contains null.
+  /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.
   case nullBase(register: String, offset: UInt64)
   case swiftMessage(String)
   case libraryMessage(String)
@@ -150,7 +150,7 @@ package enum Evidence: Sendable, Equatable {
   case terminateOnStack
   case concurrencyFailureOnStack
   case pureVirtualOnStack
-  /// The description of the failed check that debug information has for the trap.
+  /// The description of the failed check, from the debug information for the trap.
   case namedTrap(String)
   case trapIn(String)
   case isolationCheck
@@ -167,8 +167,8 @@ package enum Evidence: Sendable, Equatable {
 /// A stack overflow, with facts about the stack.
 package struct StackOverflow: Sendable, Equatable {
   package enum Fault: Sendable, Equatable {
-    /// An access `below` bytes below the stack. `frameSize` is the size of the innermost frame, but only if it is
-    /// larger than any guard region.
+    /// A memory access below the stack, at a distance of `below` bytes. `frameSize` is the size of the innermost
+    /// frame, but only if it is larger than any guard region.
     case access(Address, below: UInt64, isInGuard: Bool, frameSize: UInt64?)
     /// The kernel had no room on the stack to deliver a signal.
     case signal
@@ -190,7 +190,7 @@ package struct StackOverflow: Sendable, Equatable {
     package var isWhole: Bool
   }
 
-  /// The function to which more of the innermost frames belong than to any other.
+  /// The function that occurs most often among the innermost frames.
   package struct CommonFunction: Sendable, Equatable {
     package var name: String
     package var count: Int

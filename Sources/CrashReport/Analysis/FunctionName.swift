@@ -7,15 +7,15 @@ package enum FunctionName {
   /// that are nested more deeply than a limit are not shortened.
   package static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
-    // Such a name is a sentence and not a declaration.
+    // The name of a trap is a sentence and not a declaration.
     if name.hasPrefix(SwiftFailure.trapPrefix) { return name }
     return name.contains("::") ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }
 
-  /// The short form for readers, which names top-level code.
+  /// The short form for readers, with "top-level code" for code outside functions.
   ///
-  /// Compilers name the code of main.swift outside functions like the module or `main`; the result for such code is
-  /// "top-level code".
+  /// Compilers name the code outside functions in main.swift after the module, or `main`. For such code, the result
+  /// is "top-level code".
   ///
   /// - Parameter file: the source file, which distinguishes top-level code from a function with the same name.
   static func readable(_ name: String, file: String?) -> String {
@@ -35,7 +35,7 @@ package enum FunctionName {
     !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  /// Removes the end that marks a part of an async function from a name that is not mangled: "async_MainTY3_" becomes
+  /// Removes from an unmangled name the suffix for a part of an async function: "async_MainTY3_" becomes
   /// "async_Main".
   private static func withoutAwait(_ name: String) -> Substring {
     guard name.hasSuffix("_") else { return name[...] }
@@ -45,7 +45,7 @@ package enum FunctionName {
       ? whole.dropLast(2) : name[...]
   }
 
-  /// Prefixes that the names of different forms of one function have.
+  /// Prefixes with which names mark different forms of one function.
   private static let variants = ["static ", "merged ", "specialized "]
   private static let prefixes = [
     "partial apply forwarder for ", "dispatch thunk of ", "protocol witness for ",
@@ -62,14 +62,15 @@ package enum FunctionName {
     var name = name
     while let shorter = withoutPrefix(name) { name = shorter }
     var rest = Array(name)[...]
-    // For example "closure #1 () -> () in App.f() -> ()" or "helper #1 (Swift.Int) -> () in App.f() -> ()".
+    // A closure or a local function, such as "closure #1 () -> () in App.f() -> ()" or "helper #1 (Swift.Int) -> ()
+    // in App.f() -> ()".
     if let separator = topLevel(" in ", in: rest) {
       let inner = rest[..<separator]
       let outer = rest[(separator + 4)...]
       if inner.contains("#") {
         return localName(inner) + " in " + shortSwift(Substring(String(outer)), depth: depth + 1)
       }
-      // For example "App.P.f() -> () in conformance App.S : App.P in App".
+      // A name with a conformance, such as "App.P.f() -> () in conformance App.S : App.P in App".
       rest = inner
     }
     return declarationName(rest)
@@ -87,11 +88,11 @@ package enum FunctionName {
   private static func withoutVariant(_ name: Substring) -> Substring? {
     for variant in variants where name.hasPrefix(variant) { return name.dropFirst(variant.count) }
     for prefix in specializations where name.hasPrefix(prefix) {
-      // The first match is right, because the list before it contains only types and linkage names, in which this
-      // text does not occur. Matching brackets would fail, because not all brackets in the list are closed.
+      // The first "> of " ends the list, because the types and linkage names in the list do not contain this text.
+      // Matching brackets would fail, because not all brackets in the list are closed.
       return name.firstRange(of: "> of ").map { name[$0.upperBound...] }
     }
-    // For example "(2) suspend resume partial function for App.f() async -> ()".
+    // A part of an async function, such as "(2) suspend resume partial function for App.f() async -> ()".
     let number = name.dropFirst().prefix(while: \.isNumber)
     guard name.hasPrefix("("), !number.isEmpty else { return nil }
     let words = name[number.endIndex...]
@@ -106,7 +107,7 @@ package enum FunctionName {
   private static func withoutPrefix(_ name: Substring) -> Substring? {
     if let shorter = withoutVariant(name) { return shorter }
     for prefix in prefixes where name.hasPrefix(prefix) { return name.dropFirst(prefix.count) }
-    // For example "(extension in App):Swift.Array.f() -> ()".
+    // A member of an extension, such as "(extension in App):Swift.Array.f() -> ()".
     if name.hasPrefix("(extension in "), let end = name.firstIndex(of: ")") {
       let rest = name[name.index(after: end)...]
       if rest.first == ":" { return rest.dropFirst() }
@@ -168,7 +169,7 @@ package enum FunctionName {
         index = end + 1
         continue
       }
-      // A type follows, as in "App.value.getter : Swift.Int" or "App.f -> ()".
+      // A type follows the name, as in "App.value.getter : Swift.Int" or "App.f -> ()".
       if character == " ", text[index...].starts(with: " : ") || text[index...].starts(with: " -> ")
       {
         return result

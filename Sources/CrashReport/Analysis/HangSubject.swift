@@ -4,7 +4,7 @@ internal import Stackwalk
 
 /// The thread that hangs, as far as the dump shows it.
 package struct HangSubject: Sendable, Equatable {
-  /// A thread that may be the one that hangs, with its innermost calls.
+  /// A thread that may be hanging, with its innermost calls.
   struct Candidate {
     let id: UInt32
     let name: String?
@@ -19,8 +19,8 @@ package struct HangSubject: Sendable, Equatable {
   package private(set) var waiter: UInt32?
 
   /// - Parameters:
-  ///   - first: the thread that the dump names, which hung or was the last to answer; otherwise the monitor's own
-  ///     thread.
+  ///   - first: the thread that the dump names as hung or as the last to answer; if the dump names none, the
+  ///     monitor's thread.
   init(_ request: DumpRequest, first: UInt32?, _ threads: [Candidate], _ ownCode: OwnCode) {
     let monitor = request.threadEvidence == .some(.none) ? first : nil
     let others = threads.filter { $0.id != monitor && $0.name != "hang-monitor" }
@@ -31,7 +31,7 @@ package struct HangSubject: Sendable, Equatable {
       }
       return
     }
-    // For a queue or an executor, the subject is a thread that runs one of its jobs.
+    // If a queue or an executor hangs, the subject is a thread that runs one of its jobs.
     let running = others.compactMap { thread in
       Self.callInJob(of: thread.frames, ownCode).map {
         (id: thread.id, place: ownCode.line(of: $0))
@@ -90,10 +90,9 @@ extension HangSubject {
       ?? first
   }
 
-  /// The last thread that answered, if nothing else is known and this thread computes or sleeps in the program's own
-  /// code.
+  /// The last thread that answered, if it computes or sleeps in the program's own code and nothing else is known.
   ///
-  /// A thread that computes or sleeps does not wait for work, as an idle event loop does.
+  /// Unlike an idle event loop, a thread that computes or sleeps is not waiting for work.
   private func ofEventLoop(
     in snapshot: ProcessSnapshot, _ threads: [Candidate], _ ownCode: OwnCode
   ) -> HangSubject? {
@@ -109,13 +108,13 @@ extension HangSubject {
     return isBusy ? HangSubject(threadID: thread.id, hasPlace: true, waiter: nil) : nil
   }
 
-  /// The last thread in the chain of threads that the hung thread waits for, or the first thread of a circle.
+  /// The last thread in the chain of waits that starts at the hung thread, or the first thread of a circle of waits.
   ///
-  /// Only threads in the program's own code count; nil if there is none.
+  /// Only threads in the program's own code count; nil if there is no such thread.
   private func owner(
     _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) -> HangSubject? {
-    // A thread that was only the last to answer may wait for other work.
+    // A thread that is known only as the last to answer may be waiting for other work.
     let chain = threadID.map { waits.chain(from: $0) } ?? []
     let circle = chain.last.flatMap { waits.deadlock(with: $0) }
     let isKnown = circle != nil || hasPlace

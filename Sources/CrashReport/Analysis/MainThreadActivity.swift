@@ -2,9 +2,9 @@ internal import ProcessSnapshot
 
 /// What the main thread did when another process ended this one.
 package enum MainThreadActivity: Sendable, Equatable {
-  /// The thread was blocked in a system call; its name is nil if it is not known.
+  /// The thread was blocked in the system call with this number and name; the name is nil if it is not known.
   case blocked(Int, String?)
-  /// The thread was sleeping, but the kernel does not show in which call.
+  /// The thread was sleeping, but the kernel does not show in which system call.
   case sleeping
   /// The signal interrupted a system call, and the thread is about to make this call again.
   case restarting(Int, String?)
@@ -19,8 +19,8 @@ package enum MainThreadActivity: Sendable, Equatable {
     guard let id = snapshot.process.processID,
       let thread = snapshot.threads.first(where: { $0.id == id })
     else { return nil }
-    // The thread that received the signal was running when it was captured, and the code at its instruction pointer
-    // shows what it did before. In a core file, the thread is still in its system call.
+    // The thread that received the signal was captured while it ran. The code at its instruction pointer shows what
+    // the thread did before. In a core file, the thread is still in its system call.
     let activity =
       snapshot.exception?.threadID == id
       ? Self.interrupted(thread, snapshot) : Self.blocked(thread, snapshot)
@@ -41,8 +41,8 @@ package enum MainThreadActivity: Sendable, Equatable {
 
   /// Determines from the code which system call a signal interrupted.
   ///
-  /// After the handler, the kernel either returns to the instruction of the call, so that it is made again, or lets
-  /// the call return EINTR.
+  /// After the handler, the kernel either returns to the call's instruction to repeat the call, or lets the call
+  /// return EINTR.
   ///
   /// Source: Linux arch/x86/kernel/signal.c, handle_signal; arch/arm64/kernel/signal.c, do_signal.
   private static func interrupted(_ thread: ThreadSnapshot, _ snapshot: ProcessSnapshot) -> Self? {
@@ -71,7 +71,7 @@ package enum MainThreadActivity: Sendable, Equatable {
     }
     // In a sanitized report, the result of the call may have been replaced.
     if result == ProcessSnapshot.replacedWord { return nil }
-    // The result is -EINTR.
+    // The result of the call is -EINTR.
     if code.prefix(call.count).elementsEqual(call), Int64(bitPattern: result) == -4 {
       return .interrupted
     }

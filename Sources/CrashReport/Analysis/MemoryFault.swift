@@ -8,7 +8,7 @@ struct MemoryFault {
   let snapshot: ProcessSnapshot
   let trace: StackTrace
 
-  /// Addresses below this one are usually never mapped, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
+  /// Addresses below this address are usually never mapped, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
   private static let nullPageEnd: Address = 0x1_0000
   /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack.
   ///
@@ -16,15 +16,16 @@ struct MemoryFault {
   private static let guardSize: UInt64 = 1 << 20
   /// The maximum number of bytes that a signal frame takes below the stack pointer.
   ///
-  /// It consists of the red zone and AT_MINSIGSTKSZ, which is 11 KiB with the largest registers of x86_64.
+  /// A signal frame takes the red zone and AT_MINSIGSTKSZ bytes. AT_MINSIGSTKSZ is 11 KiB with the largest registers
+  /// of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// One more than the maximum number of bytes of an instruction.
+  /// One byte more than the longest x86_64 instruction.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16
   /// Source: Intel SDM volume 3, 6.15, interrupt 13 (#GP).
   private static let generalProtectionTrap: UInt64 = 13
-  /// The `si_code` SI_KERNEL, which a general protection fault has, because the kernel has no address for it.
+  /// The `si_code` SI_KERNEL, which a general protection fault has because the kernel knows no address for the fault.
   ///
   /// Signals that are not faults can have this code too.
   static let kernelCode: Int32 = 0x80
@@ -85,8 +86,8 @@ struct MemoryFault {
   /// The mapping that contains the faulting address and allows the access, although the kernel reported unmapped
   /// memory.
   ///
-  /// Such a mapping contains a guard region that MADV_GUARD_INSTALL made, as in all stacks of glibc 2.42 except the
-  /// main thread's, or the memory was mapped after the fault.
+  /// Either MADV_GUARD_INSTALL made a guard region in this mapping, or the memory was mapped after the fault. In
+  /// glibc 2.42, all stacks except the main thread's contain such a guard region.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {
     guard exception.code == Int32(clamping: SEGV_MAPERR),
       let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty
@@ -101,7 +102,7 @@ struct MemoryFault {
     return mapping.protection.isSuperset(of: needed) ? mapping : nil
   }
 
-  /// True if the kernel showed a guard region at the address, which kernels since 6.15 do.
+  /// True if the kernel showed a guard region at the address; kernels since 6.15 show guard regions.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   private var isKnownGuard: Bool { exception.faultPage.map { $0 >> 58 & 1 == 1 } ?? false }
@@ -121,8 +122,8 @@ struct MemoryFault {
 
   /// The finding for an instruction fetch right after the end of a mapping with code; nil for another fault.
   ///
-  /// If the instruction itself begins before the end, execution came from the preceding code. Otherwise code may also
-  /// have jumped to the address.
+  /// If the instruction itself begins before the mapping's end, execution came from the preceding code. If the
+  /// instruction begins at the mapping's end, code may also have jumped to the address.
   private func endOfCode(_ address: Address, _ fact: [Evidence]) -> Finding? {
     guard access == .execute, let place = exception.context?.instructionPointer,
       let distance = address.distance(above: place), distance < Self.longestInstruction,
@@ -175,7 +176,8 @@ struct MemoryFault {
       evidence: fact + suspects.map { .register($0) })
   }
 
-  /// The stack overflow that a fault shows, if it is close to the stack pointer and right below the stack's memory.
+  /// The stack overflow that a fault shows; nil unless the fault is close to the stack pointer and right below the
+  /// stack's memory.
   private func stackOverflow(_ address: Address) -> StackOverflow? {
     guard let stackPointer = exception.context?.stackPointer,
       var stack = snapshot.crashedThread?.stackRange, access != .execute
@@ -211,14 +213,16 @@ struct MemoryFault {
         frameSize: below > Self.guardSize ? frameSize : nil), stack, stackPointer)
   }
 
-  /// An overflow that was not the fault of an instruction.
+  /// A stack overflow that occurred when the kernel delivered a signal, and not at an instruction.
   ///
   /// The kernel sent SIGSEGV because the frame of another signal did not fit on the stack.
   ///
-  /// This happens if the signal arrives after the instruction that moves the stack pointer, but before the one that
-  /// would fault. Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
+  /// The kernel does this if the other signal arrives after the instruction that moves the stack pointer, but before
+  /// the instruction that would fault.
+  ///
+  /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {
-    // If the dump has no trap number, the fault of an instruction is more likely.
+    // If the dump has no trap number, a faulting instruction is more likely.
     guard
       snapshot.architecture != .x86_64
         || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,
@@ -311,8 +315,10 @@ package enum MemoryAccess: String, Sendable {
 
   /// Finds the access from arm64's exception syndrome; nil if the exception was not about a memory access.
   ///
-  /// Source: Arm ARM, D24.2.40 (ESR_EL1): the class is in bits 26 to 31. In a data abort, bit 6 means a write, unless
-  /// bit 8 is set, which means maintenance of a cache.
+  /// Source: Arm ARM, D24.2.40 (ESR_EL1).
+  ///
+  /// The class of the exception is in bits 26 to 31. In a data abort, bit 6 means a write, unless bit 8 is set. Bit 8
+  /// means maintenance of a cache.
   private init?(syndrome: UInt64) {
     switch syndrome >> 26 & 0x3F {
     case 0x20, 0x21: self = .execute

@@ -10,8 +10,8 @@ struct MessageOwner {
     case crashingThread
     /// The stack is missing, or has no names.
     case unknown
-    /// Another thread wrote the message, or this thread wrote it earlier; this thread is not in code that writes a
-    /// message.
+    /// This thread is not in code that writes a message, so another thread wrote the message, or this thread wrote it
+    /// earlier.
     case other
   }
 
@@ -24,7 +24,7 @@ struct MessageOwner {
 
   // MARK: - Swift
 
-  /// The message of the Swift runtime and its certainty; nil if there is none or another thread wrote it.
+  /// The message of the Swift runtime and its certainty; nil if there is no message or another thread wrote it.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     owned(snapshot.exception?.swiftMessage, by: ofSwift)
   }
@@ -64,7 +64,7 @@ struct MessageOwner {
 
   /// Beginnings of messages, each with a part of the name of the only function that writes such a message.
   ///
-  /// This function writes no other messages.
+  /// Each of these functions writes no other messages.
   private static let pairs = [
     ("Error raised at top level", "rrorInMain"),
     ("'try!' expression unexpectedly raised", "nexpectedError"),
@@ -90,7 +90,7 @@ struct MessageOwner {
 
   // MARK: - The C library
 
-  /// The message of the C library and its certainty; nil if there is none or another thread wrote it.
+  /// The message of the C library and its certainty; nil if there is no message or another thread wrote it.
   var libraryMessage: (text: String, certainty: Finding.Certainty)? {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
@@ -98,15 +98,16 @@ struct MessageOwner {
   /// Parts of messages, each with a part of the names of the only functions that write such a message.
   ///
   /// All of these functions except `__malloc_assert` are exported, so their names are known even in a libc without
-  /// debug symbols. Source: glibc assert/assert.c, malloc/malloc.c, debug/stack_chk_fail.c, debug/chk_fail.c,
-  /// debug/longjmp_chk.c.
+  /// debug symbols.
+  ///
+  /// Source: glibc assert/assert.c, malloc/malloc.c, debug/stack_chk_fail.c, debug/chk_fail.c, debug/longjmp_chk.c.
   private static let libraryPairs = [
     ("Assertion `", "assert"), ("stack smashing detected", "__stack_chk"),
     ("buffer overflow detected", "__chk_fail"),
     ("longjmp causes uninitialized stack frame", "longjmp_chk"),
   ]
 
-  /// Decides from the functions of libc on the stack who wrote a message; abort() alone writes none.
+  /// Decides from libc's functions on the stack who wrote a message; a call of abort() alone writes none.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")
@@ -151,7 +152,7 @@ struct MessageOwner {
     _ message: String?, by verdict: (String) -> Verdict
   ) -> (text: String, certainty: Finding.Certainty)? {
     guard let message else { return nil }
-    // A runtime that has written a message ends the process from its own code.
+    // A runtime that writes a message ends the process from its own code, so a thread outside all modules wrote none.
     if isOutsideModules { return nil }
     return switch verdict(message) {
     case .crashingThread: (message, .certain)

@@ -5,14 +5,15 @@ internal import Synchronization
 /// Distinguishes the program's own code from dependencies, from Swift's and the system's libraries, and from
 /// compiler-generated code.
 ///
-/// If debug information has the source file of a frame, the file decides, otherwise names do. The program's own
-/// modules are the executable and the libraries next to it. Swift code in other libraries counts as the program's own
-/// too, wherever they are installed, except in libraries of the toolchain.
+/// If debug information has a frame's source file, that file decides. Without such a file, the names of the module
+/// and the function decide. The program's own modules are the executable and the libraries next to it. Swift code in
+/// any other library also counts as the program's own, wherever the library is installed. Swift code in the
+/// toolchain's libraries does not count as the program's own.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// For each index of a module, true if the module is one of the program's own.
   private let areOwn: [Bool]
-  /// The indices of modules of which some frame has a source file.
+  /// The indices of modules that have at least one frame with a source file.
   private let withLines: Set<Int>
   /// True if the program's own files are known not to be in a directory named `checkouts`.
   private let isOutsideCheckouts: Bool
@@ -53,7 +54,7 @@ package struct OwnCode: Sendable {
 
   /// The index of the executable among the modules.
   ///
-  /// It is found by its path; otherwise it is the first module that is not a library.
+  /// The executable is found by its path; otherwise it is the first module that is not a library.
   private static func executable(of snapshot: ProcessSnapshot) -> Int? {
     let modules = snapshot.modules
     let path = snapshot.process.executablePath
@@ -85,7 +86,7 @@ package struct OwnCode: Sendable {
     case own
     /// The file belongs to a dependency, to Swift's or the system's libraries, or to the handler.
     case other
-    /// There is no source file, or the file is generated.
+    /// The frame has no source file, or the source file is generated.
     case unknown
   }
 
@@ -149,28 +150,29 @@ package struct OwnCode: Sendable {
     return !RuntimeCode.isLibrary(module.name)
   }
 
-  /// True for a call that the report emphasizes: the program's own code, or code without a name in an own module.
+  /// True for a call that the report emphasizes: the program's own code, or code without a name in one of the
+  /// program's modules.
   package func standsOut(_ frame: StackFrame) -> Bool {
     frame.function == nil ? isInOwnModule(frame) : contains(frame)
   }
 
   // MARK: - Places
 
-  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if there is
-  /// none with a name.
+  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if no such
+  /// call has a name.
   ///
-  /// - Parameter thrown: the frames of the throw of an uncaught error, which are used if `frames` have only the
-  ///   program's first function.
+  /// - Parameter thrown: the frames of the throw of an uncaught error. These frames are used if the only own
+  ///   function in `frames` is the program's first function.
   func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     let own = placeFrame(in: frames)
     if let own, !isEntry(own) { return line(of: own) }
     return (placeFrame(in: thrown) ?? own).map(line)
   }
 
-  /// The result of `place(in:thrown:)`; if it is nil, a replacement for it.
+  /// The result of `place(in:thrown:)`, or a replacement if that result is nil.
   ///
   /// The replacement is the offset in a module without names, or the innermost call of a dependency that is linked
-  /// into an own module.
+  /// into one of the program's own modules.
   func crashPlace(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     if let own = place(in: frames, thrown: thrown) { return own }
     let other = nameless(in: frames) ?? frames.first { isInOwnModule($0) && isOfDependency($0) }
@@ -179,7 +181,8 @@ package struct OwnCode: Sendable {
 
   /// The innermost call without a name.
   ///
-  /// If the stack has no names at all, calls of all modules count, otherwise only those of own modules.
+  /// If the stack has no names at all, calls in all modules count. If the stack has any names, only calls in the
+  /// program's own modules count.
   func nameless(in frames: [StackFrame]) -> StackFrame? {
     // After a jump to an invalid address, the innermost frame is in no module.
     let frames = frames.filter { $0.moduleIndex != nil }
@@ -195,10 +198,9 @@ package struct OwnCode: Sendable {
     return functions.areOwn(function, isCNameOwn: false) && isWritten(frame) && !isEntry(frame)
   }
 
-  /// The innermost own call of code that was written, otherwise of code that the compiler generated for a declaration
-  /// of the program.
+  /// The innermost call of the program's own code; written code is preferred to code that the compiler generated.
   ///
-  /// The first function of a program or a thread is used only if there is no other.
+  /// The first function of a program or a thread is used only if there is no other function.
   private func placeFrame(in frames: [StackFrame]) -> StackFrame? {
     let own = frames.filter(contains)
     return own.first { isWritten($0) && !isEntry($0) } ?? own.first { !isEntry($0) }
@@ -214,8 +216,8 @@ package struct OwnCode: Sendable {
     frame.sourceLocation.map { Self.isWritten($0.file) } ?? true
   }
 
-  /// A call as text, such as "Basket.firstItem(of:) at main.swift:28"; for a call without a name, such as
-  /// "libshop.so+0x1234".
+  /// A call as text, such as "Basket.firstItem(of:) at main.swift:28", or "libshop.so+0x1234" for a call without a
+  /// name.
   func line(of frame: StackFrame) -> String {
     guard let function = frame.function else {
       return modules.module(of: frame)?.text(of: frame.address) ?? frame.address.description

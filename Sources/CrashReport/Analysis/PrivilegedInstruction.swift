@@ -1,7 +1,7 @@
 /// Recognizes x86_64 instructions that only the kernel may execute.
 ///
-/// If a program executes such an instruction, for example the hlt after exit() in `_start`, the processor raises the
-/// same fault as for an impossible address.
+/// Such an instruction raises the same fault as an access to an impossible address. One example is the hlt after
+/// exit() in `_start`.
 ///
 /// Source: Intel SDM volume 2, the instructions that raise #GP(0) at a privilege level of 3.
 enum PrivilegedInstruction {

@@ -1,5 +1,5 @@
-/// Recognizes code of Swift's libraries, of the C and C++ libraries, and of the handler by the names of modules and
-/// functions.
+/// Recognizes code of Swift's libraries, of the C and C++ libraries, and of the handler, by module and function
+/// names.
 ///
 /// Names are compared as a whole, because a program may have, for example, a `libswiftshop.so`, a `dispatch_order`
 /// and a `pm_total`.
@@ -10,7 +10,7 @@ enum RuntimeCode {
   ///
   /// - Parameter name: the file name.
   static func isLibrary(_ name: String) -> Bool {
-    // For example "libc.so.6", "libstdc++.so.6.0.30", "ld-linux-x86-64.so.2" and "libc-2.31.so".
+    // Matches names such as "libc.so.6", "libstdc++.so.6.0.30", "ld-linux-x86-64.so.2" and "libc-2.31.so".
     guard let end = name.firstRange(of: ".so")?.lowerBound else { return false }
     var base = name[..<end]
     if let version = base.lastIndex(of: "-"), base[version...].dropFirst().first?.isNumber == true {
@@ -19,7 +19,7 @@ enum RuntimeCode {
     return libraries.contains(String(base)) || base.hasPrefix("ld-") || name == "linux-vdso.so.1"
   }
 
-  /// True for a library of Swift, which may write a message of the Swift runtime.
+  /// True for a library of Swift; code in such a library may write a message of the Swift runtime.
   static func isSwiftLibrary(_ name: String) -> Bool {
     isLibrary(name) && ["libswift", "lib_", "libFoundation"].contains(where: name.hasPrefix)
   }
@@ -45,16 +45,16 @@ enum RuntimeCode {
 
   // MARK: - Functions
 
-  /// True for a function of these libraries, even if static linking or inlining has put it into the program's own
-  /// module.
+  /// True for a function of Swift's or the system's libraries or of the handler, even if static linking or inlining
+  /// has put it into the program's own module.
   ///
   /// - Parameters:
   ///   - function: the demangled name.
-  ///   - isCNameOwn: true if a C function belongs to the program, which its source file or the loaded libraries show.
+  ///   - isCNameOwn: true if a C function belongs to the program, as its source file or the loaded libraries show.
   static func isFunction(_ function: String, isCNameOwn: Bool) -> Bool {
     if isOwnExtension(function) { return false }
     let name = SignatureName(function).text
-    // For example "helper in Swift.Array.f()".
+    // A local function, such as "helper in Swift.Array.f()".
     let declared = name.ranges(of: " in ").last.map { name[$0.upperBound...] } ?? name[...]
     if declared.contains("::") || declared.hasPrefix("operator ") { return isCxx(declared) }
     if let dot = declared.firstIndex(of: "."), dot > declared.startIndex {

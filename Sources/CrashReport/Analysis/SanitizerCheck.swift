@@ -1,12 +1,13 @@
 /// A check of clang's UndefinedBehaviorSanitizer, identified by the number in the instruction that traps.
 ///
-/// The numbers follow the order of clang's list, to which new checks are appended. Source: LLVM
-/// clang/lib/CodeGen/SanitizerHandler.h; llvm/lib/Target/X86/X86ISelLowering.cpp and AArch64/AArch64InstrInfo.td,
-/// `llvm.ubsantrap`.
+/// The numbers follow the order of clang's list, to which new checks are appended.
+///
+/// Source: LLVM clang/lib/CodeGen/SanitizerHandler.h.
+/// Source: LLVM llvm/lib/Target/X86/X86ISelLowering.cpp and AArch64/AArch64InstrInfo.td, `llvm.ubsantrap`.
 package struct SanitizerCheck: Sendable, Equatable {
   package var number: UInt32
 
-  /// A description of the check; nil for a check that this version does not know.
+  /// A description of the check; nil for an unknown check.
   package var words: String? {
     Int(number) < Self.words.count ? Self.words[Int(number)] : nil
   }

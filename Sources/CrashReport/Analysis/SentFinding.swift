@@ -41,7 +41,9 @@ struct SentFinding {
   /// The interval in nanoseconds of the service manager's watchdog, if the watchdog may have sent the signal.
   ///
   /// The service manager also sends SIGABRT if an operator asks for it or if a stop takes too long, and these cases
-  /// look the same. Source: systemd.service(5), WatchdogSec and TimeoutAbortSec; systemd.kill(5), WatchdogSignal.
+  /// look the same.
+  ///
+  /// Source: systemd.service(5), WatchdogSec and TimeoutAbortSec; systemd.kill(5), WatchdogSignal.
   private func watchdogInterval(
     _ exception: ExceptionSnapshot, _ sender: Cause.Sender
   ) -> UInt64? {

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// A resource that was used up when the process crashed, which may be why it crashed.
+/// A resource that was used up when the process crashed, and that may be the reason for the crash.
 enum Shortage: Equatable {
   case openFiles(used: UInt64, limit: UInt64)
   case mappings(used: UInt64, limit: UInt64)
@@ -25,8 +25,8 @@ extension Resources {
       return shortage(used, limit)
     }
     return [
-      // The handler closes two descriptors and opens one to count the others. So if no descriptor was left, it counts
-      // one less than the limit.
+      // The handler closes two descriptors and opens one to count the others. So if no descriptor was left, the count
+      // is one less than the limit.
       full(openFiles, margin: { _ in 1 }, Shortage.openFiles),
       full(mappings, Shortage.mappings),
       // The kernel continuously reclaims memory of a cgroup at its limit, so the usage is rarely equal to the limit.
@@ -42,8 +42,8 @@ extension Resources {
 extension ProcessSnapshot {
   /// The resources that were used up.
   ///
-  /// Empty if nothing crashed, or if another process ended this one, because a used-up resource is then no evidence
-  /// for a cause.
+  /// The list is empty if nothing crashed, or if another process ended this one. A used-up resource is then no
+  /// evidence for a cause.
   var shortages: [Shortage] {
     guard let exception, exception.signal != nil,
       !exception.wasSent || isOwnProcess(exception.sender)

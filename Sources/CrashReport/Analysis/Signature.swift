@@ -2,15 +2,15 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Makes one line of text that is the same for all crashes with the same cause, to group them.
+/// Makes one line of text that is the same for all crashes with the same cause, so that crashes can be grouped.
 ///
-/// It consists of the signal and the names of the innermost calls of the program's own code. It contains no
-/// addresses, which change with every run. It contains no line numbers, offsets, or numbers of closures and awaits,
-/// which change with every build. Nothing in it depends on the thread or on inlining. `Docs/Reference/Signatures.md`
-/// has the rules and their limits.
+/// A signature consists of the signal and the names of the innermost calls of the program's own code. A signature
+/// contains no addresses, because they change with every run. A signature contains no line numbers, offsets, or
+/// numbers of closures and awaits, because they change with every build. A signature does not depend on the thread or
+/// on inlining. `Docs/Reference/Signatures.md` has the rules and their limits.
 package struct Signature: Sendable {
   private static let frameCount = 3
-  /// The maximum number of functions of a recursion that are named.
+  /// The maximum number of a recursion's functions that a signature names.
   private static let recursionCount = 8
 
   private let modules: [ModuleSnapshot]
@@ -55,7 +55,7 @@ package struct Signature: Sendable {
 
   /// Converts a demangled function name to the form that signatures use.
   ///
-  /// Nil for a compiler-generated function, which signatures leave out.
+  /// Returns nil for a compiler-generated function, because signatures leave out such functions.
   package static func name(of function: String) -> String? {
     CompilerMade.isFunction(function) ? nil : SignatureName(function).text
   }
@@ -79,7 +79,7 @@ package struct Signature: Sendable {
         return (Self.innermost(names.map(\.text)), names.contains { !$0.isEntry })
       }
     }
-    // The program has no function names, and offsets change with every build, so the module's name is used.
+    // If the program has no function names, the module's name is used, because offsets change with every build.
     if let frame = frames.first(where: { $0.function == nil && ownCode.isInOwnModule($0) }),
       let module = modules.module(of: frame)
     {
@@ -101,7 +101,8 @@ package struct Signature: Sendable {
     return parts
   }
 
-  /// The names of the functions that called each other until the stack was full; nil if the program has none of them.
+  /// The names of the functions that called each other until the stack was full; nil if none of them is the program's
+  /// own.
   ///
   /// All functions of one round are named, because chance decides which of them overflows the stack.
   private func names(of recursion: Recursion, in frames: [StackFrame]) -> [String]? {

@@ -47,9 +47,9 @@ struct SignatureName: Sendable, Equatable {
     return words.joined(separator: " ")
   }
 
-  /// Removes the suffixes of parts into which optimizers split a C function, as in "f.cold" and "f.part.0".
+  /// Removes suffixes such as ".cold" and ".part.0", with which optimizers mark parts of a C function.
   private static func withoutCompilerSuffix(_ name: String) -> String {
-    // In demangled Swift and C++ names, words mark such parts; they have already been removed.
+    // In demangled Swift and C++ names, words mark such parts, and these words have already been removed.
     guard !name.contains("("), !name.contains(" ") else { return name }
     let suffixes = [".cold", ".part.", ".isra.", ".constprop.", ".llvm.", ".lto_priv."]
     let starts = suffixes.compactMap { name.firstRange(of: $0)?.lowerBound }

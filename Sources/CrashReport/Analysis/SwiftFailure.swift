@@ -2,8 +2,9 @@ internal import Stackwalk
 
 /// A kind of failed check or fatal error in Swift code, recognized by the message.
 ///
-/// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors; compilers use the same
-/// words in the name of a trap (lib/IRGen, `Swift runtime failure: ...`).
+/// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors.
+///
+/// Compilers use the same words in the name of a trap (lib/IRGen, `Swift runtime failure: ...`).
 package enum SwiftFailure: String, Sendable {
   case indexOutOfRange = "swift-index-out-of-range"
   case unwrappedNil = "swift-unwrapped-nil"
@@ -56,7 +57,7 @@ package enum SwiftFailure: String, Sendable {
     self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
   }
 
-  /// Splits a message into its text and the file that precedes the text; the file is nil if there is none.
+  /// Splits a message into its text and the file that precedes the text; the file is nil if there is no file.
   static func text(of message: String) -> (file: Substring?, words: Substring) {
     var words = Substring(message)
     var file: Substring?
@@ -73,7 +74,7 @@ package enum SwiftFailure: String, Sendable {
 
   /// The prefix of an artificial function that the compiler adds to the debug information of a trap.
   ///
-  /// The name of this function describes a failed check that writes no message.
+  /// The artificial function's name describes a failed check that writes no message.
   ///
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
   static let trapPrefix = "Swift runtime failure: "

@@ -95,7 +95,7 @@ struct TrapFinding {
     let memory = snapshot.memory
     switch snapshot.architecture {
     case .x86_64:
-      // After a trap, the instruction pointer is behind an int3, but at a ud2.
+      // After an int3, the instruction pointer is past the instruction; after a ud2, it is at the instruction.
       if exception.signal == SIGTRAP {
         return memory.bytes(at: address &- 1, count: 1)?.first == 0xCC ? .breakpoint : nil
       }

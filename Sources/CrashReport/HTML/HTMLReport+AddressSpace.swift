@@ -79,9 +79,9 @@ extension HTMLReport {
     return has("x") ? "x" : has("w") ? "w" : has("r") ? "r" : "n"
   }
 
-  /// The class of the height of a region's row, from 0 to 3.
+  /// The style sheet's class for the height of a region's row, from 0 to 3.
   ///
-  /// It is 1 for more than 64 KiB, 2 for more than 4 MiB, and 3 for more than 256 MiB.
+  /// The class is 1 for more than 64 KiB, 2 for more than 4 MiB, and 3 for more than 256 MiB.
   private static func height(of region: AddressSpaceMap.Region) -> Int {
     [16, 22, 28].count { region.size > UInt64(1) << UInt64($0) }
   }

@@ -28,7 +28,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// Adds the memory around the fault as hexadecimal dumps, all of which except the first are folded.
+  /// Adds hexadecimal dumps of the memory around the fault, all folded except the first.
   func addMemory(to html: inout HTMLWriter) {
     let excerpts = report.snapshot.memoryExcerpts
     guard !excerpts.isEmpty else { return }

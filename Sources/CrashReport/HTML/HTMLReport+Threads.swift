@@ -94,7 +94,7 @@ extension HTMLReport {
 
   private func anchor(of thread: CrashReport.Thread) -> String { "thread-\(thread.id)" }
 
-  /// - Parameter group: the threads that share this stack; if there are several, the thread is named.
+  /// - Parameter group: the threads that share this stack; the thread is named if there are several.
   private func addContexts(
     of thread: CrashReport.Thread, in group: ThreadGroup, to html: inout HTMLWriter
   ) {
@@ -150,7 +150,7 @@ extension HTMLReport {
         if let doubt = frame.doubt { html.element("i", text: doubt) }
         html.element("p") { html in
           if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
-          // The offset of an inlined call in the module is the same as that of the frame that contains the call.
+          // An inlined call has the same offset in the module as the frame that contains the call.
           if !frame.isInlined { addPlace(of: frame, to: &html) }
         }
         if let excerpt {

@@ -3,9 +3,9 @@ internal import ProcessSnapshot
 
 /// A report as one HTML page that needs no network access, scripts or fonts.
 ///
-/// The most important facts come first, also on a narrow screen. These are a sentence about the event, the signal
-/// with its code and sender, and the crashing thread. All text from the dump is escaped. The page's policy also
-/// forbids scripts and requests, so a missing escape could do little harm.
+/// The most important facts come first, even on a narrow screen. The first facts are a sentence about the event, the
+/// signal with its code and sender, and the crashing thread. All text from the dump is escaped. The page's policy
+/// also forbids scripts and requests, so a missing escape could do little harm.
 package struct HTMLReport: Sendable {
   /// The maximum number of bytes for the other threads; further threads are listed without frames.
   private let threadsSize: Int
@@ -49,7 +49,8 @@ package struct HTMLReport: Sendable {
     html.element("style") { html in html.addVerbatim(HTMLStyle.text) }
   }
 
-  /// The page's title, with the place, the event and the program, by which the reader distinguishes browser tabs.
+  /// The page's title, which contains the place, the event and the program, so that the reader can tell browser tabs
+  /// apart.
   private var title: String {
     let place = report.place?.replacing(" at ", with: " ")
     let end = (report.snapshot.end?.kind?.word).map(RunEndKind.fewWords)
@@ -197,7 +198,7 @@ package struct HTMLReport: Sendable {
     return index - rows.startIndex
   }
 
-  /// Adds all modules; only those that are not on a stack are folded.
+  /// Adds all modules, and folds those that are not on a stack.
   private func addModules(maximumSize: Int, to html: inout HTMLWriter) {
     let modules = report.snapshot.modules
     guard !modules.isEmpty else { return }

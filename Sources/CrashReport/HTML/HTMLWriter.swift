@@ -6,7 +6,7 @@ package struct HTMLWriter {
 
   package init() {}
 
-  /// The number of bytes that were added so far.
+  /// The number of bytes that have been added so far.
   package var size: Int { text.utf8.count }
 
   /// Adds an element that contains everything that `content` adds.

@@ -5,8 +5,8 @@ internal import Stackwalk
 
 // The JSON of `postmortem show --json`: `Docs/Reference/ReportSchema.json` is its schema,
 // `Docs/Reference/ReportFields.md` describes each key. No key is ever left out. Addresses, offsets and registers are
-// strings, because JSON readers lose bits of numbers above 2^53. For facts that a dump contains directly, the names
-// of the keys are defined in `IntermediateDumpKey+Definitions.swift`.
+// strings, because JSON readers lose bits of numbers above 2^53. The keys for facts that a dump contains directly are
+// defined in `IntermediateDumpKey+Definitions.swift`.
 
 extension CrashReport {
   /// The version of the schema, which is increased when a field is removed or changes its meaning.

@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// Builds JSON byte by byte, because the JSON of a report with a hundred threads takes two megabytes.
 ///
-/// It escapes all characters that could control a terminal.
+/// The writer escapes all characters that could control a terminal.
 ///
 /// Source: RFC 8259.
 package struct JSONWriter {

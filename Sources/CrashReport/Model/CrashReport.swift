@@ -10,12 +10,13 @@ package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
   /// The threads, the crashing thread first.
   package var threads: [Thread]
-  /// For each of the snapshot's modules, why names of its frames are missing or uncertain; nil if they are not.
+  /// For each of the snapshot's modules, the reason why names of its frames are missing or uncertain; nil if there is
+  /// no such reason.
   package var symbolNotes: [String?]
   /// The message with which the process ended, or the program's reason for a dump without a crash.
   ///
-  /// The message is that of the Swift runtime or the C library, otherwise the type and the text of an uncaught C++
-  /// exception.
+  /// The message comes from the Swift runtime or the C library. If there is no such message, it is the type and the
+  /// text of an uncaught C++ exception.
   package var message: String?
   /// Messages of the runtimes that the crashing thread wrote earlier, or that other threads wrote.
   package var otherMessages: [String]
@@ -26,8 +27,8 @@ package struct CrashReport: Sendable {
   package var signature: String?
   /// The innermost call of the program's own code on the crashing thread, with file and line if they are known.
   ///
-  /// If there is no such call, this is the innermost call of a dependency, or the file and the offset of code without
-  /// symbols.
+  /// If there is no such call, `place` is the innermost call of a dependency, or the file and the offset of code
+  /// without symbols.
   package var place: String?
   /// The thread that hangs; nil for a report that is not about a hang.
   package var hang: HangSubject?
@@ -37,12 +38,12 @@ package struct CrashReport: Sendable {
   package var thrown: Thrown?
   /// The words in the crashed thread's registers and stack that point to objects or have a known pattern.
   package var words: [NotedWord] = []
-  /// Sentences about objects in the crashed thread's words that are evidence for the cause.
+  /// Sentences about objects that are evidence for the cause; words of the crashed thread point to these objects.
   package var objectSentences: [String] = []
   /// Lines of source code around places of the crashing thread, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
-  /// What the log says about the dump, if the report was made from a log; nil for a report that was made from a dump.
+  /// What the log says about the dump; nil if the report was made from a dump instead of a log.
   package var log: LoggedDump?
 
   /// The throw of an error, with the callers at that time as frames.
@@ -57,7 +58,7 @@ package struct CrashReport: Sendable {
 
     /// The runtime's functions that end a process because of an error.
     ///
-    /// They are needed for a private dump, which has no message.
+    /// These functions are needed for a private dump, because such a dump has no message.
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
     /// - Parameter trace: the stack of the crashing thread.
@@ -76,11 +77,11 @@ package struct CrashReport: Sendable {
     }
   }
 
-  /// What the line about the dump in a crash summary contains.
+  /// The facts in a crash summary's line about the dump.
   package struct LoggedDump: Sendable {
     /// The state of the dump, "complete", "torn" or "none"; nil if the log lacks the line about the dump.
     package var state: String?
-    /// The name or the number of the errno; nil if nothing failed.
+    /// The name or the number of the errno with which the dump failed; nil if nothing failed.
     package var failure: String?
     package var path: String?
     /// The name of the signal that had asked the process to end before the crash.
@@ -92,7 +93,7 @@ package struct CrashReport: Sendable {
     }
   }
 
-  /// The maximum number of frames of one stack that are kept: innermost ones and, for a deep stack, outermost ones.
+  /// The maximum numbers of innermost frames (`head`) and outermost frames (`tail`) that are kept of a deep stack.
   static let keptFrames = (head: 200, tail: 56)
 
   /// Makes a report from a snapshot of a process.
@@ -100,12 +101,12 @@ package struct CrashReport: Sendable {
   /// - Parameters:
   ///   - snapshot: the snapshot, from an intermediate dump or a minidump.
   ///   - privacy: the privacy of the report, if it is stricter than that of the snapshot.
-  ///   - symbolicating: true to read functions and lines from the modules' files on this machine. If it is false,
-  ///     names are those that were stored at conversion, and frames that can only be found by reading code are
-  ///     missing.
+  ///   - symbolicating: true to read functions and lines from the modules' files on this machine. If false, the
+  ///     report has only the names that were stored at conversion. Frames that can only be found by reading code are
+  ///     then missing.
   ///   - prefersStored: true to read files only for frames that were not named at conversion.
   ///   - symbolDirectories: directories to search for more files of the same builds, by build ID and by name.
-  ///   - symbolStore: keeps the names that are found for later processes; nil to keep none.
+  ///   - symbolStore: keeps the found names, so that later processes can use them; nil to keep none.
   package init(
     snapshot: ProcessSnapshot, privacy: ReportPrivacy = .full, symbolicating: Bool,
     prefersStored: Bool = false, symbolDirectories: [String] = [],
@@ -194,12 +195,12 @@ package struct CrashReport: Sendable {
 }
 
 extension CrashReport {
-  /// The time in nanoseconds of CLOCK_BOOTTIME from a breadcrumb to the crash.
+  /// The time from a breadcrumb to the crash, in nanoseconds of CLOCK_BOOTTIME.
   package func age(of breadcrumb: ClientInformation.Breadcrumb) -> UInt64? {
     breadcrumb.uptime.flatMap(age(since:))
   }
 
-  /// The time from a throw to the crash in nanoseconds.
+  /// The time from a throw to the crash, in nanoseconds.
   package func age(of thrown: Thrown) -> UInt64? { age(since: thrown.record.uptime) }
 
   private func age(since uptime: UInt64) -> UInt64? {

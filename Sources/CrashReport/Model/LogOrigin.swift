@@ -1,6 +1,7 @@
 /// Identifies the process that wrote a line of a log.
 ///
-/// It consists of the process ID and the part of the text before it that is the same in every line.
+/// An origin consists of the process ID and of the text before this ID, without the parts that change from line to
+/// line.
 struct LogOrigin: Equatable {
   let processID: Int32
   private let source: String
@@ -43,8 +44,8 @@ struct LogOrigin: Equatable {
   private static func isTime(_ word: String) -> Bool {
     let plain = word.lowercased().filter { !"[](),".contains($0) }
     if names.contains(plain) { return true }
-    // Whole numbers count too, because they can be days or seconds since 1970. A number followed by a colon does not
-    // count, because it may identify a process, as in the output of srun(1).
+    // Whole numbers count as times too, because they can be days or seconds since 1970. A number followed by a colon
+    // does not count as a time, because it may identify a process, as in the output of srun(1).
     guard plain.first?.isNumber == true, plain.last != ":" else { return false }
     return plain.allSatisfy { $0.isASCII && $0.isNumber || ":-/.+tz".contains($0) }
   }

@@ -26,7 +26,7 @@ package struct LoggedSummary: Equatable {
     package var moduleName: String
     /// The number of frames of a recursion that the summary leaves out after this frame.
     ///
-    /// They repeat the last `foldedPeriod` frames of the list.
+    /// The omitted frames repeat the last `foldedPeriod` frames of the list.
     package var foldedCount = 0
     package var foldedPeriod = 0
   }
@@ -55,16 +55,18 @@ package struct LoggedSummary: Equatable {
   package var reportID: String?
   /// The state of the dump: "complete", "torn" or "none".
   package var dump: String?
-  /// The name or the number of the errno; nil if nothing failed.
+  /// The name or the number of the errno with which the dump failed; nil if nothing failed.
   package var dumpFailure: String?
   package var dumpPath: String?
-  /// The modules by number; a number that no line names is missing.
+  /// The modules by number; a number that no line contains is missing.
   package var modules: [Int: Module] = [:]
   package var frames: [Frame] = []
   package var hasMoreFrames = false
-  /// True after the last line of the summary was read.
+  /// True after the last line of the summary has been read.
   package var isWhole = false
-  /// True if the summary is the single line that replaces a complete summary if Swift's backtracer is on.
+  /// True if the summary is a single line.
+  ///
+  /// Such a line replaces a complete summary if Swift's backtracer is on.
   package var isLine = false
   /// Descriptions of lines that repeat or contradict another line, or are out of order.
   ///
@@ -150,11 +152,11 @@ extension LoggedSummary {
     }
   }
 
-  /// Records that a line occurs a second time, although each summary has it only once.
+  /// Records that a line occurs a second time; each summary has this line only once.
   ///
   /// - Parameters:
   ///   - known: the text of the first such line; nil if this line is the first.
-  ///   - text: the text in the line.
+  ///   - text: the text of the current line.
   private mutating func note(_ word: String, _ known: String?, _ text: String) {
     guard let known else { return }
     let text = Self.unescaped(text)
@@ -166,9 +168,9 @@ extension LoggedSummary {
     contradictions.append("another line '\(word)' behind its end")
   }
 
-  /// Parses the place of a frame, which has no part after `@` in version 1.
+  /// Parses the place of a frame; in version 1, a place has no part after `@`.
   ///
-  /// For example `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`.
+  /// Places are, for example, `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`.
   private static func frame(_ number: Int, _ place: String, _ name: String) -> Frame? {
     guard let sign = place.firstIndex(where: { "+~?".contains($0) }) else { return nil }
     let saved = place[sign...].dropFirst().split(separator: "^", maxSplits: 1)
@@ -202,7 +204,7 @@ extension LoggedSummary {
     return text.utf8.count <= 128 ? [UInt8](hexadecimal: text.utf8) : nil
   }
 
-  /// Reverts the escapes of the handler; other text stays unchanged.
+  /// Replaces the handler's escapes with the original characters; other text stays unchanged.
   package static func unescaped(_ text: String) -> String {
     var result: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -1,10 +1,10 @@
 /// Finds crash summaries among the lines of a log.
 ///
-/// A line may begin with any text, such as a time, a host or a container's name.
+/// A line may begin with any text, such as a time, a host name or a container's name.
 ///
-/// Lines belong to the same summary if they have the same process ID and, except for times, the same text before it.
-/// The process ID alone is not enough, because the first process of each container has the ID 1. The reader skips all
-/// lines that belong to no summary, and limits the lines of a summary and the number of open summaries.
+/// Lines belong to the same summary if they have the same process ID and the same text before this ID, except for
+/// times. The process ID alone is not enough, because the first process of each container has the ID 1. The reader
+/// skips all lines that belong to no summary, and limits the lines of a summary and the number of open summaries.
 package struct LoggedSummaryReader {
   private static let mark = Array("postmortem[".utf8)
   /// The maximum number of lines of a summary; the handler writes fewer.
@@ -16,14 +16,15 @@ package struct LoggedSummaryReader {
     var summary: LoggedSummary
     var lines = 0
     let origin: LogOrigin
-    /// True after a second line had the same origin; then lines with other origins belong to other processes.
+    /// True after a second line with the same origin; from then on, lines with other origins belong to other
+    /// processes.
     var isSteady = false
     /// True after a line of a similar origin was treated as a line of this process.
     var isChanging = false
     /// True if this summary began before the previous summary of its origin had ended.
     let hasInterrupted: Bool
 
-    /// True if a new summary of an origin can come from the same process, so that this summary has ended.
+    /// True if a new summary from `other` can come from the same process, which means that this summary has ended.
     func isReplaced(by other: LogOrigin) -> Bool {
       origin == other || isChanging && !isSteady && origin.isSimilar(to: other)
     }
@@ -32,7 +33,7 @@ package struct LoggedSummaryReader {
   private var open: [Open] = []
   /// Complete summaries that began before another summary of the same origin had ended.
   ///
-  /// The next lines show whether the earlier summary was cut off, or the lines of two processes are mixed.
+  /// The next lines show whether the earlier summary was cut off, or whether the lines of two processes are mixed.
   private var doubtful: [Open] = []
   private var finished: [LoggedSummary] = []
 
@@ -40,8 +41,8 @@ package struct LoggedSummaryReader {
 
   /// Reads one line, without its line feed.
   ///
-  /// - Parameter source: a name, for example of a file, that distinguishes the lines of several processes in addition
-  ///   to the text before the process ID.
+  /// - Parameter source: a name, for example of a file. Together with the text before the process ID, this name
+  ///   distinguishes the lines of several processes.
   package mutating func take(_ line: [UInt8], from source: String = "") {
     let line = Self.withoutColors(line)
     guard let (front, processID, words) = Self.content(of: line) else { return }
@@ -82,8 +83,8 @@ package struct LoggedSummaryReader {
 
   /// Handles a line for which no summary is open.
   ///
-  /// The line belongs to a summary that another one has interrupted. So the other summary may contain lines of two
-  /// processes.
+  /// Such a line belongs to a summary that another summary has interrupted. So the interrupting summary may contain
+  /// lines of two processes.
   private mutating func noteStray(_ word: String, of origin: LogOrigin) {
     guard let index = doubtful.firstIndex(where: { $0.isReplaced(by: origin) }) else { return }
     var mixed = doubtful.remove(at: index).summary
@@ -94,7 +95,7 @@ package struct LoggedSummaryReader {
   /// The index of the open summary to which a line of an origin belongs; nil if there is none.
   ///
   /// If no open summary has the same origin, the line may belong to a summary whose leading text changes from line to
-  /// line, as with the line numbers that grep(1) adds.
+  /// line. For example, grep(1) adds line numbers.
   private mutating func index(of origin: LogOrigin) -> Int? {
     if let index = open.firstIndex(where: { $0.origin == origin }) {
       open[index].isSteady = true
@@ -108,7 +109,7 @@ package struct LoggedSummaryReader {
     return similar[0]
   }
 
-  /// Returns, and forgets, the summaries to which no more lines can be added.
+  /// Returns and removes the summaries to which no more lines can be added.
   package mutating func takeFinished() -> [LoggedSummary] {
     defer { finished = [] }
     return finished
@@ -133,7 +134,7 @@ package struct LoggedSummaryReader {
     return true
   }
 
-  /// Removes the sequences that color a line on a terminal; they come from other programs and not from the handler.
+  /// Removes the escape sequences with which other programs color lines; the handler writes none.
   ///
   /// Source: ECMA-48, 5.4, control sequences.
   private static func withoutColors(_ line: [UInt8]) -> [UInt8] {

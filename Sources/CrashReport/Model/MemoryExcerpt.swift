@@ -51,8 +51,8 @@ extension ProcessSnapshot {
 
   /// Describes in a few words the memory to which an address belongs.
   ///
-  /// For example "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" or "[heap] rw-". Nil if the address is not mapped
-  /// or not known, as for small numbers.
+  /// Examples are "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" and "[heap] rw-". The result is nil if the address
+  /// is not mapped or not known, as for small numbers.
   func place(of address: Address) -> String? {
     let mapping = mapping(containing: address)
     let rights = mapping.map { " " + $0.protection.letters } ?? ""
@@ -69,8 +69,8 @@ extension ProcessSnapshot {
 
   /// The mappings that a report lists.
   ///
-  /// If there are too many, these are the lowest ones and those near the fault, the instruction and the top of the
-  /// stack.
+  /// If there are too many mappings, these are the lowest ones and those near the fault, the instruction and the top
+  /// of the stack.
   ///
   /// - Returns: the mappings, sorted by address, and the number of mappings that are left out.
   var listedMappings: (mappings: [MemoryMapping], omitted: Int) {

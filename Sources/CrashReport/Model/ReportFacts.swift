@@ -5,7 +5,7 @@ internal import ProcessSnapshot
 // Facts that a report shows only because the schema defines a name or a label for them.
 
 extension MapFields {
-  /// Returns the facts that belong to a place in the report, each with its value or nil.
+  /// Returns the facts that belong to a place in the report, each with its value; nil for an unknown value.
   func facts(
     of value: Value, in place: ReportFact.Place
   ) -> [(fact: ReportFact, value: ShownValue?)] {

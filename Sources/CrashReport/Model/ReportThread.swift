@@ -42,7 +42,7 @@ extension CrashReport.Task {
     }
   }
 
-  /// True for the compiler's adapters and the runtime's function between a task and its first function.
+  /// True for the compiler's adapters, and for the runtime's function between a task and the task's first function.
   private static func isCompilersOwn(_ frame: StackFrame) -> Bool {
     guard let function = frame.function else { return false }
     return function.contains("reabstraction thunk helper")

@@ -4,7 +4,7 @@ package import ProcessSnapshot
 package struct Resources: Sendable, Equatable {
   /// How much of a resource is used, and the limit.
   ///
-  /// Nil if the usage or the limit is not known, or if there is no limit.
+  /// `used` is nil if the usage is not known, and `limit` is nil if the limit is not known or there is no limit.
   package struct Usage: Sendable, Equatable {
     package var used: UInt64?
     package var limit: UInt64?

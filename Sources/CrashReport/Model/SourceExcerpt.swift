@@ -19,7 +19,7 @@ package struct SourceExcerpt: Sendable, Equatable {
 
   package let lines: [Line]
 
-  /// Takes the lines from the text of a file; nil if the file does not have the line of the place.
+  /// Takes the lines around a place from the text of a file; nil if the file does not have the line of the place.
   ///
   /// - Parameter text: the whole file.
   package init?(of location: SourceLocation, in text: [UInt8]) {

@@ -2,13 +2,16 @@ internal import ProcessSnapshot
 
 /// The names of Linux's system calls on x86_64.
 ///
-/// The table is part of the package, because a dump may come from another machine. Source: Linux
-/// arch/x86/entry/syscalls/syscall_64.tbl; numbers are never reused.
+/// The table is part of the package, because a dump may come from another machine.
+///
+/// Source: Linux arch/x86/entry/syscalls/syscall_64.tbl.
+///
+/// The numbers of system calls are never reused.
 package enum SystemCallNames {
-  /// The constant `AUDIT_ARCH_X86_64` of include/uapi/linux/audit.h.
+  /// The constant `AUDIT_ARCH_X86_64` from include/uapi/linux/audit.h.
   fileprivate static let auditArchitecture: UInt32 = 0xC000_003E
 
-  /// The name of the system call with a number; nil for a number that is not in the table.
+  /// The name of the system call with the given number; nil for a number that is not in the table.
   package static func name(_ number: Int) -> String? {
     if number >= 0, number < first.count { return String(first[number]) }
     let index = number - secondStart

@@ -6,9 +6,9 @@ internal import Stackwalk
 enum FreedChunk {
   /// True if the memory at an address looks like a freed chunk.
   ///
-  /// The first word of a freed chunk is the address of another freed chunk, or null, combined by XOR with the high
-  /// bits of the chunk's own address. Such a word points to no mapping. The first word of an object, which is the
-  /// address of its metadata, points to one.
+  /// The first word of a freed chunk is null or the address of another freed chunk, combined by XOR with the high
+  /// bits of the chunk's own address. The combined word points to no mapping. By contrast, the first word of an
+  /// object is the address of its metadata, which is in a mapping.
   ///
   /// Source: glibc malloc/malloc.c, PROTECT_PTR.
   static func begins(at address: Address, in snapshot: ProcessSnapshot) -> Bool {
@@ -22,11 +22,10 @@ enum FreedChunk {
 }
 
 extension MemoryFault {
-  /// The object whose references the Swift runtime counted when the fault occurred, if the object's memory has been
-  /// freed.
+  /// The object whose references the Swift runtime was counting at the fault, if the object's memory has been freed.
   ///
-  /// The runtime's functions have the address of the object's second word, which is its reference count, in a
-  /// register. Other registers rarely contain such an address.
+  /// The runtime's functions keep the address of the object's second word, the reference count, in a register. Other
+  /// registers rarely contain such an address.
   var freedObject: Address? {
     let names = trace.frames.prefix(3).compactMap(\.linkageName)
     guard names.contains(where: Self.countsReferences), let context = exception.context else {

@@ -2,7 +2,7 @@ internal import IntermediateDump
 package import ProcessSnapshot
 internal import Stackwalk
 
-/// A word in a register or on the stack of the crashed thread whose meaning is known.
+/// A word with a known meaning, in a register or on the stack of the crashed thread.
 package struct NotedWord: Sendable, Equatable {
   package enum Meaning: Sendable, Equatable {
     /// The word points to the start of an object.
@@ -12,7 +12,7 @@ package struct NotedWord: Sendable, Equatable {
 
   package enum Place: Sendable, Equatable {
     case register(String)
-    /// The word is on the stack, this number of bytes above the stack pointer.
+    /// The word is on the stack, at this number of bytes above the stack pointer.
     case stack(UInt64)
   }
 

@@ -1,12 +1,12 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The register that an instruction uses as an address and that contains null, and the offset that the instruction
+/// A register that contains null and that an instruction uses as an address, with the offset that the instruction
 /// adds.
 ///
-/// Only instructions that add a constant to one register are decoded, which is how a property of an object is read.
-/// If the register is null, the constant must be the faulting address. Otherwise the bytes belong to another
-/// instruction.
+/// Only instructions that add a constant to one register are decoded, because code reads a property of an object with
+/// such an instruction. If the register is null, the constant must be the faulting address. If the constant is
+/// another number, the bytes belong to another instruction.
 struct NullBase: Equatable {
   let register: String
   let offset: UInt64

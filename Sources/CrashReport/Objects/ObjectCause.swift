@@ -2,8 +2,9 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension CrashReport {
-  /// Sets `words` from the crashed thread's registers and stack, and `objectSentences` to the evidence that objects
-  /// give for the cause.
+  /// Sets `words` from the crashed thread's registers and stack.
+  ///
+  /// Sets `objectSentences` to the evidence for the cause that objects give.
   mutating func noteWords(_ symbols: SymbolSource) {
     // For a crash, use the registers of the signal; for a dump without a crash, those of the thread that the dump is
     // about.
@@ -33,7 +34,8 @@ extension CrashReport {
     return "The object that the unowned reference outlived was a \(type.short)."
   }
 
-  /// A sentence about an object in a register whose deinitializer runs or has run; nil if there is none.
+  /// A sentence about an object whose deinitializer is running or has run, if a register points to one; otherwise
+  /// nil.
   private var dyingSentence: String? {
     for word in words {
       guard case .register(let name) = word.place, let object = word.object,

@@ -7,10 +7,10 @@ extension ObjectReader {
   private static let textLimit: UInt64 = 48
   /// The maximum number of bytes of other contents that are shown.
   private static let byteLimit: UInt64 = 16
-  /// The maximum size that is plausible.
+  /// The largest number of elements or bytes that is plausible.
   private static let sizeLimit: UInt64 = 1 << 40
 
-  /// Adds the size and the first bytes of its contents to an object.
+  /// Adds to an object the size and the first bytes of the object's contents.
   ///
   /// Source: swift stdlib/public/core/StringStorage.swift, ContiguousArrayBuffer.swift, HashTable.swift;
   /// swift-foundation Sources/FoundationEssentials/Data/Data.swift, `__DataStorage`.

@@ -50,9 +50,10 @@ package struct SwiftObject: Sendable, Equatable {
 
 /// Recognizes the Swift objects of a process, from its memory and the constants in its modules.
 ///
-/// It never traps, whatever bytes the memory contains. Source: swift
-/// stdlib/public/SwiftShims/swift/shims/HeapObject.h, include/swift/ABI/Metadata.h,
-/// stdlib/public/runtime/ErrorObject.h.
+/// `ObjectReader` never traps, whatever bytes the memory contains.
+///
+/// Source: swift stdlib/public/SwiftShims/swift/shims/HeapObject.h, include/swift/ABI/Metadata.h.
+/// Source: swift stdlib/public/runtime/ErrorObject.h.
 package struct ObjectReader {
   let reader: ProcessReader
   private let types: TypeReader

@@ -7,7 +7,8 @@ package import ProcessSnapshot
 package struct ReferenceCount: Sendable, Equatable {
   package enum State: String, Sendable {
     case alive
-    /// The object is never freed, such as a literal or another object that the compiler allocated statically.
+    /// The object is never freed, because it is, for example, a literal or another object that the compiler allocated
+    /// statically.
     case immortal
     /// The object's deinitializer is running, or has run while unowned references still keep the memory.
     case deinitializing
@@ -53,8 +54,8 @@ package struct ReferenceCount: Sendable, Equatable {
       self.init(state: .immortal)
       return
     }
-    // Every native Swift object has bit 0 set, and one unowned reference for all strong ones. Larger counts than
-    // these limits are not plausible.
+    // Every native Swift object has bit 0 set, and has one unowned reference that stands for all strong ones. Counts
+    // above these limits are not plausible.
     let extra = word >> 33
     let unowned = UInt64(low >> 1)
     guard word >> 63 == 0, low & 1 == 1, unowned > 0, extra < 1 << 24, unowned < 1 << 20 else {

@@ -11,7 +11,7 @@ package struct TypeName: Sendable, Equatable {
 
   init(_ name: String) { self.init(qualified: name, short: name) }
 
-  /// The name for a part of a type that cannot be read.
+  /// The name that stands for an unreadable part of a type.
   static var unknown: TypeName { TypeName("_") }
 
   /// Joins names with a separator, and puts a text before and after them.

@@ -9,7 +9,8 @@ internal import Stackwalk
 extension TypeReader {
   /// The types of the captured variables, in order.
   ///
-  /// Empty if the program has no description, for example because it was built without reflection metadata.
+  /// The list is empty if the program contains no such description, for example because it was built without
+  /// reflection metadata.
   func captures(at description: Address) -> [TypeName] {
     guard let count = reader.constant(description), count <= Self.maximumCount else { return [] }
     // The references to the types follow the numbers of captures, of metadata sources and of bindings.
@@ -20,7 +21,7 @@ extension TypeReader {
 
   /// The type that a mangled name describes.
   ///
-  /// Nil for a type that depends on generic arguments, or if a part of the name is not known.
+  /// The result is nil if the type depends on generic arguments, or if a part of the name is not known.
   private func name(ofMangled place: Address) -> TypeName? {
     guard let mangled = wholeMangled(place), let name = Demangler.demangle("$s\(mangled)D"),
       name.first != "$"
@@ -112,7 +113,9 @@ extension TypeReader {
 }
 
 extension String {
-  /// A demangled type without names of modules, which are the first parts of names that are joined by dots.
+  /// A demangled type without the names of modules.
+  ///
+  /// A module's name is the first of the parts that dots join to a name.
   fileprivate var withoutModules: String {
     replacing(/(^|[^\w.>)])\w+\.(?=\w)/) { $0.output.1 }
   }

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Finds the names of declarations from their descriptors, including the names of the declarations around them.
+/// Finds the names of declarations from their descriptors; a name includes the names of the declarations around it.
 extension TypeReader {
   enum Context {
     static let module: UInt32 = 0

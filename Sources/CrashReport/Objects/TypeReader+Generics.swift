@@ -15,7 +15,7 @@ extension TypeReader {
     }
 
     var kind: Kind
-    /// True if the metadata contains the argument; false if the argument follows from another one.
+    /// True if the metadata contains the argument; false if the argument follows from another argument.
     var hasArgument: Bool
   }
 
@@ -34,13 +34,13 @@ extension TypeReader {
     return parameters.count == bytes.count ? parameters : []
   }
 
-  /// The address of the numbers of generic parameters and requirements; nil for a type that is not generic.
+  /// The address of the counts of generic parameters and requirements; nil for a type that is not generic.
   private func genericHeader(of descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil
     }
     switch flags & 31 {
-    // The fields of this kind of descriptor are followed by two references that only the runtime uses.
+    // The fields of a class's descriptor are followed by two references that only the runtime uses.
     case Context.class: return descriptor &+ (44 + 8)
     case Context.struct, Context.enum: return descriptor &+ (28 + 8)
     case Context.extension: return descriptor &+ 12
@@ -81,7 +81,7 @@ extension TypeReader {
   }
 
   private struct Packs {
-    /// The number of lengths in the metadata.
+    /// The number of pack lengths in the metadata.
     var lengths: UInt64
     /// For each pack, the index of its length.
     var shapes: [UInt64]

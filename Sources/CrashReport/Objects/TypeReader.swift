@@ -3,12 +3,13 @@ internal import ProcessSnapshot
 
 /// Finds the names of Swift types from their metadata and descriptors.
 ///
-/// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def, GenericContext.h; docs/ABI/TypeMetadata.rst. The
-/// memory layouts are those of 64-bit platforms without Objective-C.
+/// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def, GenericContext.h; docs/ABI/TypeMetadata.rst.
+///
+/// The memory layouts are those of 64-bit platforms without Objective-C.
 struct TypeReader {
   let reader: ProcessReader
 
-  /// The maximum depth of types within types.
+  /// The maximum nesting depth of types.
   private static let maximumDepth = 12
   /// The maximum number of generic arguments of a type, members of a tuple, or parameters of a function.
   static let maximumCount = 16
@@ -52,7 +53,7 @@ struct TypeReader {
     guard let instance = pointer(metadata &+ 8), let instanceKind = reader.word(instance),
       let name = name(ofMetadata: instance, depth: depth + 1)
     else { return nil }
-    // The metatype of a protocol itself is different from that of a type that conforms to the protocol.
+    // The metatype of a protocol itself differs from the metatype of a type that conforms to the protocol.
     let isProtocol =
       kind == Kind.metatype
       && [Kind.existential, Kind.existentialMetatype].contains(instanceKind)
@@ -82,7 +83,9 @@ struct TypeReader {
       arguments: classArguments(metadata, descriptor: place), depth: depth)
   }
 
-  /// The address of a class's generic arguments in its metadata, which follow the members of its superclasses.
+  /// The address of a class's generic arguments in its metadata.
+  ///
+  /// These arguments follow the members of the superclasses.
   private func classArguments(_ metadata: Address, descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil

@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension MemoryFault {
-  /// The evidence that words involved in the fault give for the cause.
+  /// The evidence for the cause from words that are involved in the fault.
   ///
   /// Such words are the faulting address, registers with impossible addresses, and the object that was passed to a
   /// function of the Swift runtime.
@@ -18,7 +18,7 @@ extension MemoryFault {
     }
     switch cause {
     case .nullDereference:
-      // Swift code accesses a property like this if it has not checked whether there is an object.
+      // Swift code that did not check whether there is an object accesses a property at null plus an offset.
       if isInSwift, let null = NullBase(exception, snapshot), null.offset >= Self.firstProperty {
         evidence.append(.nullBase(register: null.register, offset: null.offset))
       }
@@ -30,8 +30,8 @@ extension MemoryFault {
       let found = registers.compactMap { register in
         WordPattern.below(Address(register.value)).map { (register.name, $0.pattern, $0.offset) }
       }
-      // Often several registers hold parts of the same value. A fill pattern is preferred, because parts of it may
-      // look like text.
+      // Often several registers hold parts of the same value. A fill pattern is preferred, because parts of a fill
+      // pattern may look like text.
       if let (name, pattern, offset) = found.first(where: { $0.1.isFill }) ?? found.first {
         evidence.append(.pattern(pattern, register: name, offset: offset))
       }
@@ -70,7 +70,7 @@ extension MemoryFault {
     "swift_unownedRetainStrong", "swift_unknownObjectRetain", "swift_unknownObjectRelease",
   ]
 
-  /// The function that counts references, and its argument, if it faulted when it read the count of this argument.
+  /// The reference-counting function and its argument, if the function faulted while it read the argument's count.
   ///
   /// The reference count is the second word of an object.
   private var countedObject: (function: String, Address)? {
@@ -129,7 +129,7 @@ extension Evidence {
 }
 
 extension String {
-  /// The name without underscores at its beginning and end, which the names of the runtime's implementations have.
+  /// The name without the underscores at both ends that names of the runtime's implementations have.
   fileprivate var trimmingUnderscores: String {
     hasPrefix("_swift_") && hasSuffix("_") ? String(dropFirst().dropLast()) : self
   }

@@ -1,8 +1,9 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// A value that is probably not a pointer, such as those that allocators, the Swift runtime and debuggers leave in
-/// unused memory.
+/// A value that is probably not a pointer.
+///
+/// Allocators, the Swift runtime and debuggers, for example, leave such values in unused memory.
 ///
 /// A program may use any of these values itself, so none of them is a proof.
 package enum WordPattern: Sendable, Equatable {
@@ -13,14 +14,14 @@ package enum WordPattern: Sendable, Equatable {
   /// The values that jemalloc's `opt.junk` writes into memory that was freed, or that was allocated and never
   /// written.
   case jemallocFreed, jemallocNew
-  /// Any other byte eight times, as MALLOC_PERTURB_, compilers or sanitizers write it.
+  /// Eight equal bytes of any other value, as MALLOC_PERTURB_, compilers or sanitizers write them.
   case repeatedByte(UInt8)
   /// A number that spells a word, such as 0xdeadbeef.
   case spelledNumber(UInt32)
   case text(String)
   /// The second word of a small Swift string, which contains its text in its two words.
   case smallString(count: Int)
-  /// The second word of a Swift string whose text is elsewhere and has no reference count, which is usually a
+  /// The second word of a Swift string whose text is elsewhere and is not reference-counted, which is usually a
   /// literal.
   case literalString(Address)
   case negative(Int64)
@@ -48,7 +49,7 @@ package enum WordPattern: Sendable, Equatable {
     }
   }
 
-  /// Finds the pattern from which an address was computed, by adding nothing or a small offset.
+  /// Finds the pattern from which an address was computed by adding a small offset or nothing.
   ///
   /// - Returns: the pattern and the offset in bytes; nil if the address was computed neither from a fill pattern nor
   ///   from text.
@@ -92,7 +93,8 @@ package enum WordPattern: Sendable, Equatable {
   private static func text(of word: UInt64) -> String? {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64($0 * 8)) }
     let text = bytes.prefix { (0x20..<0x7F).contains($0) }
-    // Six characters and two zeros may be an address. Seven characters and a zero are an address on no processor.
+    // Six characters and two zeros may be an address. Seven characters and a zero cannot be an address on any
+    // processor.
     guard text.count >= 7, bytes[text.count...].allSatisfy({ $0 == 0 }) else { return nil }
     return String(decoding: text, as: UTF8.self)
   }

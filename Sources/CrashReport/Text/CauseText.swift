@@ -5,7 +5,8 @@ internal import ProcessSnapshot
 extension CrashReport {
   /// One or more sentences that explain the report; nil if the dump shows nothing.
   ///
-  /// They describe why the dump was taken, how the run ended, or the cause of the crash and the used-up resources.
+  /// The sentences describe why the dump was taken, how the run ended, or the cause of the crash and the used-up
+  /// resources.
   package var explanation: String? {
     let sentences = explanationSentences + waitSentences
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
@@ -276,7 +277,8 @@ extension Finding {
   private static func origin(_ sender: Cause.Sender?) -> String {
     guard let sender else { return "; the kernel did not record by whom. It is not a fault." }
     if sender.code == 0, sender.processID == 0, sender.userID == 0 {
-      // These two cases cannot be distinguished. Source: Linux kernel/signal.c, collect_signal.
+      // A sender outside this PID namespace cannot be distinguished from a sender that was not recorded.
+      // Source: Linux kernel/signal.c, collect_signal.
       return ", by root from outside this PID namespace or by a process that was not recorded"
         + " because no more signals could be queued (RLIMIT_SIGPENDING)."
     }

@@ -20,7 +20,7 @@ extension String {
     return result
   }
 
-  /// Replaces the same characters in JSON with JSON escapes; line feeds between values stay.
+  /// Replaces the characters that could control a terminal with JSON escapes; line feeds between values stay.
   ///
   /// JSON encoders escape only the C0 control characters. The other characters can occur only inside JSON strings,
   /// where the escape has the same meaning as the character.

@@ -56,7 +56,7 @@ extension DumpRequest {
 }
 
 extension RunEndKind {
-  /// A short description of how a run ended, for lists and titles; any other word is returned without its hyphens.
+  /// A short description of how a run ended, for lists and titles; an unknown word is returned without its hyphens.
   package static func fewWords(for word: String) -> String {
     word == RunEndKind.unexplained.word ? "likely SIGKILL" : word.replacing("-", with: " ")
   }
@@ -82,7 +82,7 @@ extension RunEnd {
     let doubt: String? =
       switch certainty {
       case .likely: "This is likely, not certain."
-      // For an unexplained end, the sentences already contain the other explanations.
+      // The sentences about an unexplained end already contain the other explanations.
       case .possible where kind == .unexplained: nil
       case .possible: "This is possible; the evidence allows other explanations."
       case .certain, nil: nil
@@ -114,7 +114,7 @@ extension Survival {
     switch outcome {
     case nil where isSwifts, .previousHandlerRan where isSwifts:
       return "Swift's backtracer ran after the dump"
-    // A handler that was installed later than this package's handler called it and then continued.
+    // A handler that was installed later called this package's handler and then continued.
     case .previousHandlerRan where previousHandler == nil:
       return "may have survived: a handler installed later had called ours, and went on"
     default: break

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// Formats sizes, durations and numbers for people.
 package enum Quantity {
-  /// A size in the largest unit of which it has at least one, with one decimal if the number is less than ten.
+  /// A size in the largest unit that it fills at least once, with one decimal if the number is less than ten.
   static func size(_ bytes: UInt64) -> String {
     var unit = 0
     while unit < 4, bytes >> (10 * (unit + 1)) > 0 { unit += 1 }
@@ -58,7 +58,7 @@ package enum Quantity {
 }
 
 extension UInt64? {
-  /// This number, but nil for 0.
+  /// The number itself; nil for 0.
   var nonzero: UInt64? { self == 0 ? nil : self }
 }
 

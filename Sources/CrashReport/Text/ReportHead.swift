@@ -7,14 +7,14 @@ extension CrashReport {
   /// The first part of a report as text or HTML: a sentence about the event, the cause if it is known, and the main
   /// facts.
   ///
-  /// As in a section, the text is not escaped.
+  /// As in a `ReportSection`, the text is not escaped.
   struct Head: Sendable, Equatable {
     /// The message of the program or a runtime, otherwise a sentence about the event.
     var sentence: String
     /// Where the crash occurred, such as "in App.run() at main.swift:28"; nil if this is not known.
     ///
-    /// For a run that left no dump, this is the program and how long it ran. Nil also for a hang without a known
-    /// place.
+    /// For a run that left no dump, `place` is the program and how long it ran. `place` is also nil for a hang
+    /// without a known place.
     var place: String?
     /// The values of `withContext` for the crashed code, such as the ID of a request.
     var contexts: [ReportField]
@@ -44,7 +44,7 @@ extension CrashReport {
 
   /// The message, without its file and line if they do not help the reader.
   ///
-  /// They do not help if they are in Swift's library, or if `place` already shows them.
+  /// The file and line do not help if they belong to Swift's library, or if `place` already shows them.
   private var headline: String? {
     guard let message, let end = message.firstIndex(of: " "), message[..<end].hasSuffix(":") else {
       return message
@@ -111,7 +111,7 @@ extension CrashReport {
     fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
   }
 
-  /// True for a signal of a trap, whose address is that of the instruction.
+  /// True for the signal of a trap; its address is that of the trapping instruction.
   private var isAddressOfTrap: Bool {
     guard let exception = snapshot.exception, let signal = exception.signal else { return false }
     return [SIGILL, SIGTRAP, SIGFPE].contains(signal)
@@ -189,8 +189,9 @@ extension CrashReport {
     return Self.list([text, age, sinceStartText])
   }
 
-  /// The age of the process at the crash, such as "231 ms after startHandler"; for a run without a dump, at its last
-  /// heartbeat.
+  /// The age of the process at the crash, such as "231 ms after startHandler".
+  ///
+  /// For a run without a dump, this is the age at the last heartbeat.
   private var sinceStartText: String? {
     let process = snapshot.process
     let sinceStart =

@@ -36,7 +36,7 @@ struct ReportSection: Sendable, Equatable {
   }
 }
 
-/// A name and a value of a fact.
+/// A fact, with its name and its value.
 struct ReportField: Sendable, Equatable {
   let name: String
   let value: String
@@ -97,7 +97,7 @@ extension CrashReport {
 
   /// The memory of the process and its peak, such as "19 MiB, at most 25 MiB".
   ///
-  /// It is shown next to the memory of the cgroup.
+  /// The text is shown next to the memory of the cgroup.
   private var memoryText: String? {
     let peak = snapshot.process.peakResidentMemory.map { "at most \(Quantity.size($0))" }
     return Self.list([snapshot.process.residentMemory.map(Quantity.size), peak])

@@ -7,7 +7,7 @@ internal import Stackwalk
 /// The text is not escaped.
 struct StackListing {
   enum Item {
-    /// A frame; the number is nil if a gap between the top of the stack and this frame makes it unknown.
+    /// A frame; its number is nil if frames are missing between the top of the stack and this frame.
     case frame(StackFrame, number: Int?)
     /// A line that replaces frames that are not shown.
     case elision(String)
@@ -61,8 +61,8 @@ struct StackListing {
     if let task = thread.task { add(task, of: trace, isCounted: isCounted) }
   }
 
-  /// Adds the suspended functions that wait for one of the thread's functions, with numbers that continue from this
-  /// function.
+  /// Adds the suspended functions that wait for one of the thread's functions; their numbers continue from that
+  /// function's.
   private mutating func add(_ task: CrashReport.Task, of trace: StackTrace, isCounted: Bool) {
     items.append(.note(task.title))
     guard !task.frames.isEmpty else { return }
@@ -107,7 +107,7 @@ extension CrashReport.Task {
 extension [StackFrame] {
   /// Functions of the C library and of this package with which threads begin.
   ///
-  /// They do not help to explain a crash.
+  /// Such functions do not help to explain a crash.
   ///
   /// Source: glibc sysdeps/nptl/libc_start_call_main.h, csu/libc-start.c, nptl/pthread_create.c.
   private static let beginnings: Set = [
@@ -115,7 +115,8 @@ extension [StackFrame] {
     "__clone", "__clone3", "pm_start_thread",
   ]
 
-  /// The index after the last frame that is not one of these functions; `count` if there is no such frame.
+  /// The index after the last frame whose function is not one with which threads begin; `count` if there is no such
+  /// frame.
   fileprivate var endOfCalls: Int {
     let last = indices.last { index in
       if Self.isBeginning(self[index]) { return false }
@@ -133,7 +134,7 @@ extension [StackFrame] {
 
 /// The frames of a recursion that are replaced with one line.
 struct FoldedRecursion {
-  /// The number of rounds of the recursion that are shown before the line, and after it.
+  /// The number of rounds of a recursion that are shown on each side of the line that replaces the other rounds.
   private static let shownRounds = 2
   /// The minimum number of frames that are replaced with a line.
   private static let fewestFrames = 6
@@ -151,7 +152,7 @@ struct FoldedRecursion {
     let listedBefore =
       trace.omittedCount > 0 ? frames.count { $0.offset < trace.omittedAfter } : frames.count
     let margin = recursion.period * Self.shownRounds
-    // In a report from a log, no frames of the recursion are listed after the omitted frames.
+    // In a report from a log, the omitted frames are the last frames of the recursion.
     let isOpen = recursion.first + recursion.count == listedBefore + trace.omittedCount
     let end = recursion.first + recursion.count - (isOpen && trace.omittedCount > 0 ? 0 : margin)
     guard recursion.first <= listedBefore - recursion.period, recursion.first + margin < end else {
@@ -161,7 +162,7 @@ struct FoldedRecursion {
     let omitted = listedBefore..<listedBefore + trace.omittedCount
     let coversOmitted = range.contains(omitted.lowerBound) && range.upperBound >= omitted.upperBound
     if trace.omittedCount > 0, !coversOmitted, range.overlaps(omitted) {
-      // The omitted frames are replaced with a line of their own. So only listed frames on one side of this line are
+      // The omitted frames are replaced with a separate line. So only listed frames on one side of this line are
       // folded.
       range =
         range.lowerBound < omitted.lowerBound

@@ -25,7 +25,7 @@ extension CrashReport {
     ])
   }
 
-  /// The numbers of descriptors by kind, such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil if none are
+  /// The number of descriptors of each kind, such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil if none are
   /// listed.
   var descriptorCounts: String? {
     let descriptors = snapshot.process.descriptors
@@ -43,7 +43,7 @@ extension CrashReport {
     }.joined(separator: ", ")
     let left = descriptorsOmitted
     if left > 0 { return "\(text), and \(left) more" + handlersShare }
-    // The count includes the descriptor that the handler used to count, and other threads may have opened more.
+    // The count includes the descriptor that the handler opened for counting, and other threads may have opened more.
     let more = snapshot.process.descriptorCount.map { Int(clamping: $0) &- descriptors.count } ?? 0
     return (more > 0 ? "\(text), and \(more) open while they were counted" : text) + handlersShare
   }
@@ -91,7 +91,7 @@ extension CrashReport {
 }
 
 extension OpenDescriptor {
-  /// True for a file that the crash handler keeps open from its start.
+  /// True for a file that the crash handler keeps open since its start.
   ///
   /// Such files are recognized by their paths: files in the handler's directory, files of the process's cgroup, and
   /// /proc.

@@ -6,7 +6,7 @@ extension TextReport {
   mutating func addFrame(_ frame: StackFrame, index: Int?) {
     let prefix = "  #" + (index.map { String($0) } ?? "?").padded(to: 3) + " "
     let name = frame.shortName.escapedForTerminal()
-    // In a report from a log, the addresses in modules are not known, but only the offsets.
+    // In a report from a log, offsets in modules are known, but addresses are not.
     let isAddressKnown = report.log == nil || module(of: frame) == nil
     let address = isFull && isAddressKnown ? frame.address.padded + " " : ""
     let style = ownCode.standsOut(frame) ? Style.strong : .plain
@@ -56,7 +56,9 @@ extension TextReport {
     }
   }
 
-  /// Adds the registers, first those that point to known memory, one per line, then the others in columns.
+  /// Adds the registers.
+  ///
+  /// Registers that point to known memory come first, one per line, and the other registers follow in columns.
   mutating func addRegisters(_ thread: CrashReport.Thread) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }

@@ -4,8 +4,8 @@ internal import Stackwalk
 
 /// A report as text for a terminal.
 ///
-/// It starts with the event and its place, the program's own data, the crashing thread and the other threads. Details
-/// that few readers need come last.
+/// The text starts with the event and its place, the program's own data, the crashing thread and the other threads.
+/// Details that few readers need come last.
 ///
 /// Text from the dump is escaped, so that a thread's name cannot control the terminal.
 package struct TextReport: Sendable {
@@ -24,8 +24,9 @@ package struct TextReport: Sendable {
   ///
   /// - Parameters:
   ///   - report: the report to print.
-  ///   - isFull: true to include data that the short report leaves out, which are absolute addresses, bytes at
-  ///     registers, evidence that the head already shows, build IDs of system libraries, and older breadcrumbs.
+  ///   - isFull: true to include data that the short report leaves out. This data consists of absolute addresses,
+  ///     bytes at registers, evidence that the head already shows, build IDs of system libraries, and older
+  ///     breadcrumbs.
   ///   - width: the number of columns of the terminal; at least 40 are used. Prose is wrapped, but names are not cut.
   ///   - color: true to use escape sequences for colors (SGR).
   ///   - isForTerminal: true to wrap long facts too; in a pipe, each fact is on one line.

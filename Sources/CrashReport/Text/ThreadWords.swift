@@ -3,8 +3,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Text about threads, frames, modules and the capture, for the HTML page and the terminal. As in a section, it is not
-// escaped.
+// Text about threads, frames, modules and the capture, for the HTML page and the terminal. As in a `ReportSection`,
+// the text is not escaped.
 
 extension CrashReport {
   /// A title for a thread, for example "Thread 12 "worker" crashed" or "Thread 13 [Dispatch worker, default] (in
@@ -36,15 +36,15 @@ extension CrashReport {
       return [how, known.state.map { "state \($0)" }, call, policy, nice].compactMap(\.self)
         + facts
     }
-    // The state is shown only if it does not follow from something else. A crashed thread was running, a thread in a
-    // system call waits, and a thread that was interrupted by a request for a dump was running.
+    // A thread's state is shown only if it does not follow from something else. A crashed thread was running, and a
+    // thread in a system call waits. A thread that was interrupted by a request for a dump was running too.
     let isInterrupted = snapshot.request != nil && known.state == "R"
     let isKnown = thread.crashed && snapshot.request == nil || call != nil || isInterrupted
     let state = isKnown ? nil : known.state.map(Self.word(forState:))
     return [known.captureMethod?.remark, state, call, policy, nice].compactMap(\.self)
   }
 
-  /// The word for a thread's state, from the letters of proc(5).
+  /// The word for a thread's state, from the state letters of proc(5).
   private static func word(forState letter: Character) -> String {
     switch letter {
     case "R": "running"
@@ -73,7 +73,7 @@ extension CrashReport {
     }
   }
 
-  /// For each module, the reason why frames of a thread have no names, then a hint about files that contain the
+  /// The reasons why frames of a thread have no names, one for each module, then a hint about files that contain the
   /// names.
   func symbolNotes(on thread: Thread) -> [String] {
     let notes = namelessModules(of: thread).map { "No names in \($0.module.name): \($0.note)." }
@@ -154,8 +154,9 @@ extension ThreadSnapshot.CaptureMethod {
 
 /// Recognizes the threads of libdispatch by their names.
 ///
-/// Linux keeps 15 bytes of a thread's name, for which libdispatch uses the end of the queue's label. Source:
-/// swift-corelibs-libdispatch src/queue.c, `_dispatch_worker_thread`, and src/init.c, the labels.
+/// Linux keeps 15 bytes of a thread's name, and libdispatch fills them with the end of the queue's label.
+///
+/// Source: swift-corelibs-libdispatch src/queue.c, `_dispatch_worker_thread`, and src/init.c, the labels.
 enum DispatchThread {
   private static let labels: [(name: String, quality: String)] = [
     ("maintenance", "maintenance"), ("background", "background"), ("utility", "utility"),

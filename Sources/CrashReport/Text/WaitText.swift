@@ -2,15 +2,15 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Text about which threads wait for which. As in a section, it is not escaped.
+// Text about which threads wait for which. As in a `ReportSection`, the text is not escaped.
 
 extension CrashReport {
   /// Sentences about what the report's thread waits for; empty if this is not known.
   ///
-  /// They describe the end of the chain of waits, which is a circle of threads, with a line for each thread, or the
-  /// thread that holds the lock.
+  /// The sentences describe the end of the chain of waits. The chain ends at a circle of threads, with a line for
+  /// each thread, or at the thread that holds the lock.
   ///
-  /// Empty if nothing is known.
+  /// There are no sentences if nothing is known.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {
@@ -58,7 +58,7 @@ extension CrashReport {
     return "Thread \(wait.threadID)\(name) waits\(place) for \(wait.noun)\(owner ?? readers)."
   }
 
-  /// The thread's name; nil if the name is that of the process, which a thread has until it gets a name of its own.
+  /// The thread's name; nil if it is only the process's name, which a thread has until it gets its own.
   private func ownName(of id: UInt32) -> String? {
     let name = threads.first { $0.id == id }?.name
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name
@@ -98,7 +98,7 @@ extension CrashReport {
 }
 
 extension Deadlock {
-  /// A sentence about the deadlock, for example "Deadlock: 2 threads wait for each other".
+  /// A sentence about the deadlock, such as "Deadlock: 2 threads wait for each other".
   var sentence: String {
     let doubt =
       isCertain ? "" : " This is likely: not every word and every function on a stack tells it."

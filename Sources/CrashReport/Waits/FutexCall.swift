@@ -3,11 +3,12 @@ internal import ProcessSnapshot
 /// The call of futex(2) in which a thread is blocked.
 struct FutexCall: Sendable, Equatable {
   let word: Address
-  /// True for FUTEX_LOCK_PI and FUTEX_LOCK_PI2, for which the kernel requires that the word contains the owner's
-  /// thread ID.
+  /// True for FUTEX_LOCK_PI and FUTEX_LOCK_PI2.
+  ///
+  /// For these operations, the kernel requires that the futex word contains the owner's thread ID.
   let isOwnedWord: Bool
 
-  /// Finds the call; nil for a thread that is not in such a call, or if the arguments of the call are not known.
+  /// Finds the call; nil for a thread that is not in futex(2), or if the arguments of the call are not known.
   init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
     let arguments: (word: UInt64, operation: UInt64)?
     if let text = thread.systemCall {
@@ -22,13 +23,14 @@ struct FutexCall: Sendable, Equatable {
       arguments.word != ProcessSnapshot.replacedWord
     else { return nil }
     word = Address(arguments.word)
-    // The mask removes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME. A sanitized report does not have the operation.
+    // The mask removes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME. A sanitized report does not contain the operation
+    // of the futex call.
     isOwnedWord = [6, 13].contains(arguments.operation & 0x7F)
   }
 
-  /// The first two arguments in a text of proc_pid_syscall(5), where they are hexadecimal numbers.
+  /// The first two arguments in a line of proc_pid_syscall(5), which shows them as hexadecimal numbers.
   ///
-  /// Nil if the text has only the number of the system call.
+  /// The result is nil if the line has only the number of the system call.
   private static func arguments(_ text: String) -> (word: UInt64, operation: UInt64)? {
     let words = text.split(separator: " ").dropFirst().prefix(2).map { word in
       UInt64(word.drop { $0 == "0" || $0 == "x" }, radix: 16) ?? 0

@@ -4,7 +4,9 @@ internal import ProcessSnapshot
 /// Reads the memory of a lock in a dump or a core file.
 ///
 /// Source: glibc 2.36 sysdeps/nptl/bits/struct_mutex.h, nptl/pthread_mutex_lock.c,
-/// nptl/pthread_rwlock_common.c; the layouts have not changed since 2.25 and are part of the ABI.
+/// nptl/pthread_rwlock_common.c.
+///
+/// The layouts of these locks have not changed since glibc 2.25, and are part of its ABI.
 struct LockWords {
   let memory: MemorySnapshot
   /// The address of the word on which a thread waits.
@@ -37,7 +39,8 @@ struct LockWords {
   /// The owner of the `pthread_mutex_t` that begins at the word; nil if the bytes are not a mutex.
   var mutex: Owner? {
     guard let lock = value(0), let owner = value(8), let kind = value(16),
-      // The allowed bits are the type, robust, priority inheritance and protection, shared, and elision.
+      // The allowed bits stand for the type, for robust, priority-inheriting, priority-protected and shared mutexes,
+      // and for elision.
       kind & ~0x3F3 == 0
     else { return nil }
     // Robust mutexes, and mutexes with priority inheritance, contain the owner in the word itself.
@@ -52,10 +55,10 @@ struct LockWords {
 
   /// The `pthread_rwlock_t` that contains the word; nil if the bytes are not such a lock.
   ///
-  /// The memory of the lock has the number of readers but not their thread IDs. A thread can wait on the word for the
-  /// phases, for the writers, or for the readers.
+  /// The memory of the lock has the number of readers but not their thread IDs. The word on which a thread waits can
+  /// be the one for the phases, for the writers, or for the readers.
   func readWriteLock(reads: Bool) -> (start: Address, owner: Owner, readers: Int)? {
-    /// Reads the lock, in which the word has the given offset.
+    /// Reads the lock that contains the word at the given offset.
     func lock(_ offset: Int64) -> (start: Address, owner: Owner, readers: Int)? {
       guard let readers = value(0 &- offset), let writer = value(24 &- offset) else { return nil }
       let isWriting = readers & 3 == 3
@@ -65,7 +68,7 @@ struct LockWords {
       )
     }
     switch value(0) {
-    // The bit for waiters, and the bit for a write phase or a writer.
+    // The value 3 consists of the bit for waiters, and the bit for a write phase or a writer.
     case 3: return lock(reads ? 8 : 12)
     case 2: return reads ? nil : lock(8)
     // Readers hold the lock, and a waiting writer is preferred.
@@ -76,11 +79,13 @@ struct LockWords {
 
   /// The queue that a call of `sync` waits for.
   ///
-  /// In the chain from the queue of the call to its target queues, it is the first queue that another thread runs.
+  /// This queue is the first one that another thread runs, in the chain from the queue of the call to its target
+  /// queues.
   ///
-  /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s: the event is at byte 96, after
-  /// it the waiting thread, and the queue at byte 56. In the queue, the target is at byte 24, the state at byte 56,
-  /// and the label at byte 72.
+  /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s.
+  ///
+  /// In `dispatch_sync_context_s`, the queue is at byte 56, the event at byte 96, and the waiting thread after the
+  /// event. In the queue, the target is at byte 24, the state at byte 56, and the label at byte 72.
   func queue(waitedForBy thread: UInt32) -> (address: Address, owner: UInt32?, label: String?)? {
     guard value(0) == .max, value(4) == thread, var address = long(-40) else { return nil }
     var first: (address: Address, owner: UInt32?, label: String?)?

@@ -13,7 +13,7 @@ struct RecursiveMutex {
   /// The waits of the other threads.
   let waits: Waits
 
-  /// The wait of the crashed thread, without a place; nil for another crash, or if the dump does not contain the
+  /// The wait of the crashed thread, with `place` not set; nil for another crash, or if the dump does not contain the
   /// lock.
   ///
   /// The address of the lock is in a register, or on the stack near the call.
@@ -40,7 +40,7 @@ struct RecursiveMutex {
     return wait
   }
 
-  /// The words of the stack from its top to the frame of the caller of the lock's function.
+  /// The words of the stack from its top to the frame that called the lock's function.
   private func words(of thread: ThreadSnapshot, to frames: ArraySlice<StackFrame>) -> [Address] {
     guard let start = thread.stackPointer,
       let end = frames.dropFirst().lazy.compactMap(\.stackPointer).first,

@@ -27,7 +27,8 @@ struct WaitDecoder {
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard let call = FutexCall(of: thread, in: snapshot) else { return nil }
     let words = LockWords(memory: snapshot.memory, word: call.word)
-    // Functions that call the program's own code do not belong to the wait, so only frames inside it are examined.
+    // Only frames inside the program's own code are examined, because functions that call this code do not belong to
+    // the wait.
     let inner = frames.prefix(Self.frameCount).prefix { !ownCode.contains($0) }
     var wait = wait(
       of: thread.id, words, call, Self.subject(of: inner.compactMap(\.linkageName)),
@@ -119,7 +120,7 @@ struct WaitDecoder {
     return .unknown
   }
 
-  /// For the name of each waiting function, without leading underscores, the kind of object that it waits for.
+  /// The kind of object that each waiting function waits for, by the function's name without leading underscores.
   ///
   /// Source: the exports of glibc 2.36, and libdispatch's functions of Swift 6.3.
   private static let functions: [String: Wait.Subject] = {

@@ -5,7 +5,7 @@ internal import Stackwalk
 package struct Waits: Sendable, Equatable {
   /// The waits, at most one for each thread, in the order of the threads.
   package private(set) var all: [Wait] = []
-  /// The deadlocks; the waits of each are in the order in which one thread waits for the next.
+  /// The deadlocks, each with its waits in the order in which one thread waits for the next.
   ///
   /// Every dump of the same deadlock gives the same result.
   package private(set) var deadlocks: [Deadlock] = []
@@ -48,7 +48,9 @@ package struct Waits: Sendable, Equatable {
     deadlocks.first { $0.waits.contains { $0.threadID == thread } }
   }
 
-  /// The deadlock that a dump without a crash is about: the one with the hanging thread, otherwise the first.
+  /// The deadlock that a dump without a crash is about.
+  ///
+  /// If no deadlock contains the hanging thread, the first deadlock is used.
   func deadlock(of snapshot: ProcessSnapshot, _ hang: HangSubject?) -> Deadlock? {
     guard snapshot.request != nil else { return nil }
     return hang?.threadID.flatMap { deadlock(with: $0) } ?? deadlocks.first
@@ -56,7 +58,8 @@ package struct Waits: Sendable, Equatable {
 
   /// The chain of waits that begins at a thread.
   ///
-  /// It contains the thread, the owner of the lock that the thread waits for, and so on; each thread occurs once.
+  /// The chain contains the thread, the owner of the lock that the thread waits for, and so on. Each thread occurs
+  /// once.
   func chain(from thread: UInt32) -> [UInt32] {
     var chain = [thread]
     var seen: Set = [thread]
@@ -89,7 +92,7 @@ package struct Waits: Sendable, Equatable {
   }
 }
 
-/// A deadlock, which is a circle of threads, each of which waits for a lock that the next one holds.
+/// A deadlock, in which the threads form a circle and each of them waits for a lock that the next one holds.
 package struct Deadlock: Sendable, Equatable {
   package let waits: [Wait]
 

@@ -3,9 +3,9 @@ package import IntermediateDump
 
 /// The facts of a report that an export contains but a list does not.
 ///
-/// A record of the index has them after the facts of the list, as fields of key (1 byte), size (2) and contents,
-/// little-endian. A reader skips keys that it does not know. Versions of the package without details stop reading a
-/// record where the details begin.
+/// In a record of the index, these facts follow the facts of the list, as fields. A field has a key (1 byte), the
+/// size of the contents (2 bytes) and the contents, little-endian. A reader skips keys that it does not know.
+/// Versions of the package without details stop reading a record where the details begin.
 package struct ReportDetails: Sendable, Equatable {
   /// What a report is about.
   package enum Kind: UInt64, Sendable, CaseIterable {
@@ -17,7 +17,7 @@ package struct ReportDetails: Sendable, Equatable {
     /// The end of a run that left no dump: killed, out of memory, rebooted and other ends.
     case end = 4
 
-    /// The word for the value in an export.
+    /// The word for this kind in an export.
     package var word: String {
       switch self {
       case .crash: "crash"
@@ -30,11 +30,11 @@ package struct ReportDetails: Sendable, Equatable {
 
   /// Facts that are texts; the raw value is the field's key.
   ///
-  /// Facts that a dump contains directly have their keys in the rows of the schema.
+  /// The rows of the schema define the keys of facts that a dump contains directly.
   package struct Text: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
-    /// Returns nil for a key that this version does not know.
+    /// Returns nil for an unknown key.
     package init?(rawValue: UInt8) {
       guard Self.known.contains(rawValue) else { return nil }
       self.rawValue = rawValue
@@ -64,7 +64,7 @@ package struct ReportDetails: Sendable, Equatable {
   package struct Number: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
-    /// Returns nil for a key that this version does not know.
+    /// Returns nil for an unknown key.
     package init?(rawValue: UInt8) {
       guard Self.known.contains(rawValue) else { return nil }
       self.rawValue = rawValue
@@ -108,7 +108,7 @@ package struct ReportDetails: Sendable, Equatable {
   private var numbers = [UInt64?](repeating: nil, count: Number.keys.count)
   /// True if the dump was complete; false for a truncated dump.
   package var isComplete = true
-  /// True if a text was cut, or fields left out, for lack of room.
+  /// True if a text was cut, or fields were left out, for lack of room.
   package var isCut = false
   /// The innermost calls of the program's own code.
   package var ownFrames: [String] = []
@@ -129,7 +129,7 @@ package struct ReportDetails: Sendable, Equatable {
     set { numbers[fact.place] = newValue }
   }
 
-  /// The text under a key of a dump; nil if an index does not keep the key, or does not keep it as a text.
+  /// The text under a key of a dump; nil if an index does not keep the key as a text.
   package subscript(text key: IntermediateDumpKey) -> String? {
     get { ListedFact.of(key).flatMap { Text(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
@@ -139,7 +139,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The number under a key of a dump; nil if an index does not keep the key, or does not keep it as a number.
+  /// The number under a key of a dump; nil if an index does not keep the key as a number.
   package subscript(number key: IntermediateDumpKey) -> UInt64? {
     get { ListedFact.of(key).flatMap { Number(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
@@ -149,7 +149,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The kind of report; nil for a kind that this version does not know.
+  /// The kind of report; nil for an unknown kind.
   package var kind: Kind? {
     get { self[.kind].flatMap(Kind.init(rawValue:)) }
     set { self[.kind] = newValue?.rawValue }
@@ -169,12 +169,14 @@ extension ReportDetails {
   private static let maximumTextSize = 256
   /// The maximum number of bytes of an annotation's value.
   private static let maximumValueSize = 1 << 10
-  /// The maximum number of bytes of all fields, which with the facts of a list stay below the size of a record.
+  /// The maximum number of bytes of all fields.
+  ///
+  /// Together with the facts of a list, the fields stay below the size of a record.
   private static let maximumSize = 6 << 10
   private static let headSize = 3
   private static let numberSize = 8
 
-  /// The fields; the last ones are left out if they would be too long.
+  /// The fields; the last ones are left out if all fields would be too long.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     var isCut = isCut
@@ -196,7 +198,7 @@ extension ReportDetails {
       let utf8 = Array(text.utf8.prefix(size + 1))
       guard utf8.count > size else { return utf8 }
       isCut = true
-      // A character must not be cut.
+      // A character must not be cut in the middle.
       var end = size
       while end > 0, utf8[end] & 0xC0 == 0x80 { end -= 1 }
       return Array(utf8[..<end])

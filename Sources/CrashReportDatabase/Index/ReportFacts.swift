@@ -22,7 +22,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var time: Timestamp?
   /// True if names were searched without a time limit, so that signature and place are final.
   package var isNamed = false
-  /// The bytes of `ReportDetails`, which lists need not read; nil in records of versions that had none.
+  /// The bytes of `ReportDetails`, which lists need not read; nil in records of versions that had no details.
   package private(set) var detailBytes: [UInt8]?
 
   /// The details for exports; nil if they must be read from the minidump.

@@ -11,7 +11,7 @@ package struct ReportFile: Sendable {
 }
 
 extension CrashReportDatabase {
-  /// Visits the pending and completed reports, in no order, with one of them in memory at a time.
+  /// Visits the pending and completed reports in no particular order, with one of them in memory at a time.
   ///
   /// A report that changes its state during the walk may be visited twice.
   ///

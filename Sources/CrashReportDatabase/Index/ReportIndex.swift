@@ -3,24 +3,26 @@ package import IntermediateDump
 /// The facts of a database's reports, stored in its file `reports.index`.
 ///
 /// The index is only a cache: each record can be created again from its minidump. A record is used only if the
-/// minidump's size and time of last change are the same as in the record. Errors of the file are never reported to a
-/// caller. Each record is appended by one write, so that converters need no lock. A record that does not match its
-/// digest is ignored. Reading ends at the first place where no record begins, and `isWorn` then says that the file
-/// must be written again.
+/// minidump's size and time of last change are the same as in the record. File errors are never reported to a caller.
+/// Each record is appended by one write, so that converters need no lock. A record that does not match its digest is
+/// ignored. Reading ends at the first place where no record begins, and `isWorn` then says that the file must be
+/// written again.
 ///
-/// A record is little-endian. Its head has a magic number (4 bytes), and the size (4) and digest (8) of the rest. The
-/// rest has the report's ID (16), the minidump's size (8) and last change (8, in nanoseconds), the facts, and their
-/// details. 24 bytes of each record are in memory; the other bytes are read when they are used.
+/// A record is little-endian. A record's head has a magic number (4 bytes), the size of the rest (4 bytes) and the
+/// digest of the rest (8 bytes). The rest has the report's ID (16 bytes), the minidump's size (8 bytes), the time of
+/// the minidump's last change (8 bytes, in nanoseconds), the facts, and their details. Only 24 bytes of each record
+/// are in memory. The other bytes are read when they are used.
 package final class ReportIndex: Sendable {
   package static let fileName = "reports.index"
 
-  /// "PMI3"; it changes if the rules of signatures change, because records contain signatures.
+  /// The magic number "PMI3", which changes if the rules of signatures change, because records contain signatures.
   private static let magic: UInt32 = 0x3349_4D50
   private static let headSize = 16
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10
-  /// The maximum size of the file; a longer file is written again, because most of its records are of reports that no
-  /// longer exist.
+  /// The maximum size of the file.
+  ///
+  /// A longer file is written again, because most of its records are of reports that no longer exist.
   private static let maximumFileSize = 1 << 34
 
   /// The position in the file of a record without its head.

@@ -9,7 +9,7 @@ internal import CrashReportDatabase
 
   private let stream: OpaquePointer
 
-  /// Returns nil if the system has no zlib, in which case the body is sent uncompressed.
+  /// Returns nil if the system has no zlib; the body is then sent uncompressed.
   init?() {
     guard let stream = unsafe pm_gzip_make() else { return nil }
     unsafe self.stream = stream
@@ -37,7 +37,7 @@ internal import CrashReportDatabase
       offset &+= taken
       result += piece.prefix(made)
       if state == 1 { return result }
-      // If the output did not fill the piece, zlib waits for more input.
+      // A piece that the output does not fill shows that zlib needs more input.
       if offset == bytes.count, made < piece.count {
         if isLast { break }
         return result

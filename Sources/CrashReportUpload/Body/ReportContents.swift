@@ -4,16 +4,16 @@ internal import Minidump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The contents of a stored report that are sent, without secrets that the options remove.
+/// The contents of a stored report that an upload sends; secrets that the options remove are left out.
 struct ReportContents: Sendable {
-  /// The maximum size in bytes of a minidump that is written again with parts left out.
+  /// The maximum size in bytes of a minidump from which parts can be left out.
   static let largestRewritten = 4 << 30
 
   let reportID: ReportID
   let minidump: UploadFile
   /// The attachments by name; none if secrets are left out.
   let attachments: [(name: String, file: UploadFile)]
-  /// The annotations, including `prod`, `ver` and `guid`, and the fields of the options.
+  /// The fields to send: the annotations, including `prod`, `ver` and `guid`, and the fields of `UploadOptions`.
   let fields: [String: String]
 
   /// Opens a report's files.

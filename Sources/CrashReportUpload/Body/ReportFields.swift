@@ -8,8 +8,9 @@ extension ReportContents {
   /// Fields with facts that are otherwise only in the minidump: cause, place and signature of the crash, and its
   /// contexts.
   ///
-  /// A server that accepts forms can sort reports by these fields. They are read from the minidump that is sent, so
-  /// they contain nothing that was removed from it. They are empty if the minidump cannot be read.
+  /// A server that accepts forms can sort reports by these fields. The fields are read from the minidump that is
+  /// sent, so they contain nothing that was removed from this minidump. If the minidump cannot be read, there are no
+  /// such fields.
   var factFields: [String: String] {
     let bytes = DumpBytes(
       descriptor: minidump.file.descriptor, count: Int(clamping: minidump.size))

@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// The body of a request, in a file of `new/` that is removed when this value ends.
 ///
-/// If an uploader is killed, the next uploader removes its file; without one, the first `prune` after three days
-/// does.
+/// If an uploader is killed, the next uploader removes this file; if there is no next uploader, the first `prune`
+/// after three days removes it.
 struct UploadBody: ~Copyable, Sendable {
   let path: String
   /// The size of the body as it is sent, in bytes.
@@ -16,7 +16,7 @@ struct UploadBody: ~Copyable, Sendable {
 
   static let suffix = ".upload.tmp"
 
-  /// Writes the body; leaves out parts if it would be larger than any server accepts.
+  /// Writes the body, and leaves out parts if the body would be larger than any server accepts.
   ///
   /// - Parameter now: seconds since 1970.
   init(
@@ -71,7 +71,7 @@ struct UploadBody: ~Copyable, Sendable {
     try? directory.remove(name)
   }
 
-  /// Removes files of killed uploaders; only the holder of the claim may call it.
+  /// Removes files of killed uploaders; only the holder of the uploader's claim may call this function.
   static func removeLeftovers(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) {

@@ -5,13 +5,14 @@ internal import IntermediateDump
 protocol UploadContent: Sendable {
   var fields: [String: String] { get set }
 
-  /// Adds the number of reports that the upload counts for; if the report is only counted, leaves out its files.
+  /// Adds the number of reports that the upload counts for, and leaves out the report's files if the report is only
+  /// counted.
   mutating func stand(for group: UploadGroup?)
 
   /// The headers that requests of this form need, by name.
   var headers: [String: String] { get }
   var isCompressed: Bool { get }
-  /// The maximum number of bytes of a request; if a request is larger, it is created again without some parts.
+  /// The maximum number of bytes of a request; a larger request is created again without some parts.
   var largestRequest: Int64? { get }
   /// The content without its largest file; nil if no file can be left out any more.
   var smaller: Self? { get }

@@ -1,8 +1,9 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A report as a form, as Crashpad and Breakpad send it: a body of type `multipart/form-data` that is
-/// written piece by piece, so that it is never in memory.
+/// A report as a form, as Crashpad and Breakpad send it: a body of type `multipart/form-data`.
+///
+/// The body is written piece by piece, so that it is never completely in memory.
 ///
 /// Source: RFC 7578; RFC 2046, 5.1; WHATWG HTML, "multipart/form-data" for names; Crashpad
 /// `handler/minidump_to_upload_parameters.cc`, `handler/crash_report_upload_thread.cc`; Breakpad
@@ -20,12 +21,14 @@ struct UploadForm: UploadContent {
   private let boundary = "---postmortem-\(ReportID())"
   private var parts: [(header: String, content: Content)] = []
   private let reportID: ReportID
-  /// The fields by name, except `report_id`, by which a server recognizes a report that it already has.
+  /// The fields by name, without `report_id`.
+  ///
+  /// `report_id` is added when the form is written; by this field, a server recognizes a report that it already has.
   var fields: [String: String] = [:]
   /// The reports that the upload counts for; nil if it counts only for this report.
   private var group: UploadGroup?
 
-  /// The parts of the fields, followed by the parts of the files.
+  /// The parts of the form: first a part for each field, then a part for each file.
   private var allParts: [(header: String, content: Content)] {
     var fields = fields
     fields["report_id"] = reportID.description
@@ -40,8 +43,8 @@ struct UploadForm: UploadContent {
 
   /// Creates the form of a report, and opens its files.
   ///
-  /// The fields are the annotations, including `prod`, `ver` and `guid`, and the facts of the crash, by name.
-  /// Attachments follow, and the minidump is last.
+  /// The form begins with the fields: the annotations, including `prod`, `ver` and `guid`, and the facts of the
+  /// crash, by name. Attachments follow, and the minidump is last.
   init(_ contents: ReportContents) {
     // An annotation replaces a field of the same name.
     fields = contents.fields.merging(contents.factFields) { told, _ in told }
@@ -66,7 +69,8 @@ struct UploadForm: UploadContent {
       ))
   }
 
-  /// Compares scalars, because Swift treats CR LF as one character, which would match neither CR nor LF.
+  /// Unicode scalars are compared, because Swift treats CR LF as one character, which is equal neither to CR nor to
+  /// LF.
   private static func escaped(_ name: String) -> String {
     name.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {

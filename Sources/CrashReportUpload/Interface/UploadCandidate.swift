@@ -3,10 +3,10 @@ public import IntermediateDump
 
 /// A function that runs before each attempt to send a report.
 ///
-/// It may change the report's fields, or hold the report.
+/// The function may change the report's fields, or keep the report from being sent.
 ///
-/// It may run on any thread, for one report at a time; other reports wait until it returns. It cannot change the
-/// files of the report; `UploadOptions.privacy` can leave out parts of them.
+/// The function may run on any thread, for one report at a time; other reports wait until it returns. The function
+/// cannot change the report's files; `UploadOptions.privacy` can leave out parts of the files.
 public typealias UploadReview = @Sendable (UploadCandidate) async -> UploadDecision
 
 /// A report that is about to be sent.
@@ -34,21 +34,21 @@ public struct UploadDecision: Sendable, Equatable {
   /// The longest delay in seconds, which is a day.
   static let longestDelay: Int64 = 24 * 3600
 
-  /// Lets the report be sent.
+  /// Allows the upload of the report.
   ///
   /// - Parameter fields: the fields that replace the candidate's fields; the minidump keeps its own annotations.
   public static func send(fields: [String: String]) -> UploadDecision {
     UploadDecision(kind: .send(fields))
   }
 
-  /// Keeps the report on this machine until someone requests its upload; then it is reviewed again.
+  /// Keeps the report on this machine until someone requests its upload; the report is then reviewed again.
   ///
   /// - Parameter reason: a text for people, which is stored in the report's note.
   public static func hold(because reason: String) -> UploadDecision {
     UploadDecision(kind: .hold(reason))
   }
 
-  /// Reviews the report again later; it stays pending.
+  /// Postpones the report, which stays pending and is reviewed again later.
   ///
   /// - Parameters:
   ///   - delay: the delay in whole seconds, from one second to one day.

@@ -4,7 +4,7 @@ internal import CrashReportDatabase
 ///
 /// A failed upload is not an error: an `UploadEvent` reports it, and the upload is tried again.
 public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kind of error; an open set.
+  /// The kind of error; later versions may add kinds.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
@@ -18,11 +18,11 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let databaseUnusable = Code(description: "the database cannot be used")
     /// The database has no such report, or the server already has it.
     public static let noSuchReport = Code(description: "no such report to upload")
-    /// Another process, or another uploader of this one, is uploading.
+    /// Another process, or another uploader of this process, is uploading.
     public static let uploaderBusy = Code(description: "another uploader is at work")
     /// This uploader was started before.
     public static let alreadyStarted = Code(description: "the uploader was started already")
-    /// The server did not answer; `context` contains only the reason.
+    /// The server did not answer; `context` contains the reason and nothing else.
     package static let noAnswer = Code(description: "no answer")
     /// The task of the upload was cancelled.
     static let cancelled = Code(description: "cancelled")

@@ -2,22 +2,25 @@ public import IntermediateDump
 
 /// One step in the work of an uploader.
 public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
-  /// The kind of step; an open set.
+  /// The kind of step; later versions may add kinds.
   public struct Kind: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// An upload begins; the event has `reportID`, `attempt` and `size`.
     public static let began = Kind(rawValue: "began")
-    /// A part of the body was sent: `sent` of `size` bytes; this is reported about once per MiB.
+    /// A part of the body was sent: `sent` of `size` bytes.
+    ///
+    /// This event comes about once per MiB.
     public static let progressed = Kind(rawValue: "progressed")
     /// The server has the report; `serverID` is its ID for the report.
     public static let uploaded = Kind(rawValue: "uploaded")
-    /// The upload failed for a `reason`, and is not tried again before `nextAttemptTime`.
+    /// The upload failed for a `reason`; it is not tried again before `nextAttemptTime`.
     public static let delayed = Kind(rawValue: "delayed")
     /// The server refused the report for a `reason`; the upload is not tried again without `requestUpload`.
     public static let skipped = Kind(rawValue: "skipped")
-    /// The database, or the files of one report, could not be read or written for a `reason`; this is tried again.
+    /// The database, or the files of one report, could not be read or written for a `reason`; the uploader tries
+    /// again.
     public static let failed = Kind(rawValue: "failed")
   }
 

@@ -6,21 +6,22 @@ public struct UploadOptions: Sendable, Equatable {
   public var fields: [String: String] = [:]
   /// The secrets that uploads may contain; the reports in the database do not change.
   ///
-  /// Attachments are sent only if this is `full`.
+  /// Attachments are sent only if `privacy` is `full`.
   public var privacy = ReportPrivacy.full
   /// HTTP headers that are sent with each report, for example for authorization.
   public var headers: [String: String] = [:]
-  /// The minimum time between the beginnings of two uploads from the database, by any process; in whole seconds.
+  /// The minimum time between the beginnings of two uploads from the database, whichever processes send them; in
+  /// whole seconds.
   ///
-  /// Reports wait for their turn, and no report is dropped.
+  /// The other reports wait for their turn; no report is dropped.
   public var interval = Duration.seconds(60)
   /// The longest time between a report and its first upload; in whole seconds.
   ///
   /// A report waits for a part of this time that depends on the report's ID. So the hosts of a fleet that fail at the
-  /// same moment do not send at the same moment. A restart does not start the wait again.
+  /// same moment do not send at the same moment. The wait begins at the crash, so a restart does not prolong it.
   public var spread = Duration.zero
-  /// The number of reports of one signature that are sent complete, while further ones are only counted; nil to send
-  /// all reports complete.
+  /// Limits how many reports of one signature are sent complete, while further reports are only counted; nil for no
+  /// limit.
   ///
   /// Sampling is for servers that accept a form without a minidump.
   public var sampling: UploadSampling?
@@ -32,10 +33,10 @@ public struct UploadOptions: Sendable, Equatable {
 
   /// Whether Sentry makes the event from the minidump.
   ///
-  /// Sentry then uses debug files that were uploaded to it, and ignores the message, the stacks and the names in the
-  /// event that is sent.
+  /// If Sentry makes the event, it uses debug files that were uploaded to it, and ignores the message, the stacks and
+  /// the names in the event that this package sends.
   ///
-  /// The option applies only to `toSentry:`. If it is false, the minidump is a plain attachment.
+  /// The option applies only to `toSentry:`. If the option is false, the minidump is sent as a plain attachment.
   public var sentryReadsMinidump = false
 
   /// Creates options with the defaults: no fields, nothing left out, no headers, one upload per minute, at most 15
@@ -47,11 +48,11 @@ public struct UploadOptions: Sendable, Equatable {
 ///
 /// Beyond the limit, all pending reports of a signature become one upload without minidumps and attachments: a form
 /// with `report_count`, the number of reports, and `minidump_left_out`, the reason. The minidumps stay in the
-/// database, and `requestUpload` sends one. A report without a signature is sent complete.
+/// database, and `requestUpload` makes one of them be sent. A report without a signature is sent complete.
 public struct UploadSampling: Sendable, Equatable {
   /// The number of complete reports of one signature that are sent within a window; 5 by default.
   public var wholeReports = 5
-  /// The window of that limit, in whole seconds; an hour by default.
+  /// The time for which `wholeReports` is the limit, in whole seconds; an hour by default.
   public var window = Duration.seconds(3600)
 
   /// Creates a limit with the defaults: 5 complete reports of a signature per hour.

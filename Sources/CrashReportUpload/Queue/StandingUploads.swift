@@ -1,7 +1,7 @@
 package import CrashReportDatabase
 internal import IntermediateDump
 
-/// The uploads of a running process, which sends each report when it is due.
+/// The uploads of a process that keeps running and sends each report when the report is due.
 package struct StandingUploads: Sendable {
   let engine: UploadEngine
   /// The number of uploads that have failed in a row.
@@ -15,12 +15,12 @@ package struct StandingUploads: Sendable {
   private static let failuresThatHold = 3
   /// The number of seconds between two checks if there is no event, because some changes cause no event.
   static let patience: Int64 = 60
-  /// The time between two checks while another process uploads, in seconds.
+  /// The number of seconds between two checks while another process uploads.
   private static let turn: Int64 = 5
 
   init(engine: UploadEngine) { self.engine = engine }
 
-  /// Creates uploads with another network and clock, for the proofs.
+  /// Creates uploads for the proofs, which use another network and another clock.
   package init(
     _ database: CrashReportDatabase, to target: UploadTarget, transport: any UploadTransport,
     clock: UploadClock
@@ -47,7 +47,7 @@ package struct StandingUploads: Sendable {
     guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
     try UploadBody.removeLeftovers(in: engine.database)
     try engine.target.grouping.settleCountedReports(in: engine.database)
-    // The report is read again, because another uploader may have sent it before this one got the claim.
+    // The report is read again, because another uploader may have sent it before this uploader got the claim.
     while !Task.isCancelled, case .report(let report) = try next() {
       let goesOn = try await send(report, &claim)
       try engine.target.grouping.settleCountedReports(in: engine.database)
@@ -76,7 +76,7 @@ package struct StandingUploads: Sendable {
     return true
   }
 
-  /// Delays all pending reports, so that a restart does not try every report again.
+  /// Stores the delay with every pending report, so that it still applies after a restart.
   private mutating func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
     for report in try pending() where (report.upload.nextAttemptTime?.seconds ?? 0) < time {
       try engine.database.delayUpload(
@@ -93,7 +93,7 @@ package struct StandingUploads: Sendable {
     if case .wait(let seconds) = try next() { seconds } else { 1 }
   }
 
-  /// The next report: requested ones come first, then those with fewer attempts, then older ones.
+  /// The report to send next: requested reports come first, then reports with fewer attempts, then older reports.
   private mutating func next() throws(CrashReportDatabaseError) -> Next {
     let now = engine.clock.now()
     let pending = try pending()
@@ -110,7 +110,8 @@ package struct StandingUploads: Sendable {
     // A time in the future comes from a wrong clock or a damaged file.
     let last = min(try engine.database.lastUploadAttemptTime()?.seconds ?? 0, now)
     let free = last.clampedAdding(engine.target.options.interval.wholeSeconds)
-    // Nothing is sent to finish the upload of a process that ended.
+    // A report that the server already has needs no request, so it does not wait: only the record of its upload is
+    // missing.
     guard free <= now || first.upload.isUploaded else { return .wait(free.clampedSubtracting(now)) }
     return .report(first)
   }
@@ -135,7 +136,7 @@ package struct StandingUploads: Sendable {
     let all = listing.knownReports.filter { $0.state == .pending }
     let ids = Set(all.map(\.id))
     return all.filter { report in
-      // The report is counted with the other report's upload; if that report no longer exists, it is settled instead.
+      // A report that is counted with another report's upload is not sent while that other report is pending.
       if report.isCountedWithAnother, let id = report.upload.countedWith, ids.contains(id) {
         return false
       }
@@ -145,9 +146,9 @@ package struct StandingUploads: Sendable {
 }
 
 extension UploadEngine {
-  /// The earliest time of a report's first upload, in seconds since 1970.
+  /// The earliest time of a report's first upload, in seconds since 1970; 0 if the report need not wait.
   ///
-  /// - Parameter now: the current time. A report whose time is later has a wrong time, and does not wait.
+  /// - Parameter now: the current time. A report with a later time has a wrong time, and does not wait.
   func spreadTime(of report: StoredReport, _ now: Int64) -> Int64 {
     let spread = target.options.spread.wholeSeconds
     let creation = report.creationTime.seconds

@@ -18,7 +18,7 @@ struct UploadEngine: Sendable {
   enum Outcome: Sendable, Equatable {
     case uploaded
     case skipped
-    /// `holdsAll` is true if no other report may be tried before that time either.
+    /// The report waits until a time; `holdsAll` is true if no other report may be tried before that time either.
     case delayed(until: Int64, holdsAll: Bool)
     /// The review, and not the server, decided that the report is not sent.
     case heldBack
@@ -26,17 +26,17 @@ struct UploadEngine: Sendable {
     case interrupted
   }
 
-  /// Sends one pending report, and records the outcome before anything else happens.
+  /// Sends one pending report, and records the outcome in the database at once.
   ///
-  /// A report that the server finds too large is sent again immediately, with parts left out.
+  /// If the server finds the report too large, it is sent again immediately, with parts left out.
   ///
   /// - Parameters:
-  ///   - claim: the right to upload, which shows others which report is being sent.
+  ///   - claim: the right to upload; it also shows other processes which report is being sent.
   ///   - failures: the number of uploads that have failed in a row, whichever reports they sent.
   func upload(
     _ report: StoredReport, _ claim: inout UploaderClaim, failures: Int
   ) async throws(CrashReportDatabaseError) -> Outcome {
-    // Another process sent the report, and ended before it could record everything.
+    // An uploader sent this report, and ended before it had recorded everything.
     if report.upload.isUploaded {
       try database.finishUpload(report.id)
       return .uploaded
@@ -67,7 +67,7 @@ struct UploadEngine: Sendable {
     }
   }
 
-  /// The attempts to send a report, each with more parts left out.
+  /// The attempts to send a report; each attempt leaves out more parts than the one before.
   private struct Attempt {
     let report: StoredReport
     /// The number of the next attempt, from 1.
@@ -189,12 +189,12 @@ struct UploadEngine: Sendable {
       deadline: Self.seconds(target.options.deadline))
   }
 
-  /// A duration in whole seconds, from one to a year.
+  /// A duration in whole seconds, at least one second and at most a year.
   private static func seconds(_ duration: Duration) -> Int {
     Int(clamping: min(max(1, duration.wholeSeconds), 365 * 86400))
   }
 
-  /// The headers of the options, and the headers that describe the body.
+  /// The headers from `UploadOptions`, and the headers that describe the body.
   func headers(_ own: [String: String]) -> [String: String] {
     target.options.headers.merging(own) { _, own in own }
   }
@@ -212,7 +212,7 @@ struct UploadEngine: Sendable {
 package struct UploadClock: Sendable {
   /// The current time in seconds since 1970.
   var now: @Sendable () -> Int64
-  /// Returns after a number of seconds, or earlier if the task is canceled.
+  /// Sleeps for a number of seconds; returns earlier if the task is canceled.
   var sleep: @Sendable (Int64) async -> Void
   /// Returns a random number from 0 to 1.
   var random: @Sendable () -> Double
@@ -225,7 +225,7 @@ package struct UploadClock: Sendable {
   }
 
   static let system = UploadClock(
-    // This is the same clock as that of the database. `time` counts the kernel's ticks, and at the beginning of a
+    // `time` is the clock that the database also uses. `time` counts the kernel's ticks, so at the beginning of a
     // second it is up to a tick later than `Date`. With `Date`, the time of an attempt made now could be in the
     // future (this happened in CI).
     now: { Int64(time(nil)) },

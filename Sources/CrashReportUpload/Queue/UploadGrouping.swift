@@ -2,7 +2,8 @@ internal import CrashReportDatabase
 
 /// Decides which reports one upload counts for.
 protocol UploadGrouping: Sendable {
-  /// Decides which reports an upload counts for; nil if it counts only for this report, and is sent without a count.
+  /// Decides which reports an upload counts for; nil if the upload counts only for this report, and is sent without a
+  /// count.
   ///
   /// - Parameter now: in seconds since 1970.
   func group(
@@ -11,7 +12,7 @@ protocol UploadGrouping: Sendable {
 
   /// Completes reports that were counted with the upload of another report, according to the outcome of that upload.
   ///
-  /// Only the holder of the claim may call it.
+  /// Only the holder of the uploader's claim may call this function.
   func settleCountedReports(in database: CrashReportDatabase) throws(CrashReportDatabaseError)
 }
 

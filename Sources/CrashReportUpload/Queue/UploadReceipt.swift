@@ -6,20 +6,21 @@ internal import IntermediateDump
 /// Not every answer with status 200 is a receipt: a captive portal, a proxy or a wrong address answers 200 with a web
 /// page, and some servers answer 200 with an error.
 enum UploadReceipt: Sendable, Equatable {
-  /// The server has the report; its ID for the report is empty if it returned none.
+  /// The server has the report; the server's ID for the report is empty if the server returned none.
   case given(serverID: String)
   /// The server says that it does not keep the report.
   case refused(reason: String)
-  /// The answer is something else; the text describes it.
+  /// The answer is neither of these; the text describes the answer.
   case missing(String)
 
-  /// The statuses with which a server accepts a report, or with which a proxy passes on the server's answer.
+  /// The HTTP statuses that can come with a receipt: a server accepts a report with one of them, or a proxy passes on
+  /// the server's answer.
   private static let statuses = [200, 201, 202, 203, 204]
 
   /// Reads the answer to a form.
   ///
-  /// A receipt is the report's ID as one word, which Crashpad's and Breakpad's servers return, or JSON, which the
-  /// servers of Backtrace and others return, or an empty body.
+  /// A receipt is the report's ID as one word (from Crashpad's and Breakpad's servers), JSON (from the servers of
+  /// Backtrace and others), or an empty body.
   ///
   /// Source: Crashpad `handler/crash_report_upload_thread.cc`, UploadReport; Socorro's Antenna,
   /// `breakpad_resource.py`.
@@ -29,7 +30,7 @@ enum UploadReceipt: Sendable, Equatable {
       self = .missing("no receipt" + Self.words(of: response.body))
       return
     }
-    // This line is Socorro's answer, whatever text follows it.
+    // An answer that begins with this line is Socorro's, whatever text follows.
     let line = String(body.prefix { !$0.isNewline })
     if line.hasPrefix("CrashID="), Self.isWord(line) {
       self = .given(serverID: String(line.dropFirst(8)))
@@ -66,7 +67,7 @@ enum UploadReceipt: Sendable, Equatable {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// True for a text that can be a report's ID, and is no sentence, markup or code.
+  /// True for a text that can be a report's ID, because it is not a sentence, markup or code.
   static func isID(_ text: String) -> Bool {
     isWord(text) && !refusals.contains(text.lowercased())
   }
@@ -98,7 +99,7 @@ enum UploadReceipt: Sendable, Equatable {
     let text = text(of: body)
     if text.isEmpty { return "" }
     guard text.hasPrefix("<") else {
-      // The first line of JSON may be only a bracket.
+      // JSON is taken whole, because its first line may be only a bracket.
       let isJSON = text.hasPrefix("{") || text.hasPrefix("[")
       let line = isJSON ? text : String(text.prefix { !$0.isNewline })
       return ": " + printable(line, limit: 256)
@@ -192,7 +193,7 @@ private struct JSONAnswer {
     }
   }
 
-  /// The ID in a receipt, or an empty text if the receipt has none; nil if the answer is not a receipt.
+  /// The ID in a receipt, or an empty text if the receipt has no ID; nil if the answer is not a receipt.
   var receipt: String? {
     guard members != nil else { return scalar.flatMap { UploadReceipt.isID($0) ? $0 : nil } }
     guard !isError else { return nil }

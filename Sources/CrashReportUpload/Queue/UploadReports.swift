@@ -8,9 +8,10 @@ package import IntermediateDump
 /// - Parameters:
 ///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are
 ///     enabled.
-///   - emit: receives each event, including a failure for each report whose file could not be read and that is
-///     skipped.
-/// - Returns: the number of reports that the server still does not have, without those whose files could not be read.
+///   - emit: receives each event. A report that is skipped because its file cannot be read also gets an event, a
+///     failure.
+/// - Returns: the number of reports that the server still does not have; reports whose files could not be read are
+///   not counted.
 /// - Throws: `UploadError`, also if another uploader is running.
 package func uploadReports(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
@@ -88,7 +89,7 @@ extension UploadEngine {
     return left
   }
 
-  /// True if the server has a report, or has a report with which this one is counted.
+  /// True if the server has this report, or has the report with which this report is counted.
   private func hasServer(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     guard let report = try database.report(id) else { return false }
     if report.upload.isUploaded { return true }
@@ -144,7 +145,7 @@ package struct UploadDescription: Codable {
   package let reportID: String
   package let url: String
   package let headers: [String: String]
-  /// The number of bytes that the body would have; an envelope's before its compression.
+  /// The number of bytes that the body would have; for an envelope, the number before compression.
   package let size: Int64
   /// The body, with the path and size of each file instead of its bytes.
   package let body: String

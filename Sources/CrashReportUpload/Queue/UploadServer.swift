@@ -2,8 +2,7 @@ internal import CrashReportDatabase
 
 /// A kind of server, with the form in which it accepts reports and the meaning of its answers.
 protocol UploadServer: Sendable {
-  /// A description of the parts that the smallest upload leaves out, for the server and for people who read the
-  /// report there.
+  /// Which parts the smallest upload leaves out, in words for the server and for people who read the report there.
   var leftOutOfSmallest: String { get }
 
   /// The seconds until the server accepts reports again; nil if it accepts them now.
@@ -21,7 +20,7 @@ protocol UploadServer: Sendable {
     _ reduction: UploadReduction, at now: Int64
   ) throws(CrashReportDatabaseError) -> any UploadContent
 
-  /// Judges an answer, and stores the limits that it sets for later requests.
+  /// Judges an answer, and stores the limits that the answer sets for later requests.
   ///
   /// - Parameters:
   ///   - size: the number of sent bytes.

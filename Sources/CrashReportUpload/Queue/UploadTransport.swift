@@ -50,11 +50,11 @@ package protocol UploadTransport: Sendable {
   ) async throws(UploadError) -> UploadResponse
 }
 
-/// Sends with libcurl, which is loaded when the first request is made.
+/// Sends requests with libcurl, which is loaded when the first request is made.
 ///
 /// Uses libcurl's easy interface through its multi interface: one thread sleeps until there is work, a time limit is
-/// reached, or the transfer is canceled. libcurl checks servers' certificates against those of the system. It takes
-/// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` from the environment.
+/// reached, or the transfer is canceled. libcurl checks servers' certificates against those of the system. libcurl
+/// takes `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` from the environment.
 ///
 /// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
 package struct LibcurlTransport: UploadTransport {
@@ -72,7 +72,7 @@ package struct LibcurlTransport: UploadTransport {
 
 /// One request on a separate thread.
 @safe final class Transfer: @unchecked Sendable {
-  /// The result, copied out of libcurl's memory.
+  /// The result of the request, copied out of libcurl's memory.
   struct Answer: Sendable {
     let result: pm_transfer_result
     let status: Int
@@ -115,7 +115,7 @@ package struct LibcurlTransport: UploadTransport {
     for (name, value) in request.headers {
       unsafe pm_transfer_add_header(transfer, "\(name): \(value)")
     }
-    // The empty header makes libcurl send the body without waiting until the server asks for it.
+    // With an empty header `Expect`, libcurl sends the body without waiting until the server asks for the body.
     unsafe pm_transfer_add_header(transfer, "Expect:")
     let body = unsafe open(request.bodyPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     defer { if body >= 0 { close(body) } }
@@ -136,7 +136,7 @@ package struct LibcurlTransport: UploadTransport {
 }
 
 extension UploadError {
-  /// The error of a transfer that brought no answer.
+  /// The error for a transfer that ended without an answer.
   ///
   /// - Parameters:
   ///   - timeout: the limit without progress, in seconds.
@@ -164,7 +164,7 @@ extension Transfer.Answer {
       rateLimits: value(of: "x-sentry-rate-limits"), location: value(of: "location"), body: body)
   }
 
-  /// The value of the first header with a name.
+  /// The value of the first header with the given name.
   private func value(of name: String) -> String? {
     for line in headers.split(separator: 0x0A) {
       let parts = line.split(

@@ -4,9 +4,9 @@ internal import IntermediateDump
 /// What a server's answer means for a report.
 enum UploadVerdict: Sendable, Equatable {
   case uploaded(serverID: String)
-  /// The upload should be tried later; `after` is the number of seconds if the server names a time.
+  /// The upload should be tried later; `after` is the number of seconds to wait if the server names a time.
   ///
-  /// `holdsAll` is true if the sender, and not the report, is the reason.
+  /// `holdsAll` is true if the server refuses the sender and not the report, so that all reports must wait.
   case retry(after: Int64?, reason: String, holdsAll: Bool)
   /// The upload should be tried again without some parts, after some seconds, or immediately if the server names no
   /// time.
@@ -18,12 +18,12 @@ enum UploadVerdict: Sendable, Equatable {
 
   /// Judges an answer.
   ///
-  /// Only a receipt in the protocol's format proves that the server has the report. Only another answer in that
+  /// Only a receipt in the protocol's format proves that the server has the report. Only a refusal in the protocol's
   /// format proves that the server does not want the report. Proxies and portals may answer instead of the server,
   /// with any status.
   ///
   /// - Parameters:
-  ///   - size: the bytes that were sent.
+  ///   - size: the number of bytes that were sent.
   ///   - now: seconds since 1970, for a Retry-After that is a date.
   ///
   /// Source: RFC 9110, 15 and 10.2.3; RFC 6585, 4.
@@ -49,7 +49,7 @@ enum UploadVerdict: Sendable, Equatable {
         return .retry(after: after, reason: "\(status), \(words)", holdsAll: false)
       }
     case 300..<400:
-      // A captive portal also answers in this way, so the answer does not count as a refusal of the report.
+      // A captive portal also gives such an answer, so the answer does not count as a refusal of the report.
       let target = response.location.map { " to \(UploadReceipt.printable($0, limit: 200))" } ?? ""
       return .retry(
         after: after,
@@ -60,7 +60,8 @@ enum UploadVerdict: Sendable, Equatable {
         after: after,
         reason: "\(status) for \(size) bytes" + UploadReceipt.words(of: response.body))
     case 429: return .retry(after: after, reason: reason, holdsAll: true)
-    // The reason for these statuses is a proxy, the time, or a replay that TLS allowed, but not the report.
+    // A server sends these statuses because of a proxy, the time, or a replay that TLS allowed, but not because of
+    // the report.
     case 407, 408, 425: return .retry(after: after, reason: reason, holdsAll: false)
     case 400..<500 where after == nil && !UploadReceipt.isWebPage(response.body):
       return .skip(reason: reason)
@@ -84,18 +85,18 @@ enum UploadVerdict: Sendable, Equatable {
     guard let date = format.date(from: text) else { return nil }
     let time = Int64(exactly: date.timeIntervalSince1970.rounded()) ?? now
     let delay = max(0, time.clampedSubtracting(now))
-    // One of the two clocks, the server's or this machine's, is not set.
+    // A longer delay means that the clock of the server or of this machine is not set.
     return delay > longestDate ? nil : min(delay, longestDelay)
   }
 }
 
-/// The delay after failures, which doubles with each failure and is varied by chance.
+/// The delay after failures, which doubles with each failure and has a random part.
 enum UploadBackoff {
   /// The delay after the first failure in seconds.
   static let shortest: Int64 = 60
   static let longest: Int64 = 8 * 3600
 
-  /// The longest wait in seconds after a number of failures; the actual wait is at least half of it.
+  /// The longest wait in seconds after a number of failures; the actual wait is at least half of this value.
   ///
   /// - Parameter random: a number from 0 to 1, which keeps clients that failed at the same moment from trying
   ///   together.

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// Sends some reports of a signature complete, and counts the others with one upload.
 struct SampledUploads: UploadGrouping {
-  /// The limit; nil to send all reports complete.
+  /// The limit on complete reports of a signature; nil for no limit.
   ///
   /// Reports that were already counted with another report are not sent again.
   let sampling: UploadSampling?
@@ -17,14 +17,14 @@ struct SampledUploads: UploadGrouping {
   func group(
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup? {
-    // A request clears the note with which report this one is counted, but not the notes of reports that are counted
-    // with it.
+    // A request for this report's upload clears the note with which report it is counted. The request does not clear
+    // the notes of other reports that are counted with this report.
     guard sampling != nil || report.upload.countedWith != nil || report.upload.isRequested
     else { return nil }
     let index = ReportIndex(in: try database.open())
     let signature = index.facts(of: report)?.signature
     let reports = try database.listing().knownReports
-    // An earlier attempt decided this, possibly with other options.
+    // The reports that an earlier attempt, possibly with other options, has decided to count with this report.
     let decided = reports.filter {
       $0.state == .pending && $0.id != report.id && $0.upload.countedWith == report.id
     }
@@ -38,8 +38,8 @@ struct SampledUploads: UploadGrouping {
     }
     let same = reports.filter { $0.id != report.id && index.facts(of: $0)?.signature == signature }
     let start = now.clampedSubtracting(sampling.window.wholeSeconds)
-    // Uploads that were only started count too, so that a server that refuses for a while does not get more of them
-    // later.
+    // Complete uploads that were only started count too, so that a server that refuses for a while does not get more
+    // complete uploads later.
     let whole = same.filter { other in
       guard other.upload.countedWith == nil, let last = other.upload.lastAttemptTime else {
         return false
@@ -59,8 +59,8 @@ struct SampledUploads: UploadGrouping {
       $0.state == .pending && $0.upload.countedWith == nil && $0.upload.attempts == 0
         && !$0.upload.isRequested
     }.prefix(UploadGroup.maximumCount - 1)
-    // The report that is sent is recorded first. Otherwise, the other reports could be counted with a report that is
-    // not sent.
+    // The note of the report that is sent is written first. Otherwise, the other reports could be counted with a
+    // report that is not sent.
     try database.countUpload(report.id, with: report.id)
     for member in members { try database.countUpload(member.id, with: report.id) }
     return UploadGroup(
@@ -74,7 +74,7 @@ struct SampledUploads: UploadGrouping {
     guard !counted.isEmpty else { return }
     let others = Dictionary(reports.map { ($0.id, $0) }) { first, _ in first }
     for report in counted {
-      // If a report cannot be read, it is unknown whether it was sent.
+      // It is not known whether a report that cannot be read was sent.
       guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
       // The report was deleted before it was sent.

@@ -61,7 +61,7 @@ struct SentryContexts {
     ]
   }
 
-  /// This package's own description of the crash.
+  /// The context in which this package describes the crash.
   private var crash: SentryValue {
     let snapshot = report.snapshot
     let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])
@@ -103,7 +103,7 @@ struct SentryContexts {
     text.flatMap { $0.isEmpty ? nil : .text(SentryLimits.cut($0, SentryLimits.text)) }
   }
 
-  /// A number, which is written as text if it is above 2^53, because readers of JSON would round it.
+  /// A number for the event; a number above 2^53 is written as text, because readers of JSON would round it.
   private func number(_ value: UInt64) -> SentryValue {
     value < 1 << 53 ? .unsigned(value) : .text("\(value)")
   }

@@ -7,13 +7,13 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
   package let scheme: String
   /// The key that identifies the sender to the server.
   ///
-  /// The key is not secret, but it is not printed in messages.
+  /// This key is not secret, but messages do not contain it.
   package let publicKey: String
-  /// The secret key, which old servers use; nil if there is none.
+  /// The secret key, which only old servers use; nil if the DSN has none.
   package let secretKey: String?
   package let host: String
   package let port: Int?
-  /// The path before the project's ID, with a slash at its beginning; empty if there is none.
+  /// The path before the project's ID, with a slash at its beginning; empty if the DSN has no such path.
   package let path: String
   package let projectID: String
 

@@ -3,7 +3,8 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
 
-/// A report as an envelope of Sentry's protocol: a line of JSON, then items that each have a line of JSON and bytes.
+/// A report as an envelope of Sentry's protocol: a line of JSON, then items, each of which has a line of JSON and
+/// bytes.
 ///
 /// Source: develop.sentry.dev, "Envelopes", "Envelope Items".
 struct SentryEnvelope: UploadContent {
@@ -75,7 +76,8 @@ struct SentryEnvelope: UploadContent {
     if group?.omission != nil { attachments = [] }
   }
 
-  /// The envelope without the largest of the program's files or, if it has none of these, without the minidump.
+  /// The envelope without the program's largest attachment or, if it has no attachments of the program, without the
+  /// minidump.
   var smaller: SentryEnvelope? {
     guard !attachments.isEmpty else { return nil }
     var envelope = self

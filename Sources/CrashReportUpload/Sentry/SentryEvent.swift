@@ -4,18 +4,18 @@ internal import ProcessSnapshot
 
 /// A report as an event of Sentry's protocol.
 ///
-/// The event is made from the same tree as a report as text, page or JSON.
+/// The event is made from the same tree of values as the text, page and JSON of a report.
 ///
 /// Source: develop.sentry.dev, "Event Payloads".
 struct SentryEvent: Sendable {
-  /// The name and version that servers see as the sender.
+  /// The name and version of this package, which servers see as the sender.
   static let client = "swift-postmortem/\(version)"
   static let version = PackageVersion.version
 
   let report: CrashReport
-  /// The stored report's ID, which is also the ID in the file, as in forms.
+  /// The ID of the stored report, which is also the ID in the minidump.
   let reportID: ReportID
-  /// The fields of a form, which are tags here.
+  /// The fields that a form would have; an event has them as tags.
   var fields: [String: String]
   /// The reports that the event counts for; nil if it counts only for this report.
   var group: UploadGroup?
@@ -73,7 +73,7 @@ struct SentryEvent: Sendable {
 
   /// The release, such as "shop@1.2"; nil if there is no version.
   ///
-  /// Without a product, the program's name is used.
+  /// If the report names no product, the program's name is used.
   private var release: String? {
     guard let version = fields["ver"] ?? report.snapshot.process.version, !version.isEmpty else {
       return nil

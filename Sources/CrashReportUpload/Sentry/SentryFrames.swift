@@ -20,7 +20,7 @@ struct SentryFrames {
 
   // MARK: - Threads
 
-  /// All threads; the stack of the crashed one is with the exception.
+  /// All threads, without the stack of the crashed thread, which is in the exception.
   var threads: [SentryValue] {
     let main = report.snapshot.process.processID
     return report.threads.prefix(cuts.threads).map { thread in
@@ -45,7 +45,8 @@ struct SentryFrames {
     var calls = thread.frames
     var omitted = thread.trace.omittedCount > 0 ? thread.trace.omittedAfter : nil
     if let task = thread.task, !task.frames.isEmpty {
-      // The functions that wait for the awaited function come after it, and before those of the executor.
+      // The waiting functions are inserted after the function that they await, and before the functions of the
+      // executor.
       let callee = min((task.calls.calleeIndex ?? calls.count - 1) + 1, calls.count)
       calls.insert(contentsOf: task.frames, at: max(callee, 0))
       if let place = omitted, place >= callee { omitted = place + task.frames.count }
@@ -68,8 +69,8 @@ struct SentryFrames {
   ) -> SentryValue? {
     guard !calls.isEmpty else { return nil }
     let limit = max(1, limit ?? cuts.ownFrames)
-    // The innermost calls describe the crash, and the outermost calls describe the task. So a fifth of the limit is
-    // kept for the outermost calls.
+    // The innermost calls show where the crash happened, and the outermost calls show what the thread was doing. So a
+    // fifth of the limit is kept for the outermost calls.
     let tail = calls.count > limit ? limit / 5 : 0
     let head = min(calls.count, limit) - tail
     var frames = calls.prefix(head).map(frame)
@@ -90,7 +91,7 @@ struct SentryFrames {
     ]
   }
 
-  /// The frame that stands for left-out calls, because servers keep no other member of the protocol for this.
+  /// The frame that stands for left-out calls; servers keep no other member of the protocol for such a remark.
   private static func gap(_ count: Int) -> SentryValue {
     ["function": .text("(\(count) calls are left out)"), "in_app": false]
   }
@@ -137,7 +138,8 @@ struct SentryFrames {
 
   // MARK: - Images
 
-  /// The images in the order of their addresses; if the event would be too large, only those of frames that are kept.
+  /// The images in the order of their addresses; if the event would be too large, only the images of the frames that
+  /// are kept.
   var images: [SentryValue] {
     var used: Set<Int> = []
     for thread in report.threads.prefix(cuts.threads) {

@@ -2,7 +2,7 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The kind of event that a report is: a crash, a hang, a requested dump, or the end of a run.
+/// The kind of event that a report describes: a crash, a hang, a requested dump, or the end of a run.
 struct SentryKind {
   let report: CrashReport
   private var snapshot: ProcessSnapshot { report.snapshot }
@@ -24,7 +24,7 @@ struct SentryKind {
     }
   }
 
-  /// The first word of the title.
+  /// The first word of the event's title.
   private var type: String {
     if let end = snapshot.end { return "RunEnd.\(end.kind?.word ?? "unknown")" }
     if let request = snapshot.request {

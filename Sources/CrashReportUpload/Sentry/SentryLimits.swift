@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// The protocol's limits on texts and sizes; servers cut or refuse what exceeds them.
+/// The protocol's limits on texts and sizes; a server cuts or refuses data that exceeds a limit.
 ///
 /// Source: develop.sentry.dev, "Envelopes", Size Limits; Relay `relay-event-schema`, whose fields have
 /// `max_chars`.
@@ -32,7 +32,7 @@ enum SentryLimits {
   /// The first scalars of a text, with an ellipsis if it was cut, and without NUL, which databases refuse.
   static func cut(_ text: String, _ limit: Int) -> String {
     let scalars = text.unicodeScalars
-    // Characters are counted only up to the limit, because a text may have megabytes.
+    // Characters are counted only up to the limit, because a text may be megabytes long.
     let isLong = text.utf8.count > limit && !scalars.dropFirst(limit).isEmpty
     guard isLong || text.utf8.contains(0) else { return text }
     var result = String.UnicodeScalarView()
@@ -72,9 +72,10 @@ enum SentryLimits {
   }
 }
 
-/// The limits on an event's contents that make it small enough.
+/// Limits on the contents of an event, which make the event small enough.
 struct SentryCuts: Sendable, Equatable {
-  /// With the frame for left-out calls, a stack has 250 frames, because servers cut longer stacks in the middle.
+  /// A stack has at most 250 frames, including the frame for left-out calls, because servers cut longer stacks in the
+  /// middle.
   var ownFrames = 249
   var otherFrames = 249
   var threads = 1000
@@ -87,7 +88,8 @@ struct SentryCuts: Sendable, Equatable {
   var tags = 200
   var explanations = true
 
-  /// The reductions, from nothing left out to the smallest event; each one includes the previous one.
+  /// The reductions of an event, from nothing left out to the smallest event; each reduction includes the previous
+  /// one.
   ///
   /// The first reduction that makes the event small enough is used.
   ///

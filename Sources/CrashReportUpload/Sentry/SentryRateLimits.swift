@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Source: develop.sentry.dev, "Rate Limiting".
 final class SentryRateLimits: Sendable {
-  /// A kind of data that has its own limit and that this package sends.
+  /// A kind of data that this package sends and that has its own limit.
   enum Category: String, Sendable, CaseIterable {
     case error
     case attachment
@@ -14,7 +14,7 @@ final class SentryRateLimits: Sendable {
 
   private let ends = Mutex<[Category: Int64]>([:])
 
-  /// Stores the limits in an answer; a limit never ends earlier because of a later answer.
+  /// Stores the limits that an answer sets; a later answer never makes a limit end earlier.
   ///
   /// - Parameters:
   ///   - header: the unchanged header `X-Sentry-Rate-Limits`.

@@ -18,7 +18,7 @@ struct SentryServer: UploadServer {
     try SentryEnvelope(
       try ReportContents(report, in: database, options, reduction, leavesOutMemory: false),
       to: dsn, options,
-      // This is true while the server accepts only the event.
+      // Attachments are also left out while the server accepts only the event.
       withoutAttachments: reduction == .smallest
         || rateLimits.wait(for: .attachment, now: now) != nil)
   }
@@ -64,8 +64,8 @@ extension ReportUploader {
   ///
   /// The uploader does not send anything yet.
   ///
-  /// Each report is an envelope with an event and the minidump as an attachment. The event has a message, stacks,
-  /// tags and breadcrumbs.
+  /// Each report is sent as an envelope with an event and the minidump as an attachment. The event has a message,
+  /// stacks, tags and breadcrumbs.
   ///
   /// - Parameters:
   ///   - path: the database's directory.

@@ -25,7 +25,7 @@ struct SentryTags {
     tags += (event.group?.fields ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     let own = Set(tags.map(\.0))
     for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) {
-      // The protocol has its own members for these values, and its servers refuse tags with these names.
+      // An event has separate members for these values, and servers refuse tags with these names.
       guard !["release", "environment", "dist", "server_name"].contains(name) else { continue }
       tags.append((own.contains(name) ? "annotation.\(name)" : name, value))
     }

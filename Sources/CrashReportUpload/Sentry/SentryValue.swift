@@ -1,6 +1,6 @@
 internal import CrashReport
 
-/// A value of JSON, with its members in the order in which they were given.
+/// A JSON value; the members of an object stay in the order in which they were given.
 enum SentryValue: JSONValue, Sendable, Equatable, ExpressibleByStringLiteral,
   ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByDictionaryLiteral,
   ExpressibleByArrayLiteral

@@ -4,7 +4,7 @@ public enum AnnotationState: UInt8, DumpCode {
   case beingReplaced = 1
   /// A newer value was dropped, because several threads were setting the annotation at the same time.
   case stale = 2
-  /// There was a value, but the value changed faster than it could be read, or was overwritten.
+  /// The annotation had a value, but the value changed faster than it could be read, or other data overwrote it.
   case unreadable = 3
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

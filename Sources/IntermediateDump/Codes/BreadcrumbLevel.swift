@@ -1,4 +1,4 @@
-/// The level of a breadcrumb, as in loggers; the values of the key `breadcrumbLevel`.
+/// The level of a breadcrumb, like a log level; the values of the key `breadcrumbLevel`.
 public enum BreadcrumbLevel: UInt8, DumpCode {
   case trace = 1
   case debug = 2

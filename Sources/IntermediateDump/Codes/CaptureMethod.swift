@@ -2,13 +2,13 @@
 public enum CaptureMethod: UInt8, DumpCode {
   /// The thread received the crash signal; its registers are from the signal's context.
   case crashed = 1
-  /// A signal of the handler stopped the thread, and the registers were read while it was stopped.
+  /// A signal from the handler stopped the thread, and the registers were read while it was stopped.
   case stopped = 2
   /// The thread also crashed and was waiting in the handler; its registers are from the context of its own crash.
   case alsoCrashed = 3
   /// The thread did not stop; its stack and instruction pointers are from `/proc/self/task/<tid>/syscall`.
   ///
-  /// They are valid as long as the thread stays blocked.
+  /// These values are valid as long as the thread stays blocked.
   case kernel = 4
   /// The thread did not stop and could not be read; only its name and state are known.
   case none = 5

@@ -8,7 +8,7 @@
 /// `code` in the type's own file.
 public protocol DumpCode: RawRepresentable, CaseIterable, Sendable, Hashable
 where RawValue: FixedWidthInteger & Sendable {
-  /// The word for the value in JSON and in texts.
+  /// The word that stands for the value in JSON and in texts.
   var word: String { get }
 }
 

@@ -14,7 +14,7 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
   case threads = 9
   /// The section that lists the other sections that failed.
   ///
-  /// The handler never sets the bit of this section; a reader sets it if this part is empty.
+  /// The handler never sets the bit of this section. A reader sets that bit if the dump lacks this section's data.
   case capture = 10
   case resources = 11
   case linkMap = 12

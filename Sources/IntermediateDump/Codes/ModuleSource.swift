@@ -8,7 +8,7 @@ public enum ModuleSource: UInt8, DumpCode {
   case kernel = 3
   /// The image was found only by its ELF header at the start of a mapping.
   ///
-  /// It is in another namespace of the dynamic linker, or was not loaded by the linker.
+  /// Such an image is in another namespace of the dynamic linker, or was not loaded by the linker.
   case headers = 4
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

@@ -2,8 +2,7 @@
 package enum NotedEnd: UInt32, DumpCode {
   /// The process called exit(3) or returned from main.
   case exit = 1
-  /// The process called `_exit`, `_Exit` or quick_exit(3), or was the parent in daemon(3); these run no exit
-  /// handlers.
+  /// The process called `_exit`, `_Exit` or quick_exit(3), or was the parent in daemon(3), so no exit handlers ran.
   case immediateExit = 2
 
   package var code: UInt32 { @_noLocks get { rawValue } }

@@ -12,7 +12,7 @@ public enum RunEndKind: UInt8, DumpCode {
   case replaced = 5
   /// The process hung, and was then killed.
   case hungThenKilled = 6
-  /// The process did not exit by itself; nothing more is known.
+  /// The process did not call exit or `_exit`, and nothing more is known.
   case unexplained = 7
 
   public var word: String {

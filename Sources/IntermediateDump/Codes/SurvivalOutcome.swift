@@ -1,4 +1,4 @@
-/// What happened after the dump of a crash; the values of the key `survivalOutcome`.
+/// What happened to the process after the dump of a crash; the values of the key `survivalOutcome`.
 public enum SurvivalOutcome: UInt8, DumpCode {
   /// A previous handler ran, or a handler that was installed later continued; what then happened is not known.
   case previousHandlerRan = 1
@@ -9,11 +9,11 @@ public enum SurvivalOutcome: UInt8, DumpCode {
   case discarded = 3
   /// A previous handler ran, and ended the process.
   ///
-  /// It called exit(3), `_exit` or abort(3), or raised another signal; such a signal is not a new crash.
+  /// The handler called exit(3), `_exit` or abort(3), or raised another signal. Such a signal is not a new crash.
   case endedByHandler = 4
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
 
-  /// The byte for a process that ended after all; readers treat this byte as missing.
+  /// The byte's value if the process ends by the crash; readers treat this value like a missing byte.
   package static var endedCode: UInt64 { @_noLocks get { 0 } }
 }

@@ -1,4 +1,4 @@
-// Arithmetic on sizes and times that are read from files; such numbers can be as large as their type allows.
+// Arithmetic that cannot overflow, for sizes and times from files, which can be as large as their type allows.
 
 extension FixedWidthInteger {
   /// The sum, limited to the type's range.

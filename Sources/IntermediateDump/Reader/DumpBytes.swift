@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// The bytes of a dump, either in memory or in a file; of a file, at most one megabyte is cached.
+/// The bytes of a dump, either in memory or in a file, of which at most one megabyte is cached.
 ///
 /// A dump can be larger than the memory that its reader may use.
 package struct DumpBytes: Sendable {
@@ -17,7 +17,7 @@ package struct DumpBytes: Sendable {
 
   package init(_ bytes: [UInt8]) { storage = .memory(bytes) }
 
-  /// Reads from a regular file; the file is not mapped, because it may shrink while it is read.
+  /// Reads a dump from a regular file, which is not mapped, because it may shrink while it is read.
   ///
   /// - Parameters:
   ///   - descriptor: a descriptor that is open for reading; it is duplicated.
@@ -35,7 +35,9 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// The error number of the first failed read; EIO if the file was shorter than `count`; 0 if no read has failed.
+  /// The error number of the first failed read; 0 if no read has failed.
+  ///
+  /// The error is EIO if the file was shorter than `count`.
   ///
   /// After an error, results may be incomplete, because an unreadable part looks like the end of the dump.
   package var readError: Int32 {
@@ -66,13 +68,13 @@ package struct DumpBytes: Sendable {
     return slice(offset..<offset + width)?.littleEndian(at: 0, width: width)
   }
 
-  /// Passes a range to a closure from front to back, in slices that are not cached.
+  /// Passes the bytes of a range to a closure from front to back, in slices that are not cached.
   ///
   /// - Returns: false if a part of the range cannot be read.
   package func forEachSlice<Failure: Error>(
     of range: Range<Int>, _ body: (ArraySlice<UInt8>) throws(Failure) -> Void
   ) throws(Failure) -> Bool {
-    // A slice is smaller than the size from which malloc makes a system call each time.
+    // A slice is smaller than the size above which malloc makes a system call for each allocation.
     let step = isInMemory ? max(range.count, 1) : 1 << 16
     var start = range.lowerBound
     while start < range.upperBound {
@@ -85,14 +87,14 @@ package struct DumpBytes: Sendable {
   }
 }
 
-/// A file, and those of its pages that were read last.
+/// A file, together with the pages that were last read from it.
 private final class PagedFile: Sendable {
   private static let pageSize = 1 << 14
   private static let maximumCount = 64
 
   private struct Pages {
     var contents: [Int: [UInt8]] = [:]
-    /// The numbers of the pages in `contents`, used as a ring.
+    /// The numbers of the pages in `contents`; this array is used as a ring.
     var order: [Int] = []
     var oldest = 0
   }

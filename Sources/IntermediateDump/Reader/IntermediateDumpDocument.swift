@@ -1,6 +1,6 @@
-/// A parsed intermediate dump: everything that was written before the first damage.
+/// A parsed intermediate dump, which contains everything before the first damage.
 public struct IntermediateDumpDocument: Sendable {
-  /// The offset from which on a dump cannot be read, and the reason.
+  /// The place from which a dump can no longer be read, and the reason.
   public struct Damage: Sendable, Equatable, CustomStringConvertible {
     /// The number of bytes from the start of the file to the token that could not be read.
     public let offset: Int
@@ -24,7 +24,7 @@ public struct IntermediateDumpDocument: Sendable {
 
   /// Parses a dump; maps that were still open at the damage are kept.
   ///
-  /// The time is linear in the size of the dump. Parsing never traps, whatever the bytes.
+  /// The time is linear in the size of the dump. Parsing never traps, whatever the bytes are.
   ///
   /// - Parameter bytes: the bytes of the whole file.
   /// - Throws: `IntermediateDumpError` only if nothing can be used: the file is shorter than a header, is not an
@@ -75,10 +75,10 @@ public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringCon
     /// A later version of this package wrote the dump.
     public static let unknownVersion = Code(
       text: "an intermediate dump of a version this program does not read")
-    /// The dump is of a process that is not a 64-bit process.
+    /// The dump is from a process that is not a 64-bit process.
     public static let unknownWordSize = Code(
       text: "an intermediate dump of a word size other than 8")
-    /// The header size in the header is smaller than a header or larger than the file.
+    /// The size that the header states for itself is smaller than a header or larger than the file.
     public static let invalidHeaderSize = Code(
       text: "an intermediate dump with an invalid header size")
   }

@@ -2,11 +2,11 @@
 ///
 /// The values are read from the file's bytes when they are used.
 ///
-/// Getters never trap: the result is nil if the key is missing or its value has another form.
+/// Getters never trap. The result is nil if the key is missing or its value has another form.
 public struct IntermediateDumpMap: Sendable {
   /// The value of a key in a map.
   public enum Value: Sendable {
-    /// The range of the payload in the file.
+    /// A property, as the range of its payload in the file.
     case property(Range<Int>)
     case map(IntermediateDumpMap)
     /// The maps of an array, each with its key and its offset in the file.
@@ -20,7 +20,7 @@ public struct IntermediateDumpMap: Sendable {
     public let value: Value
   }
 
-  /// The bytes of the whole file, which are shared, not copied.
+  /// The bytes of the whole file, which all maps share without a copy.
   package let bytes: DumpBytes
   /// The entries, in file order.
   ///
@@ -31,7 +31,7 @@ public struct IntermediateDumpMap: Sendable {
     entries.first { $0.key == key.rawValue }?.value
   }
 
-  /// The payload of a property.
+  /// The bytes of a property's payload.
   public func data(_ key: IntermediateDumpKey) -> ArraySlice<UInt8>? {
     range(key).flatMap(bytes.slice)
   }
@@ -66,7 +66,7 @@ public struct IntermediateDumpMap: Sendable {
     return map
   }
 
-  /// The maps of an array; empty if there is none.
+  /// The maps of an array; empty if the key has no array.
   public func array(_ key: IntermediateDumpKey) -> [IntermediateDumpMap] {
     guard case .array(let elements)? = value(key) else { return [] }
     return elements.compactMap {
@@ -77,7 +77,7 @@ public struct IntermediateDumpMap: Sendable {
 }
 
 extension IntermediateDumpMap {
-  /// Creates one map with the entries of several maps of one file, in the order of the maps; nil if there are no
+  /// Joins the entries of several maps of one file in one map, in the order of the maps; nil if there are no
   /// maps.
   public init?(joining maps: [IntermediateDumpMap]) {
     guard let first = maps.first else { return nil }

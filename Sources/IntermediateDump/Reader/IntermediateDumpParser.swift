@@ -32,15 +32,15 @@ struct IntermediateDumpCursor {
 
 /// Converts tokens to a tree, and stops at the first invalid token.
 ///
-/// The parser uses an explicit stack instead of recursion, so that a file with only StartMap tokens cannot overflow
-/// the call stack.
+/// The parser uses an explicit stack instead of recursion, so that a file with nothing but StartMap tokens cannot
+/// overflow the call stack.
 struct IntermediateDumpParser {
   private struct OpenContainer {
     let key: UInt16
     let offset: Int
     let isArray: Bool
-    // Entries are appended in place: in an enum's payload or a copy, each new entry would cost as much as all earlier
-    // entries.
+    // Entries are appended in place. In an enum's payload or a copy, each new entry would take as long as all earlier
+    // entries together.
     var entries: [IntermediateDumpMap.Entry] = []
   }
 
@@ -52,7 +52,7 @@ struct IntermediateDumpParser {
     self.cursor = cursor
   }
 
-  /// Parses up to the end mark or the first damage; maps and arrays that are still open are closed, not dropped.
+  /// Parses up to the end mark or the first damage; maps and arrays that are still open are closed and kept.
   mutating func parseRoot() -> IntermediateDumpMap {
     open = [OpenContainer(key: 0, offset: cursor.offset, isArray: false)]
     var tokenCount = 0
@@ -75,7 +75,7 @@ struct IntermediateDumpParser {
 
   private var isFinished = false
 
-  /// Reads one token; if that is not possible, returns the reason.
+  /// Reads one token; returns the reason if the token cannot be read.
   private mutating func parseToken(at start: Int) -> String? {
     guard let token = cursor.integer(1), let isArray = open.last?.isArray else {
       return "the file ends without an end mark"

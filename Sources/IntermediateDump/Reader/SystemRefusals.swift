@@ -1,28 +1,29 @@
 internal import Glibc
 internal import Synchronization
 
-/// Counts the reads that the system refused for a temporary reason: no free descriptor, no memory, or a disk error.
+/// Counts the reads that the system refused for a temporary reason, such as no free descriptor, no memory, or a disk
+/// error.
 ///
 /// Files that may be missing are read with functions that return nil for every failure. Code that bases a permanent
-/// decision on such reads checks here whether one of the reads was refused. Ordinary code.
+/// decision on such reads checks with this type whether one of the reads was refused. Ordinary code.
 package enum SystemRefusals {
   /// The number of refusals on all threads, with the last error number in the lower 32 bits.
   private static let state = Atomic<UInt64>(0)
 
-  /// A point in the count of refusals.
+  /// The number of refusals at one moment.
   package struct Point: Sendable {
     fileprivate let count: UInt64
 
     /// The last error number if a read was refused since this point; nil if no read was refused.
     ///
-    /// Refusals on other threads count too; they only delay a decision unnecessarily.
+    /// Refusals on other threads also count. They can only delay a decision unnecessarily.
     package var refusalSince: Int32? {
       let now = SystemRefusals.state.load(ordering: .relaxed)
       return now >> 32 == count ? nil : Int32(truncatingIfNeeded: now)
     }
   }
 
-  /// The current point.
+  /// The number of refusals so far.
   package static var now: Point { Point(count: state.load(ordering: .relaxed) >> 32) }
 
   /// True for a temporary error, which does not depend on the file.
@@ -32,7 +33,7 @@ package enum SystemRefusals {
     [EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, ESTALE, EINTR, EAGAIN, ETIMEDOUT].contains(errno)
   }
 
-  /// Counts an error, if it is temporary.
+  /// Counts an error if the error is temporary.
   package static func note(_ errno: Int32) {
     guard isPassing(errno) else { return }
     var known = state.load(ordering: .relaxed)

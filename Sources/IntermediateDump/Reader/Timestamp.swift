@@ -1,7 +1,7 @@
-/// A moment by the system's clock, from 1677 to 2262.
+/// A moment by the system's clock, between the years 1677 and 2262.
 ///
-/// In text and JSON it has the form of ISO 8601 in UTC with nanoseconds: "2026-11-21T14:49:05.123456789Z". Results of
-/// arithmetic are limited to the first and the last moment.
+/// In text and JSON, a moment has the form of ISO 8601 in UTC with nanoseconds: "2026-11-21T14:49:05.123456789Z".
+/// Results of arithmetic are limited to the first and the last moment.
 public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// The time in nanoseconds since 1970.
   public var nanoseconds: Int64
@@ -11,7 +11,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// - Parameter nanoseconds: the number of nanoseconds since 1970.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// Creates a moment; if the seconds are out of range, the first or the last possible moment.
+  /// Creates a moment; creates the first or the last possible moment if the seconds are out of range.
   ///
   /// - Parameter seconds: the number of seconds since 1970.
   package init(seconds: Int64) {
@@ -26,12 +26,12 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   /// The release date of Swift 6.0, which this package needs, so no program with this package can have run earlier.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
-  /// The difference in nanoseconds that is tolerated between the clocks of two machines, or when a clock is set back.
+  /// The difference in nanoseconds that is allowed between the clocks of two machines, or when a clock is set back.
   private static let tolerance: Int64 = 86_400_000_000_000
 
-  /// False for a date from a clock that was not set, or was set wrong; such a date has no age.
+  /// True if the date can be correct; false if it is from a clock that was not set, or was set wrong.
   ///
-  /// The result is also false for all dates as long as the current clock is not set.
+  /// The result is also false for all dates while the current clock is not set.
   ///
   /// On a machine without a clock battery, the clock starts in 1970 and is wrong until the machine gets the time from
   /// the network.
@@ -42,7 +42,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
       && nanoseconds <= now.nanoseconds.clampedAdding(Self.tolerance)
   }
 
-  /// A rank that orders dates before they are compared: an impossible date counts as newer than a possible one.
+  /// A rank that orders dates before they are compared; impossible dates count as newer than possible dates.
   ///
   /// Impossible dates before the current time have the highest rank. While the clock is not set, these are the dates
   /// since the machine started.
@@ -72,7 +72,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
       let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
       guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
     }
-    // The number of digits is so small that only the last step below can overflow.
+    // There are so few digits that only the last step below can overflow.
     func number(_ range: Range<Int>) -> Int {
       bytes[range].reduce(0) { $0 * 10 + Int($1 & 0x0F) }
     }
@@ -80,7 +80,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     guard (1...12).contains(month) else { return nil }
     let days = Self.days(year: number(0..<4), month: month, day: number(8..<10))
     let seconds = days * 86_400 + number(11..<13) * 3_600 + number(14..<16) * 60 + number(17..<19)
-    // The earliest moments are in a second whose beginning is too early for 64 bits of nanoseconds.
+    // The earliest moments are in a second that begins too early for 64 bits of nanoseconds.
     let isEarly = seconds < 0
     let (whole, overflow) = (seconds + (isEarly ? 1 : 0))
       .multipliedReportingOverflow(by: 1_000_000_000)
@@ -94,7 +94,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   public var description: String { TimeText.utc(nanoseconds: nanoseconds) }
 
-  /// The form for people: "2026-11-21 14:49:05.123 UTC".
+  /// The moment in a form for people, such as "2026-11-21 14:49:05.123 UTC".
   package var readable: String {
     let text = description
     return text.prefix(10) + " " + text.dropFirst(11).prefix(12) + " UTC"
@@ -119,7 +119,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// year.
   private static func days(year: Int, month: Int, day: Int) -> Int {
     let shiftedYear = month <= 2 ? year - 1 : year
-    // The year has four digits, so the shifted year is negative only in January and February of the year 0.
+    // The year has four digits, so the shifted year is negative only for January and February of the year 0.
     let era = (shiftedYear + 400) / 400 - 1
     let yearOfEra = shiftedYear - era * 400
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

@@ -1,9 +1,9 @@
-/// A request for a dump of a running process, in the form of the value that is queued with the stop signal.
+/// A request for a dump of a running process, as the value that is queued with the stop signal.
 ///
-/// The lower half is a number by which the sender finds the dump: the last four bytes of the dump's report ID.
+/// The lower half of the value is the last four bytes of the dump's report ID, with which the sender finds the dump.
 /// Source: sigqueue(3), si_value.
 package struct CaptureRequest: Sendable, Equatable {
-  /// The upper half of the value without its last bit: "PMc" and a zero byte.
+  /// The upper half of the value without its lowest bit: "PMc" and a zero byte.
   private static var magic: UInt64 { @_noLocks get { 0x504D_6300 &>> 1 } }
 
   package let value: UInt64
@@ -12,7 +12,7 @@ package struct CaptureRequest: Sendable, Equatable {
     value = (Self.magic << 1 | (stopsThreads ? 1 : 0)) << 32 | UInt64(number)
   }
 
-  /// Reads a request from the value of a signal; nil if it is not a request.
+  /// Reads a request from the value of a signal; nil if the value is not a request.
   @_noLocks
   package init?(value: UInt64) {
     guard value &>> 33 == CaptureRequest.magic else { return nil }

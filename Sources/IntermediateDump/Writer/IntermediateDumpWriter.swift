@@ -9,8 +9,9 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
 @safe
 public struct IntermediateDumpWriter: ~Copyable {
-  /// Properties up to this size are written even beyond the size limit; the general registers of arm64 have 272
-  /// bytes.
+  /// Properties up to this size in bytes are written even beyond the dump's size limit.
+  ///
+  /// The general registers of arm64 have 272 bytes.
   private static var smallSize: Int { 272 }
 
   private let buffer: UnsafeMutableRawPointer
@@ -22,19 +23,19 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// Bit n - 1 is set if the container at depth n is an array.
   private var arrays: UInt64 = 0
 
-  /// The values of these three properties after the last complete token, because a section may be interrupted inside
-  /// a token.
+  /// The values of `used`, `arrays` and `depth` after the last complete token, because a section may be interrupted
+  /// inside a token.
   private var wholeUsed = 0
   private var wholeArrays: UInt64 = 0
   private var wholeDepth = 0
-  /// True during a write(2) call; if a recovery interrupts the call, its result is not known.
+  /// True during a write(2) call, whose result is not known if a recovery interrupts it.
   private var isWriting = false
-  /// True if the file's offset may be read; if it is false, the dump ends after an interrupted write.
+  /// True if the file's offset may be read; otherwise the dump ends after an interrupted write.
   public var asksFile = true
 
   /// The number of open maps and arrays.
   public private(set) var depth = 0
-  /// The errno of the first failed write; 0 if none has failed.
+  /// The errno of the first failed write; 0 if no write has failed.
   public private(set) var failure: Int32 = 0
   /// The number of bytes of properties that were left out because the dump would have exceeded its limit.
   public private(set) var bytesOmitted: UInt64 = 0
@@ -56,7 +57,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     self.byteLimit = byteLimit
   }
 
-  /// Creates another writer on the same buffer; only one of the two may be used at a time.
+  /// Creates another writer on the same buffer; only one of the two writers may be used at a time.
   @_noLocks
   package borrowing func sharingBuffer() -> IntermediateDumpWriter {
     var writer = unsafe IntermediateDumpWriter(
@@ -70,7 +71,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// True if all bytes so far have been written to the file.
   public var isFlushed: Bool { @_noLocks get { used == 0 } }
 
-  /// The number of bytes in the buffer, which are the whole dump if there is no file.
+  /// The number of bytes in the buffer, which contains the whole dump if there is no file.
   public var bufferedCount: Int { @_noLocks get { used } }
 
   // MARK: - Tokens
@@ -90,7 +91,9 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Writes a property with bytes from memory that is known to be readable; other memory must be copied safely first.
+  /// Writes a property with bytes from memory that is known to be readable.
+  ///
+  /// Copy any other memory with fault-tolerant code first.
   ///
   /// - Returns: false if the property was left out because an earlier write failed, the limit is reached, or the
   ///   property does not fit into the buffer.
@@ -109,7 +112,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Returns memory for a property's bytes; the caller fills the memory and then calls `finishProperty`.
   ///
-  /// Only `finishProperty` adds the property to the dump; a fault before it leaves no trace in the dump.
+  /// Only `finishProperty` adds the property to the dump. A fault before that call leaves no trace in the dump.
   ///
   /// - Returns: memory for `capacity` bytes, or nil if the property must be left out.
   @_noLocks
@@ -152,7 +155,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     start(key, token: IntermediateDumpToken.startMap, isArray: 0)
   }
 
-  /// Opens an array, which may only contain maps.
+  /// Opens an array, which may contain only maps.
   @_noLocks
   public mutating func startArray(_ key: IntermediateDumpKey) {
     start(key, token: IntermediateDumpToken.startArray, isArray: 1)
@@ -170,10 +173,10 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Goes back to the last complete token after a section was interrupted at any place, even in a write.
+  /// Goes back to the last complete token, after a section was interrupted at any place, even in a write.
   ///
-  /// Reads the file's offset, to find out how much of the buffer an interrupted write has written. If the offset
-  /// cannot be read, the dump ends there, because repeated bytes would damage the rest.
+  /// This function reads the file's offset, which shows how much of the buffer an interrupted write has written. If
+  /// the offset cannot be read, the dump ends there, because repeated bytes would damage the rest.
   @_noLocks
   public mutating func recover() {
     used = wholeUsed
@@ -200,7 +203,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Uses another file for a dump of which nothing has been written to a file yet.
+  /// Uses another file for a dump that has not been written to any file yet.
   @_noLocks
   public mutating func redirect(to descriptor: Int32) {
     self.descriptor = descriptor
@@ -264,7 +267,8 @@ public struct IntermediateDumpWriter: ~Copyable {
         offset &+= result
         attempts = 0
       } else if attempts >= 1024 {
-        // After so many attempts, the error is not temporary. A write of 0 bytes has no errno, so EIO is used.
+        // After so many attempts in a row, the error is not temporary. A write of 0 bytes has no errno, so EIO is
+        // used.
         failure = result == 0 ? EIO : Int32(truncatingIfNeeded: 0 &- result)
       }
     }
@@ -297,7 +301,8 @@ public struct IntermediateDumpWriter: ~Copyable {
   private mutating func startProperty(_ key: IntermediateDumpKey, count: Int) -> Bool {
     let total = count &+ IntermediateDumpFormat.propertyHeaderSize
     guard count >= 0, total <= capacity else {
-      // Without a file, the whole dump must fit into the buffer; `encode` tries again with a larger buffer.
+      // Without a file, the whole dump must fit into the buffer. If it does not, `encode` tries again with a larger
+      // buffer.
       if descriptor < 0 { failure = ENOBUFS }
       return false
     }
@@ -326,7 +331,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   }
 
   private mutating func append(_ value: UInt64, width: Int) {
-    // Both architectures are little-endian, like the format.
+    // Both architectures are little-endian, as the format is, so no bytes are swapped.
     let place = unsafe buffer + used
     switch width {
     case 1: unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)

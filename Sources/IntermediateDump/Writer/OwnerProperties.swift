@@ -1,6 +1,6 @@
-/// The properties of a run record that describe its owner; they come after the course of the run.
+/// The properties of a run record that describe its owner, which follow the record's `RunCourse`.
 ///
-/// Both `startHandler` and the code that creates records in a crash write them with this type.
+/// Both `startHandler` and the code that creates records in a crash write these properties with this type.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads the properties.
 package struct OwnerProperties {
@@ -9,7 +9,7 @@ package struct OwnerProperties {
   private let stackStart: UInt64
   private let processNamespace: UInt64
   private let timeNamespace: UInt64
-  /// The time of the launch; if it is nil, it is not written.
+  /// The time of the launch; nil to write no launch time.
   package var launchTime: Int64?
   package var toldStacks: UInt64?
   package var signals: OwnerSignals?

@@ -43,7 +43,7 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Reads Crashpad's stream, which has 64 bytes or, in earlier versions, fewer.
   ///
-  /// Call it after the modules are read, because this stream has annotations of the modules.
+  /// Call this function after the modules have been read, because this stream has annotations of the modules.
   mutating func decodeCrashpadInfo() {
     guard let stream = file.streams[.crashpadInfo] else { return }
     let start = stream.lowerBound
@@ -79,7 +79,9 @@ extension MinidumpDecoder {
     return (0..<Int(clamping: min(count, UInt64(fitting)))).map { list.lowerBound + 4 + $0 * size }
   }
 
-  /// The text to which the RVA at a place in the file refers; nil if the text is damaged, which is noted.
+  /// The text to which the RVA at a place in the file refers.
+  ///
+  /// If the text is damaged, the result is nil, and the damage is noted.
   mutating func annotationText(at place: Int) -> String? {
     guard let rva = file.integer(at: place, width: 4), let text = file.utf8String(at: rva) else {
       file.note("an annotation is damaged")

@@ -7,8 +7,8 @@ extension MinidumpEncoder {
   /// If the dump was taken without a crash, the number is all ones, which Breakpad and Crashpad use for such dumps on
   /// Linux.
   ///
-  /// Source: Breakpad `minidump_exception_linux.h`, MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED; Microsoft
-  /// minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` (what lies where).
+  /// Source: Breakpad `minidump_exception_linux.h`, MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED.
+  /// Source: Microsoft minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` (what lies where).
   mutating func encodeException() -> MinidumpLocation {
     guard let exception = snapshot.exception else { return .none }
     let context =
@@ -88,8 +88,8 @@ extension MinidumpDecoder {
   /// Reads number, code and address of a signal; leaves out a number that is not a signal.
   ///
   /// Older versions of Breakpad record 0 instead of `si_code`, and 0 would mean that kill(2) sent the signal. So a
-  /// code of 0 is used only in minidumps of Crashpad and of this package. In others, the signal counts as sent by the
-  /// kernel, so its address is used if signals of that kind have one.
+  /// code of 0 is used only in minidumps of Crashpad and of this package. In other minidumps, the signal counts as
+  /// sent by the kernel. The signal's address is used if signals of that kind have an address.
   private func takeSignal(
     _ number: UInt64, code: UInt32, address: UInt64, to exception: inout ExceptionSnapshot
   ) {

@@ -35,8 +35,8 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Reads MDRawDebug64 in either of its two layouts.
   ///
-  /// Breakpad's C++ code pads it to 40 bytes; writers in Rust pack it into 36 bytes. The dynamic section after it has
-  /// a multiple of 16 bytes, so the stream's size shows which layout it has.
+  /// Breakpad's C++ code pads the structure to 40 bytes; writers in Rust pack it into 36 bytes. The size of the
+  /// dynamic section that follows is a multiple of 16 bytes, so the stream's size shows which layout it has.
   mutating func decodeLinkMap() {
     guard let stream = file.streams[.linuxDsoDebug] else { return }
     let isOurs = file.streams[.postmortemDump] != nil

@@ -3,8 +3,9 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// Encodes MINIDUMP_MEMORY_INFO_LIST, with an entry for each mapping.
   ///
-  /// The stream has the same contents as LinuxMaps, and is for readers that know only the streams of Windows. Source:
-  /// Microsoft minidumpapiset.h, winnt.h.
+  /// The stream has the same contents as LinuxMaps, and is for readers that know only the streams of Windows.
+  ///
+  /// Source: Microsoft minidumpapiset.h, winnt.h.
   mutating func encodeMemoryInfoList() -> MinidumpLocation {
     buffer.align(to: 8)
     let start = buffer.rva

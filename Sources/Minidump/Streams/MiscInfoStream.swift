@@ -1,8 +1,9 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes MINIDUMP_MISC_INFO_4; MINIDUMP_MISC_INFO_5 would only add a layout of XSTATE areas, which no context
-  /// here has.
+  /// Encodes MINIDUMP_MISC_INFO_4.
+  ///
+  /// MINIDUMP_MISC_INFO_5 would only add a layout of XSTATE areas, and no context here has such an area.
   ///
   /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_misc_info_writer.cc`.
   mutating func encodeMiscInfo() -> MinidumpLocation {
@@ -20,8 +21,8 @@ extension MinidumpEncoder {
     buffer.append(UInt32(exactly: (startTime ?? 0) / 1_000_000_000) ?? 0)
     buffer.append(Self.seconds(process.userTime))
     buffer.append(Self.seconds(process.systemTime))
-    // Clock rates and idle states (5), integrity level, execute flags, protection and time zone are not captured, so
-    // their flags are clear.
+    // Clock rates and idle states (5 fields), integrity level, execute flags, protection and time zone are not
+    // captured, so their flags are clear.
     buffer.appendZeros(5 * 4 + 3 * 4 + 4 + 172)
     let system = snapshot.system
     let build = [
@@ -59,7 +60,7 @@ extension MinidumpDecoder {
     snapshot.process.systemTime = fields[3] &* 1_000_000_000
   }
 
-  /// Reads the IDs of process and parent from the copy of `/proc/<pid>/status`.
+  /// Reads the IDs of the process and its parent from the copy of `/proc/<pid>/status`.
   ///
   /// Source: proc_pid_status(5).
   mutating func decodeProcStatus() {

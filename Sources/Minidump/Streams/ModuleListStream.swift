@@ -58,7 +58,7 @@ extension MinidumpEncoder {
         .sorted()
       func rank(_ module: ModuleSnapshot) -> Int {
         if module.address == main { return 0 }
-        // This is the lowest pointer that is inside the module or after it.
+        // The lowest pointer that is inside the module or after it.
         let index = pointers.partitioningIndex { $0 >= module.address }
         return index < pointers.count && module.contains(pointers[index]) ? 1 : 2
       }
@@ -99,8 +99,8 @@ extension MinidumpDecoder {
 
   /// The build ID in a CodeView record.
   ///
-  /// A record of the kind `RSDS` has a GUID made from the build ID's first 16 bytes; for it, those bytes are
-  /// returned.
+  /// A record of the kind `RSDS` has a GUID made from the build ID's first 16 bytes. For such a record, these bytes
+  /// are returned.
   private mutating func buildID(at location: Int) -> [UInt8] {
     guard let range = file.location(at: location) else {
       file.note("a module's CodeView record reaches past the end of the file")

@@ -18,8 +18,8 @@ extension MinidumpEncoder {
     }
     let processor = LabelledText(system.processorText, separator: ":")
     func number(_ label: String) -> UInt16 { processor[label].flatMap { UInt16($0) } ?? 0 }
-    // ProcessorLevel has the family, and ProcessorRevision has model and stepping. On arm64, the labels are
-    // different.
+    // ProcessorLevel has the family, and ProcessorRevision has model and stepping. On arm64, the labels in the
+    // processor's text are different.
     buffer.append(number("cpu family"))
     buffer.append(number("model") << 8 | number("stepping") & 0xFF)
     buffer.append(UInt8(clamping: system.processorCount ?? 0))
@@ -33,7 +33,8 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for each number that it lacks.
+  /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for each number that the
+  /// release lacks.
   static func versionNumbers(of release: String?) -> [UInt32] {
     let numbers = (release ?? "").split(separator: ".", maxSplits: 3).prefix(3).map { part in
       UInt32(part.prefix { $0.isASCII && $0.isNumber }) ?? 0
@@ -91,8 +92,8 @@ extension MinidumpDecoder {
     guard isLinux else { return }
     snapshot.system.kernelName = "Linux"
     let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
-    // Breakpad and this package write the text of `uname -srvm`. Crashpad writes the version as numbers, and the rest
-    // of the release and more as text.
+    // Breakpad and this package write the text of `uname -srvm`. Crashpad writes the version as numbers. Crashpad's
+    // text has the rest of the release, and more.
     let words = text.split(separator: " ")
     if words.count >= 2, words[0] == "Linux" {
       snapshot.system.kernelRelease = String(words[1])

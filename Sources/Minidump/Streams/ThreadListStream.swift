@@ -134,8 +134,9 @@ extension MinidumpDecoder {
 /// The priority field of MINIDUMP_THREAD, as Crashpad fills it on Linux.
 ///
 /// From the lowest byte up, the field has 20 minus the nice value, the rank of the scheduling policy, the static
-/// priority of a real-time thread (0, because it is not captured), and 0. Source: Crashpad
-/// `snapshot/linux/thread_snapshot_linux.cc`.
+/// priority of a real-time thread (0, because it is not captured), and 0.
+///
+/// Source: Crashpad `snapshot/linux/thread_snapshot_linux.cc`.
 struct ThreadPriority {
   /// The policy, as in sched_getscheduler(2).
   let policy: UInt8?

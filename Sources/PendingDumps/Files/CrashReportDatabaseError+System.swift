@@ -12,7 +12,9 @@ extension CrashReportDatabaseError {
     ![EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN, ENOSPC, EDQUOT].contains(errno)
   }
 
-  /// The text for an error number by strerror_r(3), because strerror(3) shares a buffer between threads.
+  /// The system's text for an error number.
+  ///
+  /// The text comes from strerror_r(3), because strerror(3) shares a buffer between threads.
   package static func text(_ errno: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 128)
     let failed = unsafe strerror_r(errno, &buffer, buffer.count)

@@ -1,6 +1,6 @@
 /// The error of all operations on a database.
 public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kind of error; an open set.
+  /// The kind of error; later versions may add kinds.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
@@ -10,7 +10,7 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     public static let notADirectory = Code(description: "not a directory")
     /// The directory, or a symbolic link to it, belongs to another user, who could replace it.
     public static let foreignOwner = Code(description: "belongs to another user")
-    /// All users, or a group with which this process does not share databases, may write to the directory.
+    /// The directory is writable for all users, or for a group with which this process does not share databases.
     public static let writableByOthers = Code(description: "others may write to it")
     /// There is no group with that name.
     public static let invalidGroup = Code(description: "no such group")

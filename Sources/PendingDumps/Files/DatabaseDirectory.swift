@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// Finds, creates, opens and checks the directories of a database.
 ///
-/// Handler, converter and uploader all use it, so that they agree on the directories. It is only for ordinary code,
-/// not for signal handlers.
+/// Handler, converter and uploader all use this type, so that they agree on the directories. This type is only for
+/// ordinary code, not for signal handlers.
 package enum DatabaseDirectory {
-  /// The name of the directory that is created in a mount point to which others may write.
+  /// The name of the database's directory inside a mount point to which other users may write.
   package static let nameInMountPoint = "postmortem"
 
   private static func failure(_ action: String, _ path: String) -> CrashReportDatabaseError {
@@ -33,13 +33,14 @@ package enum DatabaseDirectory {
       let current = buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
       result = String(decoding: current, as: UTF8.self) + "/" + path
     }
-    // With a trailing slash, the system would follow a link before it is checked.
+    // With a trailing slash, the system would follow a symbolic link before the link is checked.
     while result.utf8.count > 1, result.hasSuffix("/") { result.removeLast() }
     return result
   }
 
-  /// The database's path: the given path, or a directory in it if the given path is a mount point to which others may
-  /// write, such as an `emptyDir` of Kubernetes.
+  /// The path of the database: the given path or, for some mount points, a directory in it.
+  ///
+  /// A directory in it is used if other users may write to the mount point, such as an `emptyDir` of Kubernetes.
   package static func place(_ path: String) -> String {
     var status = stat()
     guard unsafe stat(path, &status) == 0, isOpenToOthers(status) else { return path }
@@ -73,7 +74,7 @@ package enum DatabaseDirectory {
     try checked(try descriptor(of: path, creating: creating), path, creating: creating)
   }
 
-  /// Opens the database of a given path, like `place` followed by `open`, but reads the status of the path only once.
+  /// Opens the database of a given path like `place` followed by `open`, but reads the path's status only once.
   package static func openPlace(
     _ path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -122,7 +123,8 @@ package enum DatabaseDirectory {
     return try checked(descriptor, path, database: parent, creating: creating)
   }
 
-  /// Bits of a mode: others may write, the group may write, and new files get the group of the directory.
+  /// Three bits of a directory's mode: others may write, the group may write, and new files get the group of the
+  /// directory.
   ///
   /// Source: inode(7).
   private static let others: UInt32 = 0o2
@@ -136,7 +138,8 @@ package enum DatabaseDirectory {
 
   /// Opens a directory by its path.
   ///
-  /// A link is followed only after a check of its owner. A link that has replaced the checked link is never followed.
+  /// A link is followed only after a check of its owner. If another link has replaced the checked link, that other
+  /// link is not followed.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
     let descriptor = unsafe path.withCString { unsafe Glibc.open($0, flags | O_NOFOLLOW) }
     if descriptor >= 0 { return descriptor }
@@ -194,8 +197,8 @@ package enum DatabaseDirectory {
   /// Creates a directory that only this user can access, whatever the umask is; leaves an existing directory
   /// unchanged.
   ///
-  /// Mode and owner are set through a descriptor of the new directory, not by its name. In between, the owner of the
-  /// parent directory could replace the new directory by a link or by another directory.
+  /// Mode and owner are set through a descriptor of the new directory, not by its name. Otherwise, the owner of the
+  /// parent directory could first replace the new directory by a link or by another directory.
   ///
   /// - Parameter owner: the user that becomes the owner of a directory created by root.
   private static func make(
@@ -205,7 +208,8 @@ package enum DatabaseDirectory {
       if errno == EEXIST { return }
       throw failure("making the directory", path)
     }
-    // O_PATH works without permissions on the directory, which the umask may have removed.
+    // The directory is opened with O_PATH, which needs no permissions on the directory; the umask may have removed
+    // them.
     let made = unsafe openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard made >= 0 else { return }
     defer { close(made) }
@@ -217,7 +221,7 @@ package enum DatabaseDirectory {
     let descriptor = unsafe openat(made, ".", flags)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    // A directory that has files may be another directory of root that was moved here.
+    // A directory that has files may be a different directory of root that was moved to this name.
     if DirectoryNames.of(descriptor)?.isEmpty != false { owner.give(descriptor) }
   }
 
@@ -261,7 +265,7 @@ package enum DatabaseDirectory {
           + (remedy() ?? "chmod 700 \(path)")
           + ", or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
     }
-    // Root may read any user's database, but must not follow other users' links to it.
+    // Root may read any user's database, but must not follow another user's link to a database.
     guard !isTrusted(status), !isShared(status), geteuid() != 0 else { return }
     var above = stat()
     if let database, unsafe fstat(database, &above) == 0, above.st_uid == status.st_uid { return }
@@ -271,7 +275,7 @@ package enum DatabaseDirectory {
       option: type.flatMap { MountOptions.forOwner($0, user: pm_file_user()) })
   }
 
-  /// The remedy for a wrong mode; nil if chmod(1) is the remedy.
+  /// The remedy for a directory's wrong mode; nil if chmod(1) is the remedy.
   private static func modeRemedy(_ descriptor: Int32, _ path: String) -> String? {
     guard let type = LocalFileSystem.type(of: descriptor), let option = MountOptions.forMode(type)
     else { return nil }
@@ -302,12 +306,13 @@ package enum DatabaseDirectory {
 
   /// The groups in the order in which they were named.
   private static let groups = Mutex<[UInt32]>([])
-  /// True if a group was named; most processes name no group, and so never take the lock.
+  /// True if a group was named; most processes name no group, and therefore never take the lock.
   private static let hasGroups = Atomic<Bool>(false)
 
   /// Lets this process use databases to which the members of a group may write.
   ///
-  /// Directories that this process creates or owns there get that group and the mode 02770; files get the mode 0660.
+  /// In a shared database, directories that this process creates or owns get the group and the mode 02770; files get
+  /// the mode 0660.
   package static func share(with group: UInt32) {
     groups.withLock { groups in
       groups.removeAll { $0 == group }
@@ -333,8 +338,8 @@ package enum DatabaseDirectory {
     guard let shared = lastGroup, !isShared(status), status.st_uid == pm_file_user(),
       status.st_mode & others == 0
     else { return }
-    // The group is changed first, while the old mode still keeps other users from writing. The mode follows, because
-    // the change of the group clears its setgid bit.
+    // The group is changed before the mode, while the old mode still keeps other users from writing. The mode is set
+    // afterward, because the change of the group clears the mode's setgid bit.
     guard fchown(descriptor, .max, shared) == 0 else { return }
     _ = fchmod(descriptor, 0o2770)
     _ = unsafe fstat(descriptor, &status)

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// An open directory, through which all of its files are reached.
+/// An open directory, whose files are reached only through its descriptor.
 ///
-/// Every operation uses the directory's descriptor and stays in the directory. It follows no symbolic link, and opens
-/// no file whose opening blocks or has effects. If the path is replaced later, this value still uses the same
+/// Every operation uses the directory's descriptor and stays in the directory. No operation follows a symbolic link,
+/// or opens a file whose opening blocks or has effects. If the path is replaced later, this value still uses the same
 /// directory.
 package struct Directory: ~Copyable, Sendable {
   private var file: OpenFile
-  /// Device and inode of this directory when it was opened.
+  /// The device and the inode that this directory had when it was opened.
   package let status: FileStatus
   /// The mode of new files in the directory: 0600, or 0660 if a group shares the database.
   package let fileMode: UInt32
@@ -45,7 +45,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Opens a subdirectory.
   ///
-  /// - Parameter create: true to create it, accessible only by this user, if it is missing.
+  /// - Parameter create: true to create the directory, accessible only by this user, if it is missing.
   package func subdirectory(
     _ name: String, create: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -60,9 +60,9 @@ package struct Directory: ~Copyable, Sendable {
     try file.synchronize()
   }
 
-  /// The names in the directory, in no order.
+  /// The names in the directory, in arbitrary order.
   ///
-  /// A name that is not valid UTF-8 contains U+FFFD, so no file is ever opened by it.
+  /// A name that is not valid UTF-8 is returned with U+FFFD, so no file is ever opened by such a name.
   package func names() throws(CrashReportDatabaseError) -> [String] {
     var names: [String] = []
     try forEachName { name in
@@ -78,7 +78,7 @@ package struct Directory: ~Copyable, Sendable {
   package func forEachName(
     _ visit: (String) throws(CrashReportDatabaseError) -> Bool
   ) throws(CrashReportDatabaseError) {
-    // The directory is opened again, because threads would share the position of one descriptor.
+    // The directory is opened again, because all users of one descriptor share its position.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let stream = unsafe fdopendir(copy) else {
       let failure = errno
@@ -125,7 +125,7 @@ package struct Directory: ~Copyable, Sendable {
 
   private func open(_ name: String, flags: Int32) throws(CrashReportDatabaseError) -> OpenFile {
     let path = "\(path)/\(name)"
-    // O_NONBLOCK is set because the call must not wait for the writer of a FIFO.
+    // O_NONBLOCK is set so that opening a FIFO does not wait for a writer.
     let result = unsafe openat(
       descriptor, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard result >= 0 else {
@@ -153,8 +153,8 @@ package struct Directory: ~Copyable, Sendable {
   /// The kind of file is not checked: a file that is not regular gives no bytes or unexpected bytes, but does not
   /// block.
   ///
-  /// - Returns: nil for a missing file, a file of more than `limit` bytes, a file of another kind, and a file of
-  ///   another user.
+  /// - Returns: nil if the file is missing, has more than `limit` bytes, is of another kind, or belongs to another
+  ///   user.
   /// - Throws: for an error that does not concern this file, such as a lack of memory or descriptors.
   package func smallFile(
     _ name: String, limit: Int
@@ -166,7 +166,7 @@ package struct Directory: ~Copyable, Sendable {
       throw CrashReportDatabaseError(systemCall: "opening \(path)/\(name)", errno: errno)
     }
     defer { _ = Glibc.close(file) }
-    // If a read fills the buffer, the file may be longer.
+    // A read that fills the buffer may not have reached the end of the file.
     for size in [512, limit + 1] {
       var result = -1
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -190,7 +190,7 @@ package struct Directory: ~Copyable, Sendable {
     try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
-  /// Creates a file, accessible to this user or to the group that shares the database; nil if the name is taken.
+  /// Creates a file, accessible to this user and to a group that shares the database; nil if the name is taken.
   package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
     let path = "\(path)/\(name)"
     let result = unsafe name.withCString { name in
@@ -209,7 +209,7 @@ package struct Directory: ~Copyable, Sendable {
   ///
   /// SMB and FAT have no FIFOs, and may create a file of another kind.
   ///
-  /// - Returns: nil if the file system has no FIFOs; in this case, no file has the name afterward.
+  /// - Returns: nil if the file system has no FIFOs; afterward, no file has the name.
   package func createFIFO(_ name: String) -> OpenFile? {
     guard unsafe name.withCString({ unsafe mkfifoat(descriptor, $0, 0o600) }) == 0 else {
       if errno != EEXIST { try? remove(name) }
@@ -266,8 +266,8 @@ extension Directory {
   /// Renames a file, optionally into another directory of the same file system.
   ///
   /// - Parameter replacing: true if an existing file with the new name may be replaced; then the rename is atomic. If
-  ///   false, the file has both names for a moment. On a file system without hard links, a file that is created in
-  ///   that moment is lost.
+  ///   `replacing` is false, the file has both names for a moment. On a file system without hard links, a file that
+  ///   another process creates with the new name in that moment is lost.
   package func rename(
     _ name: String, to directory: borrowing Directory, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {
@@ -277,7 +277,7 @@ extension Directory {
         try? remove(name)
         return .done
       }
-      // File systems without links return EPERM, ENOTSUP, ENOSYS or, between directories, EXDEV.
+      // File systems without hard links return EPERM, ENOTSUP, ENOSYS or, between directories, EXDEV.
       guard errno != ENOENT, errno != EEXIST else {
         return try result(errno, name, directory, newName)
       }
@@ -302,7 +302,8 @@ extension Directory {
   /// Creates a small file atomically: after a failure or a power cut, it is either complete or missing.
   ///
   /// - Parameters:
-  ///   - workshop: the directory on the same file system in which a temporary file is written first.
+  ///   - workshop: a directory on the same file system, in which the contents are first written into a temporary
+  ///     file.
   ///   - replacing: true if an existing file with that name may be replaced.
   ///   - synchronizing: false if the caller will synchronize this directory.
   /// - Returns: false if the file exists and `replacing` is false.

@@ -7,19 +7,19 @@ package enum DirectoryNames {
   /// The maximum number of bytes that one system call returns: about a hundred names.
   package static let window = 8 << 10
 
-  /// The names in a directory, in no order, without `.` and `..`, and as far as they can be read.
+  /// The names in a directory that can be read, in arbitrary order, without `.` and `..`.
   ///
   /// - Parameter limit: the maximum number of bytes of names.
   /// - Returns: nil if the names take more bytes than the limit, or if the directory cannot be opened.
   package static func of(_ descriptor: Int32, limit: Int = .max) -> [String]? {
-    // The directory is opened again, because threads would share the position of one descriptor.
+    // The directory is opened again, because all users of one descriptor share its position.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return nil }
     defer { close(copy) }
     return rest(of: copy, limit: limit)
   }
 
-  /// The names from a descriptor's position to the end of the directory; the position moves there.
+  /// The names from a descriptor's position to the end of the directory; afterward, the position is at the end.
   ///
   /// - Parameter isShort: true to stop after a read that fills less than half of the window, because a further read
   ///   would return nothing.
@@ -34,15 +34,16 @@ package enum DirectoryNames {
       if buffer.isEmpty { return names }
       total += buffer.count
       var start = 0
-      // An entry has inode and offset (8 bytes each), its size (2), the type (1), then the name. Source:
-      // getdents64(2).
+      // An entry consists of inode and offset (8 bytes each), its size (2 bytes), the type (1 byte), and the name.
+      // Source: getdents64(2).
       while let size = buffer.littleEndian(at: start + 16, as: UInt16.self), size > 19 {
         let bytes = buffer[(start + 19)..<(start + Int(size))].prefix { $0 != 0 }
         let name = String(decoding: bytes, as: UTF8.self)
         if name != ".", name != ".." { names.append(name) }
         start += Int(size)
       }
-      // The kernel leaves the end of a full window empty if the next name does not fit.
+      // The kernel leaves the end of a window empty if the next name does not fit there. So 512 bytes less than the
+      // limit already count as the limit.
       if total >= limit - 512 { return nil }
       if isShort, buffer.count < window / 2 { return names }
     }

@@ -3,17 +3,17 @@ internal import IntermediateDump
 
 /// Finds the ages of files, even if the wall clock was not set when a file was created, or is not set now.
 ///
-/// No file is removed, and no process is treated as dead, because of a date from a clock that was not set. If a file
-/// has no possible date, it gets the current one, and its age counts from then on.
+/// No file is removed, and no process is treated as dead, because of a date from a clock that was not set. A file
+/// whose dates are all impossible gets the current date, and its age counts from then on.
 package enum FileDate {
-  /// The latest possible one of some dates, in nanoseconds since 1970; nil if none of them is possible.
+  /// The latest of those dates that are possible, in nanoseconds since 1970; nil if none is possible.
   package static func latest(of dates: [Int64], now: Int64 = SystemClock.now) -> Int64? {
     dates.filter { Timestamp(nanoseconds: $0).isPossible(at: Timestamp(nanoseconds: now)) }.max()
   }
 
-  /// Sets the time of a file's last change to now, but keeps the modification time of its contents.
+  /// Sets the status change time (ctime) of a file to now, but keeps the modification time of its contents.
   ///
-  /// It does nothing while the clock is not set. A file that cannot be changed keeps its dates.
+  /// The call does nothing while the clock is not set. A file that cannot be changed keeps its dates.
   ///
   /// - Parameter directory: the descriptor of the file's directory.
   ///

@@ -1,6 +1,7 @@
-/// The mount options that set the owner and mode of files, for file systems that do not store owner and mode.
+/// Mount options that set the owner and the mode of files on file systems that store neither.
 enum MountOptions {
-  /// The remedy for a directory that others may write to, on a file system of a type; nil if chmod(1) works there.
+  /// The remedy for a directory that other users may write to, on a given type of file system; nil if chmod(1) works
+  /// there.
   ///
   /// Source: mount.cifs(8), mount(8), ntfs-3g(8), mount.fuse3(8), Linux Documentation/filesystems/vboxsf.rst.
   static func forMode(_ type: String) -> String? {

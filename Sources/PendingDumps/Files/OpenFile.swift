@@ -6,7 +6,7 @@ package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
   /// The path that messages show.
   package let path: String
-  /// The status that a file had when a `Directory` created or opened it.
+  /// The status that the file had when a `Directory` created or opened it.
   package internal(set) var firstStatus: FileStatus?
   private var isKept = false
 
@@ -61,7 +61,7 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// The size of the file; throws if it is more than `limit` bytes.
+  /// The size of the file; throws if the file has more than `limit` bytes.
   private func size(limit: Int) throws(CrashReportDatabaseError) -> Int {
     let size = try status().size
     guard size <= limit else {
@@ -74,7 +74,7 @@ package struct OpenFile: ~Copyable, Sendable {
   ///
   /// - Parameter limit: the maximum number of bytes; a longer file is an error.
   package func read(limit: Int) throws(CrashReportDatabaseError) -> [UInt8] {
-    // Reading one byte more than the size shows whether the file grows.
+    // One byte more than the size is read, to find out whether the file grows.
     let expected = try size(limit: limit) + 1
     var bytes = try read(at: 0, count: expected, piece: expected)
     if bytes.count == expected {
@@ -100,8 +100,8 @@ package struct OpenFile: ~Copyable, Sendable {
 
   /// Reads bytes at an offset, or fewer at the end of the file.
   ///
-  /// - Parameter size: the maximum number of bytes that one call requests, because `count` can come from a damaged
-  ///   file.
+  /// - Parameter size: the maximum number of bytes that one system call requests; it is limited because `count` can
+  ///   come from a damaged file.
   package func read(
     at offset: Int64, count: Int, piece size: Int = 256 << 10
   ) throws(CrashReportDatabaseError) -> [UInt8] {
@@ -156,12 +156,13 @@ package struct FileStatus: Sendable, Equatable {
   package let size: Int64
   /// The time of the last modification, in nanoseconds since 1970.
   package let modificationTime: Int64
-  /// The time of the last change in nanoseconds since 1970; most file systems set it on a rename.
+  /// The time of the last status change (ctime) in nanoseconds since 1970; most file systems also set this time on a
+  /// rename.
   package let changeTime: Int64
   package let owner: UInt32
   package let device: UInt64
   package let inode: UInt64
-  /// The mode, with the permissions.
+  /// The permissions and the special bits: the lowest 12 bits of the mode.
   package let mode: UInt32
 
   package init(_ status: stat) {
@@ -181,7 +182,7 @@ package struct FileStatus: Sendable, Equatable {
     mode = UInt32(status.st_mode) & 0o7777
   }
 
-  // A file system can store any number of seconds, even one whose nanoseconds do not fit in 64 bits.
+  // A file system can store any number of seconds, even a number that does not fit in 64 bits as nanoseconds.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     let seconds = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     guard !seconds.overflow else { return time.tv_sec < 0 ? .min : .max }
@@ -189,14 +190,15 @@ package struct FileStatus: Sendable, Equatable {
     return sum.overflow ? .max : sum.partialValue
   }
 
-  /// True if the file was not written since another status was read.
+  /// True if the file was not written after the other status was read.
   package func isUnchanged(since other: FileStatus) -> Bool {
     size == other.size && modificationTime == other.modificationTime
   }
 
   /// True for a file on a file system that has its own block device.
   ///
-  /// Such a file system is local. It does not show another file system's files, as overlayfs does.
+  /// A file system with its own block device is local. Unlike overlayfs, such a file system does not show the files
+  /// of another file system.
   ///
   /// Source: Linux include/uapi/linux/major.h, UNNAMED_MAJOR.
   package var isOnBlockDevice: Bool { device >> 8 & 0xFFF | device >> 32 & ~0xFFF != 0 }

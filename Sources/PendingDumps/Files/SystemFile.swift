@@ -1,18 +1,19 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Reads the files of the system (/proc, /sys, /etc) in ordinary code; in a signal handler, `ProcReader` does this.
+/// Reads files of the system (/proc, /sys, /etc) in ordinary code; in a signal handler, `ProcReader` reads such
+/// files.
 ///
 /// Files about this process are read from `/proc/thread-self`, because `/proc/self` shows neither memory nor
 /// descriptors nor namespaces once the first thread has ended. Only the start time is read from `/proc/self/stat`.
 ///
-/// Most of these files show no size, so they are read to their end. Paths are passed to the kernel by `withCString`,
-/// because an implicit conversion to a pointer copies them twice.
+/// Most of these files have a size of 0, so they are read until a read returns nothing. Paths are passed to the
+/// kernel by `withCString`, because an implicit conversion to a pointer copies them twice.
 package enum SystemFile {
   private static let pieceSize = 16384
-  /// The sizes of the first read and the first readlink(2).
+  /// The sizes in bytes of the buffers for the first read and the first readlink(2).
   ///
-  /// They are small so that a launch touches fewer pages.
+  /// The buffers are small, so that a launch touches fewer pages.
   private static let recordSize = 4000
   private static let targetSize = 256
 
@@ -38,7 +39,7 @@ package enum SystemFile {
         return nil
       }
       if contents.isEmpty { contents = next } else { contents += next }
-      // A read that does not fill the buffer was the last one.
+      // A read that does not fill the buffer has reached the end of the file.
       if next.count < size { break }
       size = pieceSize
     }
@@ -78,7 +79,7 @@ package enum SystemFile {
     bytes(path, isOneRecord: true).flatMap { integer(of: $0) }
   }
 
-  /// The integer in an open file that contains nothing else, whatever the file offset is.
+  /// The integer in an open file that contains nothing else; the file offset does not matter.
   package static func integer(_ descriptor: Int32) -> UInt64? {
     var digits: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     return unsafe withUnsafeMutableBytes(of: &digits) { buffer in
@@ -88,7 +89,7 @@ package enum SystemFile {
     }
   }
 
-  /// Reads a number without the line feed at the end, which files of /proc have.
+  /// Reads a number, and ignores the line feed that files of /proc have at the end.
   private static func integer(of text: some BidirectionalCollection<UInt8>) -> UInt64? {
     numberOfDigits(text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...], radix: 10)
   }
@@ -119,7 +120,7 @@ package enum SystemFile {
 
   private static func number(_ name: String, inBytes text: some Sequence<UInt8>) -> UInt64? {
     let name = Array(name.utf8)
-    // The number of bytes of the name that this line has matched; nil if the line does not match.
+    // The number of bytes of the name that the current line has matched so far; nil if the line does not match.
     var matched: Int? = 0
     var value: UInt64?
     for byte in text {
@@ -167,8 +168,8 @@ package enum SystemFile {
 
   /// The inode of one of this process's namespaces; nil if the kernel does not have namespaces of that kind.
   ///
-  /// The inode is read from the text of the link. Following the link takes ten times as long, because the kernel then
-  /// creates the inode first.
+  /// The inode is read from the target text of the link in `/proc`. To follow the link would take ten times as long,
+  /// because the kernel would first create the inode.
   ///
   /// Source: namespaces(7), "pid:[4026531836]".
   static func namespace(_ kind: String) -> UInt64? {
@@ -179,7 +180,7 @@ package enum SystemFile {
     return numberOfDigits(text[(start + 1)..<end], radix: 10)
   }
 
-  /// The path of an open file, without links; nil if `/proc` does not show it.
+  /// The path of an open file, with all links resolved; nil if `/proc` does not show the path.
   package static func path(of descriptor: Int32) -> String? {
     // The number is formatted by hand, because the standard library's string interpolation touches three more pages
     // at launch.

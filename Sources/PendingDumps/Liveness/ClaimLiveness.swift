@@ -6,7 +6,7 @@ package enum ClaimLiveness {
   /// Gathers the evidence about a claim's converter, in the order of `LivenessEvidence`.
   ///
   /// If a running converter is treated as dead, no data is lost: two converters then process the dump, and the
-  /// database keeps one report of it. So the FIFO alone is enough as a witness.
+  /// database keeps one report of it. So the FIFO alone is enough evidence about a converter.
   ///
   /// - Parameters:
   ///   - age: the number of nanoseconds since the claim was made; negative if the clock was set back.
@@ -33,12 +33,13 @@ package enum ClaimLiveness {
     if let witness {
       let found = witnessProbe(witness.number)
       evidence.fifo = found == .missing ? .noReader : found
-      // A converter has no run record that it could map, so its FIFO decides alone.
+      // A converter maps no run record, so its FIFO alone decides.
       evidence.lease = .granted
     }
     let verdict = evidence.verdict
-    // This is an exception to the order of the rules: an earlier conversion of this process made the claim, and ended
-    // without giving the dump back. The process is alive, but that conversion has closed its FIFO.
+    // A claim of this process itself is an exception to the order of the rules: an earlier conversion made the claim,
+    // and ended without giving the dump back. The process is still alive, but that earlier conversion has closed its
+    // FIFO.
     if !verdict.isDead, evidence.place == .here, processID == host.processID,
       evidence.fifo == .noReader
     {

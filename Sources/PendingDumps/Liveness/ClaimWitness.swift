@@ -6,11 +6,11 @@ internal import IntermediateDump
 ///
 /// If the FIFO has no reader or is removed, processes of any PID namespace know that the claims are no longer valid.
 ///
-/// A program may close the FIFO during a conversion, for example by close_range. Then another converter also takes
+/// A program may close the FIFO during a conversion, for example by close_range. Another converter then also takes
 /// the dump, and the database keeps one of the two reports. So the FIFO is enough evidence for a claim, but not for
 /// the owner of a locked file.
 package final class ClaimWitness {
-  /// The part of the FIFO's name before the `@`.
+  /// The part of a converter's FIFO name before the `@`.
   static let identifier = "converter"
 
   private var number: UInt64?
@@ -40,8 +40,8 @@ package final class ClaimWitness {
   }
 
   private func make(in directory: Int32) {
-    // Between mkfifoat and openat, another converter may find that the FIFO has no reader, and may remove it. Then a
-    // new name is tried.
+    // Between mkfifoat and openat, another converter may find that the FIFO has no reader, and may remove it. In that
+    // case, a new name is tried.
     for _ in 0..<8 {
       let candidate = UInt64.random(in: 1 ... .max)
       number = candidate
@@ -88,7 +88,7 @@ package final class ClaimWitness {
 
   /// The last eight bytes of the UUID in the name of each converter's FIFO.
   ///
-  /// One random report ID in 2^62 ends with these bytes.
+  /// A random report ID ends with these bytes in one case of 2^62.
   private static let tail: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, 0]
 
   private static func name(_ number: UInt64) -> String {

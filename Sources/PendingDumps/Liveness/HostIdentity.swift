@@ -8,11 +8,11 @@ package struct HostIdentity: Sendable, Equatable {
   package var processNamespace: UInt64?
   /// The inode of `/proc/self/ns/time`; nil in kernels before 5.6.
   ///
-  /// This namespace shifts the start times that this process reads.
+  /// The time namespace shifts the start times that this process reads.
   package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this process's PID namespace.
   ///
-  /// A process can enter a namespace without mounting that namespace's `/proc`.
+  /// The value can be false, because a process can enter a PID namespace without mounting that namespace's `/proc`.
   package var isProcOurs: Bool
   package var processID: UInt32
   /// The start time of this process; nil if `/proc` does not show it.
@@ -30,7 +30,7 @@ package struct HostIdentity: Sendable, Equatable {
     self.timeNamespace = timeNamespace
   }
 
-  /// Reads the identity from the system; it is not cached, because a fork changes it.
+  /// Reads the identity from the system; the result is not cached, because a fork changes the identity.
   ///
   /// - Parameters:
   ///   - statistics: the statistics of the calling process.
@@ -59,16 +59,18 @@ package struct HostIdentity: Sendable, Equatable {
     String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
   }
 
-  /// The inode of the first time namespace, whose clocks are the machine's.
+  /// The inode of the initial time namespace, in which the clocks are not shifted.
   ///
   /// Source: Linux include/uapi/linux/nsfs.h, TIME_NS_INIT_INO.
   package static let firstTimeNamespace: UInt64 = 0xEFFF_FFFA
 
-  /// A digest of the boot and the namespaces in which process ID and start time are valid, for the names of claims; 0
-  /// if boot or namespaces are not known.
+  /// The place for the names of claims: a digest of the boot and of the namespaces in which process ID and start time
+  /// are valid.
   ///
-  /// The digest is a 32-bit FNV-1a. If two places have the same digest, which is one case in 4 billion, the process
-  /// of a claim can look dead; the database still keeps one report of the dump.
+  /// The place is 0 if the boot or the namespaces are not known.
+  ///
+  /// The digest is a 32-bit FNV-1a hash. Two places have the same digest in one case of 4 billion. The process of a
+  /// claim can then look dead, but the database still keeps only one report of the dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")

@@ -1,17 +1,19 @@
-/// The evidence about whether a process is alive: the owner of a locked file, or the converter that a claim names.
+/// The evidence about whether a process is alive; the process owns a locked file, or is the converter that a claim
+/// names.
 ///
 /// `verdict` applies these rules in this order, for the converter, `PendingDumpBound` and the `postmortem` command:
 ///
 /// 1. The asking process has the same boot and PID namespace, and no process, or only a zombie, has the ID: dead.
-///    This comes before the FIFO, because a child of the dead process may hold the FIFO.
-/// 2. The FIFO has a reader, or a process maps the run record: alive. This comes before the start time, because a
-///    process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
+///    This rule comes before the FIFO, because a child of the dead process may hold the FIFO.
+/// 2. The FIFO has a reader, or a process maps the run record: alive. This rule comes before the start time, because
+///    a process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
 /// 3. The asking process has the same boot and PID namespace: dead if the start time or the start of the stack
 ///    differs, alive if both are equal, or if the one that can be read is equal.
-/// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner
-///    mapped it: dead. Both are needed, because a program may close the FIFO, and overlayfs hides the mapping.
+/// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner did
+///    map it: dead. FIFO and record are both needed, because a program may close the FIFO, and overlayfs hides the
+///    mapping.
 /// 5. The boot is a different one: dead on a file system that no other machine writes to.
-/// 6. Otherwise the age decides.
+/// 6. Otherwise the age of the file decides.
 ///
 /// A rule whose evidence cannot be read is skipped. If two rules conflict, the earlier one decides.
 package struct LivenessEvidence: Sendable {
@@ -32,9 +34,9 @@ package struct LivenessEvidence: Sendable {
   package var subject: Subject
   package var processID: UInt32
   package var place: Place
-  /// The process that has the process ID now; used only in the same boot and PID namespace.
+  /// The process that has the process ID now; this value is used only in the same boot and PID namespace.
   package var process: ProcessProbe
-  /// The start time; nil if it is not known, or belongs to another time namespace.
+  /// The start time; nil if it is not known, or was read in another time namespace.
   package var startTime: UInt64?
   /// The start of the stack; nil if it is not known.
   package var stackStart: UInt64?
@@ -45,7 +47,7 @@ package struct LivenessEvidence: Sendable {
   package var isLocalFileSystem: Bool
   /// The time in nanoseconds since the file was last written.
   package var age: Int64
-  /// The age in nanoseconds after which the process counts as dead.
+  /// The age of the file, in nanoseconds, after which the process counts as dead.
   package var ageLimit: Int64
 
   package init(
@@ -91,7 +93,7 @@ package struct LivenessEvidence: Sendable {
 
   /// The verdict if a process of this kernel holds the FIFO or maps the record.
   ///
-  /// This evidence counts on any file system, and whatever the boot ID is.
+  /// A held FIFO or a mapped record counts on any file system, and whatever the boot ID is.
   private var witness: OwnerVerdict? {
     if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
     if lease == .refused { return .alive("somebody maps the run record of \(title)") }
@@ -133,8 +135,8 @@ package struct LivenessEvidence: Sendable {
 
 /// The verdict on whether a file's owner is alive, with the reason.
 package enum OwnerVerdict: Sendable, Equatable {
-  /// The process is alive; `still` is the number of nanoseconds after which it counts as dead, or nil if it never
-  /// does.
+  /// The process is alive; `still` is the number of nanoseconds after which it will count as dead, or nil if it never
+  /// will.
   case alive(String, still: Int64? = nil)
   case dead(String)
 

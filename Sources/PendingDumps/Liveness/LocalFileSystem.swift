@@ -1,8 +1,9 @@
-/// Distinguishes file systems that only this machine writes to from those that other machines may write to.
+/// Distinguishes local file systems, which only this machine writes to, from shared ones, which other machines may
+/// write to.
 package enum LocalFileSystem {
   /// The types of local file systems.
   ///
-  /// An unknown file system counts as shared, which only delays the conversion of some dumps.
+  /// A file system of unknown type counts as shared; this only delays the conversion of some dumps.
   private static let types: Set<String> = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "jfs", "tmpfs", "ramfs",
     "rootfs", "overlay", "ecryptfs",

@@ -11,19 +11,20 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var startTime: UInt64
   /// The start of the main stack, which changes at exec; 0 if the kernel does not show it.
   package var stackStart: UInt64
-  /// The wait status of a process that has ended and that its parent has not waited for yet; also 0 if the kernel
-  /// does not show the status to this user.
+  /// The wait status of a process that has ended but that its parent has not waited for yet.
+  ///
+  /// The wait status is also 0 if the kernel does not show it to this user.
   package var waitStatus: Int32?
-  /// Facts that are used only for the calling process.
+  /// More fields, which are used only for the calling process.
   package var own = Own()
 
-  /// More fields, used only for the calling process; 0 for a field that the kernel does not show.
+  /// The fields that only the calling process's own statistics use; 0 for a field that the kernel does not show.
   package struct Own: Sendable, Equatable {
     /// The process ID in the PID namespace of `/proc`.
     package var processID: UInt32 = 0
     /// The device of the controlling terminal.
     package var terminal: Int32 = 0
-    /// The number of pages in memory.
+    /// The number of the process's pages that are in memory.
     package var residentPages: UInt64 = 0
     /// The arguments, each ended by NUL, on the main thread's stack.
     package var argumentsStart: UInt64 = 0
@@ -41,7 +42,7 @@ package struct ProcessStatistics: Sendable, Equatable {
 
   /// Parses the text of the file; nil if it has another format.
   package init?(statText text: [UInt8]) {
-    // Field 2, the name, may contain blanks and parentheses, but later fields do not.
+    // Field 2, the name, may contain blanks and parentheses; later fields do not contain parentheses.
     guard let nameEnd = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     var (state, threadCount, startTime, stackStart) = (
       UInt8?.none, Int64?.none, UInt64?.none, UInt64?.none
@@ -100,8 +101,8 @@ package struct ProcessStatistics: Sendable, Equatable {
 
   /// True for a process that has ended and exists only until its parent waits for it.
   ///
-  /// A main thread that ended by `pthread_exit`, as libdispatch's `dispatchMain` does, shows the same state letter
-  /// while the other threads continue.
+  /// The same state letter is shown for a main thread that ended by `pthread_exit`, as in libdispatch's
+  /// `dispatchMain`, while the other threads continue.
   package var hasEnded: Bool {
     switch state {
     case UInt8(ascii: "Z"): threadCount <= 1
@@ -115,7 +116,7 @@ package struct ProcessStatistics: Sendable, Equatable {
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
-  /// A process has this ID, but `/proc` does not show it.
+  /// A process has this ID, but `/proc` does not show the process.
   case unreadable
   case found(ProcessStatistics)
 
@@ -135,7 +136,7 @@ package enum ProcessProbe: Sendable, Equatable {
 
   /// The directory in `/proc` that shows a process's descriptors, memory and namespaces.
   ///
-  /// This is the directory of the process or, if its first thread has ended, of a thread that still runs.
+  /// It is the directory of the process itself or, if the first thread has ended, of a thread that still runs.
   package static func directory(of processID: Int32) -> String {
     livingThread(of: processID, ProcessStatistics.read("/proc/\(processID)"))
   }

@@ -3,21 +3,22 @@ internal import Glibc
 
 /// Asks the kernel whether any process has a run record open, or mapped, for writing.
 ///
-/// A mapping counts even after its descriptor was closed. The probe requests a read lease, which the kernel refuses
-/// while a process can write to the file. If the kernel grants the lease, the probe releases it immediately. This
-/// cannot disturb a running owner, because a lease on its record is never granted.
+/// A mapping of the record counts even after its descriptor was closed. To find out, a read lease is requested, which
+/// the kernel refuses while a process can write to the file. If the kernel grants the lease, it is released
+/// immediately. The request cannot disturb a running owner, because a lease on the owner's record is then never
+/// granted.
 ///
-/// It is only for ordinary code, not for signal handlers. Source: fcntl(2), F_SETLEASE.
+/// This type is only for ordinary code, not for signal handlers. Source: fcntl(2), F_SETLEASE.
 package enum RecordLease: Sendable, Equatable {
   /// A process has the record open for writing, or maps it for writing.
   case refused
   /// No process has the record open for writing, or maps it for writing.
   case granted
-  /// It is not known: the file does not exist or belongs to another user, the file system has no leases, or leases
-  /// are granted by a server.
+  /// Not known, because the file does not exist or belongs to another user, the file system has no leases, or a
+  /// server grants the leases.
   case unknown
 
-  // From <fcntl.h>, under _GNU_SOURCE.
+  // These constants are those of <fcntl.h> with _GNU_SOURCE.
   private static let setSignal: Int32 = 10  // F_SETSIG
   private static let setLease: Int32 = 1024  // F_SETLEASE
 
@@ -34,8 +35,9 @@ package enum RecordLease: Sendable, Equatable {
     defer { close(descriptor) }
     // On a file that is not regular, the kernel refuses a lease with EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }
-    // If a process opens the file for writing during this time, the kernel sends this signal. SIGURG is ignored by
-    // default, while SIGIO, which the kernel would send otherwise, ends a process.
+    // If a process opens the file for writing while the lease is held, the kernel sends a signal to the holder.
+    // SIGURG is chosen as this signal because it is ignored by default; the kernel's default, SIGIO, would end the
+    // process.
     guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
     if fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 {
       _ = fcntl(descriptor, setLease, Int32(F_UNLCK))

@@ -7,7 +7,7 @@ extension RunRecord {
 
   /// True if the owner's start time can be compared with start times that this process reads.
   ///
-  /// The kernel shifts start times by the time namespace of the process that reads them.
+  /// The kernel shifts the start times that a process reads by the offset of the reader's time namespace.
   ///
   /// Source: time_namespaces(7); Linux fs/proc/array.c, do_task_stat.
   package func isOfSameTime(_ host: HostIdentity) -> Bool {
@@ -22,7 +22,7 @@ extension RunRecord {
   ///   - directory: the descriptor of the directory of these files.
   ///   - isLocalFileSystem: true if only this machine writes to the file system.
   ///   - age: the number of nanoseconds since the locked file or its run record was last written.
-  ///   - isOwnIdentifier: true if the file belongs to the program that asks.
+  ///   - isOwnIdentifier: true if the file belongs to the same program as the asking process.
   package static func evidence(
     _ record: RunRecord?, of name: PendingDumpName, in directory: Int32, host: HostIdentity,
     isLocalFileSystem: Bool, age: Int64, isOwnIdentifier: Bool
@@ -37,8 +37,8 @@ extension RunRecord {
       if record.startTime != 0, record.isOfSameTime(host) { evidence.startTime = record.startTime }
       if record.stackStart != 0 { evidence.stackStart = record.stackStart }
     }
-    // If no process has the ID, the owner is dead. Further system calls are saved, because a start may examine many
-    // files.
+    // If no process has the ID, the owner is dead, and no other evidence is needed. The early return saves system
+    // calls, because a start may examine many files.
     if evidence.process == .missing { return evidence }
     evidence.fifo = FIFOProbe.look(at: name.with(role: .fifo).description, in: directory)
     if record?.isMapped == true {
@@ -51,8 +51,8 @@ extension RunRecord {
   private func place(
     _ host: HostIdentity, isLocalFileSystem: Bool
   ) -> LivenessEvidence.Place {
-    // An owner without /proc does not know its boot. If only this machine writes to the file system, the owner ran on
-    // this machine. If the owner ran before the last boot, it has no witness any more.
+    // An owner that had no /proc did not know its boot. If only this machine writes to the file system, the owner ran
+    // on this machine. If the owner ran in an earlier boot, no process holds its FIFO or maps its record any more.
     if bootID.isEmpty { return isLocalFileSystem && host.bootID != nil ? .sameBoot : .unknown }
     if isOfSamePlace(host) { return .here }
     return host.bootID.map { $0 == bootID ? .sameBoot : .otherBoot } ?? .unknown

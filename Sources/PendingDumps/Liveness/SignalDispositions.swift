@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// The process's signal dispositions and its ID, found by one read instead of a system call for each signal.
+/// The process's signal dispositions and its ID, which one read finds, instead of a system call for each signal.
 ///
 /// Source: proc_pid_status(5), SigIgn, SigCgt, SigBlk and NStgid.
 package struct SignalDispositions: Sendable, Equatable {
@@ -10,7 +10,7 @@ package struct SignalDispositions: Sendable, Equatable {
   package let caught: UInt64
   /// The signals that the calling thread blocks; nil if `/proc` does not show them.
   package let blocked: UInt64?
-  /// The process's ID in its own PID namespace, even if `/proc` is that of another namespace; nil if `/proc` does not
+  /// The process's ID in its own PID namespace, even if `/proc` belongs to another namespace; nil if `/proc` does not
   /// show this ID.
   package let processID: UInt32?
 
@@ -26,7 +26,7 @@ package struct SignalDispositions: Sendable, Equatable {
     else { return nil }
     (self.ignored, self.caught) = (ignored, caught)
     blocked = Self.last("SigBlk:", in: text)
-    // The last number belongs to the innermost namespace.
+    // The last number of the line is the ID in the innermost namespace.
     processID = Self.last("NStgid:", in: text, radix: 10).flatMap { UInt32(exactly: $0) }
   }
 

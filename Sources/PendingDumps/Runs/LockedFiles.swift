@@ -2,17 +2,17 @@ internal import Glibc
 
 /// Finds the program's own files on which this process holds kernel locks.
 ///
-/// Dumps with the suffix `.locked` are not meant. A report on a killed run shows the files, because a process that
-/// waited for one of the locks may have killed this process.
+/// The files are data files of the program, and not dumps with the suffix `.locked`. The report of a killed run lists
+/// these files, because a process that waited for one of the locks may have killed this process.
 ///
-/// The locks are read from `fdinfo` of each descriptor. `/proc/locks` has all locks in one file, but while the kernel
-/// writes its text, no process on the machine can lock or unlock a file. Before that, the kernel waits milliseconds
-/// for processes that are locking or unlocking files.
+/// The locks are read from `fdinfo` of each descriptor. The file `/proc/locks` lists all locks, but while the kernel
+/// writes its text, no process on the machine can lock or unlock a file. Before it writes the text, the kernel waits
+/// some milliseconds for processes that are locking or unlocking files.
 ///
-/// It is only for ordinary code, not for signal handlers. Source: proc_pid_fdinfo(5); Linux fs/locks.c,
+/// This type is only for ordinary code, not for signal handlers. Source: proc_pid_fdinfo(5); Linux fs/locks.c,
 /// `locks_start`.
 package enum LockedFiles {
-  /// The maximum number of examined descriptors, and of returned paths.
+  /// The maximum numbers of descriptors that are examined and of paths that are returned.
   static let descriptorLimit = 256
   static let pathLimit = 8
 

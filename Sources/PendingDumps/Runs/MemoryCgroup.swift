@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Parses the kernel's text files about cgroups.
 ///
-/// It is only for ordinary code, not for signal handlers. Source: cgroups(7), Linux
+/// This type is only for ordinary code, not for signal handlers. Source: cgroups(7), Linux
 /// Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 package enum CgroupText {
   package static let root = "/sys/fs/cgroup"
@@ -10,9 +10,9 @@ package enum CgroupText {
   /// A process's paths in the cgroup hierarchies; nil for a hierarchy that is not used or has no path for the
   /// process.
   package struct Paths {
-    /// The path in version 2.
+    /// The path in cgroup version 2.
     package var unified: String?
-    /// The paths of two controllers in version 1; nil if version 2 has them.
+    /// The paths of two controllers in version 1; nil for a controller that version 2 has.
     package var memory: String?
     package var tasks: String?
 
@@ -25,7 +25,7 @@ package enum CgroupText {
   /// The paths in the text of `/proc/PID/cgroup`.
   package static func paths(in text: String) -> Paths {
     var paths = Paths()
-    // "hierarchy:controllers:path"; version 2 has hierarchy 0 and no controllers.
+    // A line is "hierarchy:controllers:path"; in version 2, the hierarchy is 0 and the controllers are empty.
     for var path in text.lazyLines {
       guard path.cut(before: UInt8(ascii: ":")) != nil,
         var controllers = path.cut(before: UInt8(ascii: ":"))
@@ -41,16 +41,17 @@ package enum CgroupText {
   }
 }
 
-/// This process's memory cgroup, with the two files of it that the handler keeps open.
+/// This process's memory cgroup, and two files of the cgroup that the handler keeps open.
 package struct MemoryCgroupFiles {
   /// The cgroup's path; nil if there is none.
   package let path: String?
-  /// The directory of its files; nil if they cannot be opened.
+  /// The directory of the cgroup's files; nil if the files cannot be opened.
   package let directory: String?
   /// True if the files are those of version 2.
   package let isUnified: Bool
-  /// The descriptors of the file with the number of bytes in use, and of the file with their limit; -1 if there is
-  /// none.
+  /// The descriptors of two files: one has the number of bytes in use, the other has the limit on this number.
+  ///
+  /// A missing file has the descriptor -1.
   package let used: Int32
   package let limit: Int32
   /// The limit when the files were opened; nil if there was none.
@@ -67,13 +68,15 @@ package struct MemoryCgroupFiles {
     limitAtOpening = Self.limit(in: limit)
   }
 
-  /// The number in a file; nil if there is no limit, for which version 1 has the largest number of pages.
+  /// The number in a file; nil if the file says that there is no limit.
+  ///
+  /// In version 1, the largest possible number of pages means that there is no limit.
   fileprivate static func limit(in file: Int32) -> UInt64? {
     SystemFile.integer(file).flatMap { $0 >= 1 << 62 ? nil : $0 }
   }
 }
 
-/// Those numbers of this process's memory cgroup that show whether the kernel killed a process when memory ran out.
+/// Numbers of this process's memory cgroup, which show whether the kernel killed a process when memory ran out.
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst, memory.events;
 /// Documentation/admin-guide/cgroup-v1/memory.rst, memory.oom_control.
@@ -96,7 +99,7 @@ package struct MemoryCgroup {
     kills = SystemFile.number(
       "oom_kill", in: SystemFile.text("\(directory)/\(events)", isOneRecord: true))
     limit = isNew ? files.limitAtOpening : MemoryCgroupFiles.limit(in: files.limit)
-    // The other numbers are not used if there is no limit.
+    // Without a limit, the other numbers are not read, because they are not used.
     guard limit != nil else { return }
     used = SystemFile.integer(files.used)
     processCount = SystemFile.bytes("\(directory)/cgroup.procs").map { bytes in
@@ -110,7 +113,7 @@ package struct MemoryCgroup {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]
     // In a container, the caller's path may be the path on the host, while the mount shows only the caller's cgroup,
-    // at its root. For any other cgroup, the root would have the numbers of all cgroups.
+    // at its root. If the mount shows other cgroups too, its root has the numbers of all cgroups together.
     if let own = SystemFile.text("/proc/self/cgroup"), CgroupText.paths(in: own).ofMemory == path {
       directories += [root, "\(root)/memory"]
     }

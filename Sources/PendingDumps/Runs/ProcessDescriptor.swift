@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 package import IntermediateDump
 
-/// A process referred to by a pidfd, which never refers to a later process with the same ID.
+/// A process, identified by a pidfd, which never refers to a later process with the same ID.
 package struct ProcessDescriptor: ~Copyable {
   private let descriptor: Int32
   private let processID: Int32
@@ -21,9 +21,9 @@ package struct ProcessDescriptor: ~Copyable {
 
   /// Queues a signal with a request, for one thread of the process.
   ///
-  /// The signal ends the process if it has no handler for the signal.
+  /// If the process has no handler for the signal, the signal ends the process.
   ///
-  /// The signal is queued for one thread, because the kernel may deliver a signal for the process to a thread that
+  /// The signal is queued for one thread, because the kernel may give a signal for the whole process to a thread that
   /// waits in sigwait(3).
   ///
   /// - Throws: `SystemError`: EPERM for another user's process, ESRCH once the process or the thread has ended.

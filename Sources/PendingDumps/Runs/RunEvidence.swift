@@ -7,9 +7,10 @@ package import IntermediateDump
 package struct RunEvidence: Sendable {
   /// The size of a heartbeat in a run record, in bytes.
   ///
-  /// A heartbeat that would be longer leaves out breadcrumbs first, then paths of locked files, then the cgroup.
+  /// If the evidence does not fit, the heartbeat leaves out breadcrumbs first, then paths of locked files, then the
+  /// cgroup.
   package static let heartbeatSize = 2048
-  /// The offset of the heartbeat in a run record: after the notes and the property header of the heartbeat.
+  /// The offset of the heartbeat in a run record: behind the notes and the heartbeat's own property header.
   package static let heartbeatOffset = RunNotePlace.offset &+ Int64(RunNotePlace.size + 7)
 
   /// The time in nanoseconds since 1970.
@@ -18,8 +19,8 @@ package struct RunEvidence: Sendable {
   package var uptime: UInt64?
   /// The number of processes on the machine that the kernel has killed since boot because memory ran out.
   package var machineKills: UInt64?
-  /// The number of processes of the process's memory cgroup that were killed because memory ran out, and the number
-  /// of processes in it.
+  /// Two numbers of the process's cgroup: how many processes were killed because memory ran out, and how many
+  /// processes are in it.
   package var groupKills: UInt64?
   package var groupProcesses: UInt64?
   package var cgroup: String?
@@ -32,7 +33,7 @@ package struct RunEvidence: Sendable {
   package var availableMemory: UInt64?
   /// The paths of the program's files on which the process held kernel locks.
   package var lockedFiles: [String] = []
-  /// The report ID of the hang that was in progress, if there was one.
+  /// The report ID of the hang that was in progress; nil if there was no hang.
   package var hangReport: ReportID?
   /// The last breadcrumbs, oldest first; in heartbeats only.
   package var breadcrumbs: [Breadcrumb] = []
@@ -57,7 +58,7 @@ package struct RunEvidence: Sendable {
 
   /// Reads the current state of the calling process.
   ///
-  /// The locked files are left out, because only a heartbeat has them.
+  /// The paths of locked files are left out, because only heartbeats contain them.
   ///
   /// - Parameters:
   ///   - isLaunch: true if the cgroup's files have just been opened.
@@ -83,14 +84,14 @@ package struct RunEvidence: Sendable {
 
   /// Adds the state of the machine's memory.
   ///
-  /// Only heartbeats contain it, because a later value is more useful than one from the launch.
+  /// Only heartbeats contain this state, because a later value is more useful than a value from the launch.
   package mutating func readMachineMemory() {
     let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
     machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
     availableMemory = SystemFile.number("MemAvailable:", in: memory).map { $0 << 10 }
   }
 
-  /// Writes the evidence as a map, field by field.
+  /// Writes the evidence as a map of an intermediate dump, field by field.
   ///
   /// The converter's `mapFields` is not used here, because it would add 0.1 ms to each launch.
   package func encode(to writer: inout IntermediateDumpWriter) {
@@ -129,7 +130,7 @@ package struct RunEvidence: Sendable {
     writer.end()
   }
 
-  /// The bytes of a heartbeat in a run record: the size (4 bytes), a separate document, and zeros.
+  /// The bytes of a heartbeat in a run record: the size (4 bytes), a separate intermediate dump, and zeros.
   package func heartbeatBytes() -> [UInt8]? {
     var evidence = self
     while true {

@@ -2,10 +2,10 @@ package import IntermediateDump
 
 /// The notes of a process about its own end, which are near the start of its run record, at `RunNotePlace`.
 ///
-/// The notes are at a fixed offset, so a process that calls `_exit`, or that a signal is about to end, can write a
+/// The notes are at a fixed offset. So a process that calls `_exit`, or that a signal is about to end, can write a
 /// note with one system call.
 ///
-/// Layout, little-endian: end (4 bytes), padding (4), signal (4), reaction (4), time (8), padding (8).
+/// The layout, in bytes, is little-endian: end (4), padding (4), signal (4), reaction (4), time (8), padding (8).
 package struct RunNotes: Sendable {
   package typealias End = NotedEnd
   package typealias Reaction = NotedReaction
@@ -43,7 +43,7 @@ package struct RunNotes: Sendable {
     }
   }
 
-  /// The notes as they are stored.
+  /// The bytes of the notes as the run record contains them.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: UInt64(end?.rawValue ?? 0))

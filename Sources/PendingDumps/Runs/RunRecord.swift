@@ -1,7 +1,7 @@
 internal import CSignalSafe
 package import IntermediateDump
 
-/// The owner of a locked file, as it described itself at launch.
+/// The description of a locked file's owner, which the owner wrote at launch.
 ///
 /// The next start compares the record with the processes that exist at that time.
 package struct RunRecord: Sendable {
@@ -19,16 +19,16 @@ package struct RunRecord: Sendable {
   package var bootID: String
   /// The inode of the PID namespace, because process IDs of different namespaces cannot be compared.
   ///
-  /// Nil if it was not known.
+  /// Nil if the namespace was not known.
   package var processNamespace: UInt64?
   /// The inode of the time namespace, because start times of different time namespaces cannot be compared.
   ///
   /// Nil if it was not known, and in records of versions that did not write it.
   package var timeNamespace: UInt64?
-  /// True if the owner maps the record as long as it runs, and has checked at launch that the kernel refuses a lease
-  /// while it does.
+  /// True if the owner maps the record as long as the owner runs, and has checked at launch that the kernel then
+  /// refuses a lease.
   ///
-  /// So if the kernel grants a lease later, no process maps the record any more.
+  /// If the kernel grants a lease later, no process maps the record any more.
   package var isMapped = false
   /// True if the owner takes a dump when it receives its stop signal with a `CaptureRequest`.
   package var takesRequests = false
@@ -41,7 +41,7 @@ package struct RunRecord: Sendable {
   package var launchTime: Int64?
   /// The handler's signals; nil if they were not known.
   package var signals: OwnerSignals?
-  /// The course of the run; nil if the program turned off reports on how runs end.
+  /// The part about the course of the run; nil if the program turned off reports on how runs end.
   package var course: RunCourse?
 
   package init(
@@ -61,7 +61,7 @@ package struct RunRecord: Sendable {
   ///
   /// - Parameters:
   ///   - signals: the signals of the handler.
-  ///   - host: the host identity; read now by default, like `statistics`.
+  ///   - host: the host identity; by default it is read now, like `statistics`.
   package static func current(
     signals: OwnerSignals? = nil, host: HostIdentity = .current(),
     statistics: ProcessStatistics? = ProcessStatistics.current()
@@ -88,11 +88,12 @@ package struct RunRecord: Sendable {
     guard normalize() else { return nil }
   }
 
-  /// Normalizes values that were read, so that records can be compared.
+  /// Normalizes the values of a record that was read, so that records can be compared.
   ///
   /// - Returns: false if the record does not have enough evidence to decide whether the owner is alive.
   package mutating func normalize() -> Bool {
-    // An owner without /proc knows neither its start time nor its boot. Its mapping of the record is enough evidence.
+    // An owner without /proc knows neither its start time nor its boot. The owner's mapping of the record is enough
+    // evidence.
     guard processID > 0, isMapped || startTime > 0 && !bootID.isEmpty else { return false }
     bootID = HostIdentity.bootID(of: Array(bootID.utf8))
     // Crash code writes 0 for an unknown namespace.
@@ -103,15 +104,16 @@ package struct RunRecord: Sendable {
 
   /// The bytes of the record: an intermediate dump of one map.
   ///
-  /// `OwnerProperties` writes the record token by token. The converter's `fields` would take longer to set up than
-  /// everything else, and every program would contain its code. A test compares the results of both.
+  /// `OwnerProperties` writes the record token by token. The converter's `fields` is not used: it would take longer
+  /// to set up than everything else, and every program would contain its code. A test compares the bytes that both
+  /// ways produce.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()
       writer.startMap(.owner)
-      // The course is written first, because notes and heartbeat are overwritten in place.
+      // The course is written first, because its notes and its heartbeat are later overwritten in place.
       course?.encode(to: &writer)
-      // The text has a NUL at the end, so that an empty text has an address too.
+      // The text ends in a NUL, so that even an empty text has an address.
       unsafe (Array(bootID.utf8) + [0]).withUnsafeBytes { text in
         if let place = text.baseAddress {
           unsafe properties.write(to: &writer, bootID: place, count: text.count - 1)
@@ -143,7 +145,7 @@ package struct RunCourse: Sendable {
   package var launch: RunEvidence?
   /// True if the notes would show that the process called `_exit`.
   ///
-  /// If it is false, a killed process cannot be distinguished from a process that called `_exit`.
+  /// If this value is false, a killed process cannot be distinguished from a process that called `_exit`.
   package var followsExits = false
   package var executablePath: String?
   package var product: String?
@@ -152,7 +154,7 @@ package struct RunCourse: Sendable {
 
   package init() {}
 
-  /// The course of the calling process at its start.
+  /// The course of the calling process's run, at its start.
   package static func current(
     executablePath: String?, product: String?, version: String?, environment: String?,
     cgroup: MemoryCgroupFiles, statistics: ProcessStatistics?
@@ -167,7 +169,7 @@ package struct RunCourse: Sendable {
     return course
   }
 
-  /// The tokens of the course alone, for the record that a forked child writes.
+  /// The tokens of only the part about the course of the run, for the record that a forked child writes.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { encode(to: &$0) }
   }

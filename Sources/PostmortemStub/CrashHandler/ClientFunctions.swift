@@ -1,8 +1,8 @@
-// The calls by which a program adds something to its reports. This system has no reports.
+// The functions with which a program adds data to its reports. This system has no reports.
 
 public import IntermediateDump
 
-/// A function that may handle a fault instead of a crash; on this system, it is never called.
+/// A function that may handle a fault before the fault counts as a crash; on this system, it is never called.
 public typealias FirstChanceHandler =
   @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Bool
 
@@ -37,14 +37,14 @@ public func noteTermination(signal: Int32 = 15) {}
 @discardableResult
 public func installAlternateStack() -> Bool { false }
 
-/// Runs the operation; no report shows the value.
+/// Only runs the operation, because this system has no reports that could show the value.
 public func withContext<Result: ~Copyable, Failure: Error>(
   _ name: StaticString, _ value: String, operation: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
   try operation()
 }
 
-/// A context that no report shows.
+/// A context whose value no report shows.
 package struct ContextScope {
   package init(_ name: StaticString, _ value: String) {}
   package func end() {}

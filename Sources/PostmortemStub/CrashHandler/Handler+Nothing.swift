@@ -24,17 +24,17 @@ extension Handler {
     throw .unsupportedHere
   }
 
-  /// One finding, which says that there is no handler.
+  /// A status with one finding, which says that there is no handler.
   public var status: HandlerStatus {
     HandlerStatus(findings: [
       HandlerStatus.Finding(.notStarted, "crash handling is not supported here")
     ])
   }
 
-  /// Installs nothing again, because there is no handler.
+  /// Does nothing, because this system has no handler that could be installed again.
   @discardableResult
   public func reinstall() -> [Int32] { [] }
 
-  /// Counters that are all zero.
+  /// The counters, which are all zero on this system.
   public var counters: OutcomeCounters { OutcomeCounters() }
 }

@@ -1,6 +1,6 @@
 /// Names and texts for reports; this system has no reports.
 public enum SimpleAnnotations {
-  /// The number of bytes of the longest name and of the longest value.
+  /// The maximum length in bytes of a name, and of a value.
   public static let maximumLength = 255
 
   /// Does nothing with the text, because this system has no reports.

@@ -20,5 +20,5 @@ extension CrashHandlerError {
     "this program was not built for Linux with glibc; POSTMORTEM_PLATFORM=linux builds for it")
 }
 
-/// The text for an error number of the system; on this system, no call here fails with one.
+/// The text for an error number; on this system, no function of this package fails with an error number.
 func systemErrorText(_ errno: Int32) -> String { "error \(errno)" }

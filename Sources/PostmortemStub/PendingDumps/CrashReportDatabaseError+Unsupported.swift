@@ -1,4 +1,4 @@
 extension CrashReportDatabaseError {
-  /// The text for an error number of the system; on this system, no call here fails with one.
+  /// The text for an error number; on this system, no function of this package fails with an error number.
   static func text(_ errno: Int32) -> String { "error \(errno)" }
 }

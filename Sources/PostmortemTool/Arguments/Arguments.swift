@@ -13,7 +13,7 @@ struct Arguments {
   let help: String
   private let known: [CommandOption]
 
-  /// Sorts the words after a subcommand's name.
+  /// Sorts the words after a subcommand's name into operands, flags and options with a value.
   init(_ words: [String], of command: any Subcommand.Type) throws(ToolError) {
     try self.init(
       words, known: command.options + CommandOption.shared, operands: command.operands,
@@ -26,7 +26,7 @@ struct Arguments {
     }
   }
 
-  /// Sorts words by the names of flags and options alone, for subcommands that only programs call.
+  /// Sorts the words of a subcommand that only programs call, and whose flags and options are given by name alone.
   init(
     _ words: [String], flags: Set<String> = [], options: Set<String> = [],
     operands: ClosedRange<Int>, help: String
@@ -127,10 +127,10 @@ struct Arguments {
     return usage(text)
   }
 
-  /// An error in this command line, with the usage of the command.
+  /// The error for a mistake in this command line: the reason, followed by the command's usage.
   func usage(_ reason: String) -> ToolError { ToolError.usage(reason, help: help) }
 
-  /// The error about an operand that is one too many.
+  /// The error for an operand that the command does not expect.
   func unexpected(_ operand: String) -> ToolError {
     usage("unexpected argument '\(operand.escapedForMessage)'")
   }

@@ -61,7 +61,7 @@ extension Timestamp {
     self = date
   }
 
-  /// Words for moments: the beginning of a day, given as the number of days from today, or nil for the current
+  /// Words for moments, each with a number of days from today for the beginning of that day, or nil for the current
   /// moment.
   private static let days: [String: Int64?] = [
     "now": nil, "today": 0, "yesterday": -1, "tomorrow": 1,
@@ -72,7 +72,7 @@ extension Timestamp {
     "friday", "saturday", "sunday",
   ]
 
-  /// Removes a day of the week in front of a date, and a time zone after it.
+  /// Removes a day of the week in front of a date, and a time zone after the date.
   private static func withoutDecoration(_ text: inout String, now: Timestamp) -> Timestamp? {
     if let end = text.firstIndex(of: " "), weekdays.contains(text[..<end].lowercased()) {
       text = String(text[text.index(after: end)...])
@@ -89,7 +89,7 @@ extension Timestamp {
       offset = (zone.2 == "-" ? -1 : 1) &* (hours &* 3600 &+ minutes &* 60)
       text = String(zone.1)
     }
-    // A time of day without a date is a time of today.
+    // A time of day without a date means that time today.
     if text.wholeMatch(of: /[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?/) != nil {
       text = now.description.prefix(10) + "T" + text
     }
@@ -125,7 +125,7 @@ struct Age {
     return units
   }()
 
-  /// Returns nil for a text that is not a duration, or whose number exceeds a million of its unit.
+  /// Returns nil for a text that is not a duration, or in which a number is greater than a million.
   ///
   /// - Parameter allowsSign: true to accept a leading minus, as in journalctl.
   init?(_ text: String, allowsSign: Bool = false) {
@@ -157,7 +157,7 @@ enum ByteCount {
 }
 
 extension Int64 {
-  /// Divides and rounds down.
+  /// Divides, and rounds the quotient down.
   fileprivate func dividedDown(by divisor: Int64) -> Int64 {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? quotient &- 1 : quotient

@@ -14,8 +14,10 @@ extension String {
     return "'" + replacing("'", with: "'\\''").escapedForMessage + "'"
   }
 
-  /// This path as the database operand of a command that a message recommends, with a blank before it; empty if the
-  /// environment names this database.
+  /// This path as the database operand of a command that a message recommends; empty if the environment names this
+  /// database.
+  ///
+  /// The text begins with a blank, so that it can follow the other words of the command.
   var asDatabaseOperand: String {
     if let known = ReportDatabase.ofEnvironment {
       let identity = InputFile.identity(of: DatabaseDirectory.place(known))
@@ -66,7 +68,7 @@ extension Arguments {
       warnOfWord(first)
       return (first, operands.dropFirst())
     }
-    // A single operand must be an ID, because the command needs one.
+    // A single operand must be an ID, because the command needs an ID.
     if needsIDs, operands.count == 1 { return (path, operands[...]) }
     guard ReportDatabase.isBeginningOfID(first) else {
       warnOfWord(first)

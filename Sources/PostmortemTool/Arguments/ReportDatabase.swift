@@ -6,12 +6,14 @@ internal import Minidump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// Finds the database of a command, which must exist, because a mistyped path must not create directories.
+/// Finds the database of a command.
+///
+/// The database must exist, because a mistyped path must not create directories.
 enum ReportDatabase {
   /// The environment variable that can be set instead of giving DIR.
   static let variable = "POSTMORTEM_DATABASE"
 
-  /// The database that the environment names; nil if it names none.
+  /// The database that the environment names; nil if the environment names none.
   static var ofEnvironment: String? {
     ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -68,7 +70,7 @@ enum ReportDatabase {
   ///
   /// A mistyped path must not become a database.
   ///
-  /// - Parameter creating: true if the user asked for a new database; creates the last directory of the path,
+  /// - Parameter creating: true if the user asked for a new database. The last directory of the path is then created,
   ///   accessible only by this user.
   /// - Throws: `ToolError` if the directory has neither dumps nor reports.
   static func place(_ path: String, creating: Bool) throws(ToolError) -> String {
@@ -102,7 +104,7 @@ enum ReportDatabase {
 
   /// Opens a database to change its settings.
   ///
-  /// This also works before the first program with a handler starts, when the directory is empty or has only dumps.
+  /// The database need not contain a report yet: the directory may be empty, or have only dumps.
   static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
     // A new ext4 volume has a directory `lost+found`.
     let isEmpty =
@@ -127,7 +129,7 @@ enum ReportDatabase {
 extension StoredReport {
   /// The maximum size in bytes of a report that is read to find how a run ended.
   ///
-  /// A report on how a run ended has a few kilobytes.
+  /// A report on how a run ended takes only a few kilobytes.
   private static var endSize: Int64 { 64 << 10 }
 
   /// How a run that left no dump ended, as a word of the JSON schema; nil for the report of a dump.

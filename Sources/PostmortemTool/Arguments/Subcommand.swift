@@ -10,7 +10,7 @@ protocol Subcommand: SendableMetatype {
   /// Paragraphs of help before the options, separated by empty lines; an indented paragraph keeps its lines.
   static var discussion: String { get }
   static var options: [CommandOption] { get }
-  /// The allowed number of operands, and their meaning.
+  /// The allowed number of operands, and what they mean.
   static var operands: Operands { get }
   /// Paragraphs of help after the options, such as exit statuses.
   static var closing: String { get }
@@ -22,7 +22,7 @@ protocol Subcommand: SendableMetatype {
 /// The words of a command line that are not options.
 struct Operands: Sendable {
   let count: ClosedRange<Int>
-  /// The name of the operands in an error about missing ones.
+  /// The word for the operands in an error about missing operands.
   let name: String
   let completion: CommandOption.Completion
   /// True if the first operand and everything after it are another program's command line.

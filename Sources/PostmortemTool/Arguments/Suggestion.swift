@@ -1,6 +1,6 @@
 /// Finds the word that the user probably meant.
 enum Suggestion {
-  /// Words of other tools, and this tool's subcommands that do the same.
+  /// Words of other tools, each with this tool's subcommand that does the same.
   private static let subcommands: [String: String] = [
     "log": "list", "logs": "list", "ps": "list", "reports": "list", "crashes": "list",
     "view": "show", "cat": "show", "report": "show", "last": "show latest", "latest": "show latest",
@@ -13,7 +13,7 @@ enum Suggestion {
     "man": "manual",
   ]
 
-  /// Options of other tools, and the options of this tool that do the same.
+  /// Options of other tools, each with this tool's options that do the same.
   private static let options: [String: [String]] = [
     "--lines": ["-n"], "--tail": ["-n"], "--last": ["-n"], "--max": ["-n"], "-L": ["-n"],
     "--vacuum-time": ["--age"], "--keep": ["--age"],
@@ -38,7 +38,7 @@ enum Suggestion {
     "--html": "postmortem show --html, or postmortem dashboard",
   ]
 
-  /// A question about an option that may be meant, or about the subcommand that has it.
+  /// A question that names the option that the user probably meant, or the subcommand that has such an option.
   static func option(_ word: String, among known: [String]) -> String? {
     if let meant = options[word]?.first(where: known.contains) {
       return "; did you mean '\(meant)'?"
@@ -48,7 +48,7 @@ enum Suggestion {
 
   /// A question to append to an error; empty if no known word is similar.
   static func text(for word: String, among known: [String]) -> String {
-    // Otherwise, any two options of one letter would count as similar.
+    // Very short words are left out, because any two options of one letter would count as similar.
     let near = known.map { (distance(word, $0), $0) }.filter { distance, known in
       known.count > 2 && distance <= max(1, known.count / 3)
     }

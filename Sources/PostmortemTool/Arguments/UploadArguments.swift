@@ -19,7 +19,7 @@ extension CommandOption {
 extension UploadTarget {
   /// The server that the arguments name by a URL or a DSN; nil if they name none.
   ///
-  /// The options of the uploads are those that the subcommand has.
+  /// An option that the subcommand does not have keeps its default.
   ///
   /// - Parameter timeout: the timeout in seconds if the option `--timeout` is not given.
   init?(_ arguments: Arguments, urlOption: String, timeout: Int = 60) throws {
@@ -65,7 +65,7 @@ extension UploadOptions {
   }
 }
 
-/// Reads files with headers and secrets, which must not be among a process's arguments.
+/// Reads HTTP headers and secrets from files, because such values must not be among a process's arguments.
 enum UploadFiles {
   /// Reads HTTP headers, with one `Name: value` per line.
   static func headers(of path: String) throws(ToolError) -> [String: String] {

@@ -78,8 +78,8 @@ enum CaptureCommand: Subcommand {
 
 /// Waits for a moment at which a process is not writing a dump.
 ///
-/// While it writes a dump, a process ignores requests, the writing thread blocks every signal, and the dump's file
-/// looks like the handler's own.
+/// While a process writes a dump, it ignores requests, the writing thread blocks every signal, and the dump's file
+/// looks like the handler's own file.
 private struct QuietMoment {
   private static let attempts = 4
   private let processID: Int32
@@ -90,7 +90,7 @@ private struct QuietMoment {
     deadline = .now + .seconds(seconds)
   }
 
-  /// Examines the process, and does so again a few times if it was writing a dump, because a dump takes milliseconds.
+  /// Examines the process, and tries again a few times if the process was writing a dump, which takes milliseconds.
   ///
   /// - Throws: the error of the last examination.
   func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {
@@ -126,10 +126,12 @@ private struct RequestedProcess: ~Copyable {
   private let toldStacks: UInt64?
   /// The thread to which the signal was sent; 0 before that.
   private var thread: Int32 = 0
-  /// The open directory of pending dumps, because its path may lead through the other process, which may end.
+  /// The directory of pending dumps.
+  ///
+  /// The directory stays open, because its path may lead through the other process, which may end.
   private let directory: Directory
 
-  /// Opens the process first, so that all later checks are about the process that gets the signal.
+  /// Opens a pidfd of the process first, so that all later checks are about the process that gets the signal.
   init(_ processID: Int32, database path: String?) throws(ToolError) {
     let opened = try Self.open(processID)
     let found = try HandledProcess(processID)
@@ -174,7 +176,7 @@ private struct RequestedProcess: ~Copyable {
     }
   }
 
-  /// Sends the request directly after the last check.
+  /// Makes the last check, and sends the request directly afterward.
   mutating func send(
     _ request: CaptureRequest, at moment: QuietMoment
   ) throws(ToolError) {
@@ -186,7 +188,8 @@ private struct RequestedProcess: ~Copyable {
     }
   }
 
-  /// Checks that the process is the one that the run record describes, and that it has a handler for the signal.
+  /// Checks that the process is the one that the run record describes, and that the process has a handler for the
+  /// signal.
   ///
   /// - Returns: a thread that the signal can be sent to.
   private func checkedThread() throws(ToolError) -> Int32 {
@@ -228,7 +231,7 @@ private struct RequestedProcess: ~Copyable {
 
   /// The first thread that does not wait for the signal and that most likely has room for the signal's frame.
   ///
-  /// Whether there is room is not known if the process's memory cannot be read.
+  /// If the process's memory cannot be read, the check for room is left out.
   private func chosen(among threads: [ThreadSignals]) -> ThreadSignals? {
     func waits(_ thread: ThreadSignals) -> Bool {
       SignalWait.mayWait(thread.threadID, of: processID, for: signal)
@@ -253,7 +256,7 @@ private struct RequestedProcess: ~Copyable {
   func wait(for request: CaptureRequest, seconds: Int) throws(ToolError) -> ReportID {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < deadline {
-      // This is checked first, because no dump can appear after the end of the process.
+      // The end of the process is checked before the dump, because no dump can appear after that end.
       let hasEnded = descriptor.hasEnded
       if let reportID = answer(to: request) { return reportID }
       if hasEnded { throw ToolError("process \(processID) has ended, and left no such dump") }

@@ -36,7 +36,7 @@ enum DebugCommand: Subcommand {
     for directory in arguments.values(of: "--symbols") {
       try InputFile.requireDirectory(directory)
       for setting in ["exec-search-paths", "debug-file-search-paths"] {
-        // The text is quoted for LLDB.
+        // The directory's path is quoted for LLDB.
         let quoted = directory.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         command += ["-O", "settings append target.\(setting) \"\(quoted)\""]
       }
@@ -60,7 +60,7 @@ enum DebugCommand: Subcommand {
       let names = InputFile.names(in: String(directory)).filter {
         $0 == "lldb" || ($0.hasPrefix("lldb-") && $0.dropFirst(5).allSatisfy(\.isNumber))
       }
-      // A name without a version number is preferred; without such a name, the newest version is used.
+      // `lldb` is preferred to names with a version number such as `lldb-19`; of these, the newest version is used.
       let best = names.max {
         ($0 == "lldb" ? 1 : 0, $0.count, $0) < ($1 == "lldb" ? 1 : 0, $1.count, $1)
       }

@@ -84,7 +84,7 @@ enum DemoCommand: Subcommand {
   }
 }
 
-/// The process that `postmortem demo` crashes, which is this program, started again with a hidden word.
+/// The process that `postmortem demo` crashes: this program itself, started again with a hidden subcommand.
 enum DemoVictim {
   static let name = "demo-victim"
   /// The number of idle threads, in addition to the main thread, a Dispatch worker, and threads that Dispatch
@@ -98,7 +98,7 @@ enum DemoVictim {
     // The crash is intended, so it needs no core file.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-    // The summary is turned off, because the report is shown in full.
+    // The summary on standard error is turned off, because the command shows the whole report.
     var options = HandlerOptions()
     options.writesSummary = false
     try startHandler(

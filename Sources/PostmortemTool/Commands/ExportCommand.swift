@@ -58,7 +58,7 @@ enum ExportCommand: Subcommand {
 
 /// Writes the export to standard output in large pieces.
 ///
-/// It is an error if the export is cut off, unlike text for people.
+/// Unlike with text for people, it is an error if the reader closes the pipe before the end of the export.
 struct ExportOutput {
   var json = JSONWriter()
 

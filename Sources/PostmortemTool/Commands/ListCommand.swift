@@ -68,14 +68,14 @@ enum ListCommand: Subcommand {
     let output = ReportOutput(try arguments.usesColor(), arguments)
     let path = try ReportDatabase.place(arguments.database())
     let rest = DatabaseRest(of: path)
-    // If only a handler has used the database, it has no reports yet, and `open` does not treat it as a database.
+    // A directory that only a handler has used has no reports yet, and `open` does not treat it as a database.
     guard ReportDatabase.waiting(in: path) == nil || InputFile.isDirectory(path + "/pending") else {
       return try output.print([], of: (0, rest))
     }
     let database = try ReportDatabase.open(path)
     var unreadable = UnreadableFiles(of: path)
-    // The report that is being sent is looked up before the reports are read. If its upload ends while they are read,
-    // the list shows the state that the report has by then.
+    // The report that is being sent is looked up before the reports are read. If the upload of that report ends while
+    // the reports are read, the list shows the report's new state.
     let uploading = reportBeingSent(in: database, &unreadable)
     var (reports, failures, refused) = try ListedReport.all(
       in: database, needsNames: isGrouped, symbolDirectories: symbolDirectories,

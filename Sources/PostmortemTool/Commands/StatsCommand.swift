@@ -41,10 +41,10 @@ enum StatsCommand: Subcommand {
 
   /// The statistics as JSON.
   struct Statistics: Codable {
-    /// The counts for "finished", "locked" and "claimed".
+    /// The number and size of the dumps that are "finished", "locked" and "claimed".
     var dumps: [String: Amount] = ["finished": Amount(), "locked": Amount(), "claimed": Amount()]
     var quarantine = Amount()
-    /// The reports by state.
+    /// The number and size of the reports in each state.
     var reports: [String: Amount] = [:]
     /// The reports of runs that left no dump, by how the run ended; these reports are also counted in `reports`.
     var ends: [String: Int] = [:]
@@ -128,7 +128,7 @@ enum StatsCommand: Subcommand {
     }
     statistics.oldestReport = reports.map(\.creationTime).min()
     statistics.newestReport = reports.map(\.creationTime).max()
-    // If there are no settings, reading them would create them.
+    // The file of settings is looked for first, because reading missing settings would create them.
     if InputFile.exists(path + "/settings.dat") {
       statistics.clientID = try database.clientID().description
       statistics.uploadsEnabled = try database.uploadsEnabled()

@@ -44,7 +44,7 @@ enum SymbolicateCommand: Subcommand {
     for directory in directories { try InputFile.requireDirectory(directory) }
     let servers = arguments.has("--no-symbols") ? nil : DebugFileServers()
     let symbolicator = LoggedSummarySymbolicator(
-      // The directories become absolute, because notes name files by absolute paths, like those of modules.
+      // The paths of the directories are made absolute, because notes in the output name files by absolute paths.
       directories: directories.map { URL(fileURLWithPath: $0).path },
       readsFiles: !arguments.has("--no-symbols"),
       download: { servers?.fetch(for: $0) == true ? servers?.directory : nil })

@@ -141,7 +141,7 @@ enum UploadCommand: Subcommand {
         + path.asDatabaseOperand)
   }
 
-  /// An event as JSON.
+  /// An event of an upload as JSON.
   struct Entry: Codable {
     let event: String
     let reportID: String?
@@ -150,7 +150,7 @@ enum UploadCommand: Subcommand {
     let reason: String?
   }
 
-  /// An event as a line of JSON; nil for an event that is not the last one about its report.
+  /// An event of an upload as a line of JSON; nil for an event after which others follow about the same report.
   static func line(of event: UploadEvent) -> String? {
     guard event.kind != .began, event.kind != .progressed else { return nil }
     return try? JSON.line(

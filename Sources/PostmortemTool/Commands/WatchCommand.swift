@@ -63,13 +63,13 @@ enum WatchCommand: Subcommand {
     var cores = try WatchedCores(arguments)
     let uploads = try WatchUploads(path, arguments)
     defer { uploads?.stop() }
-    // The messages that were printed, so that a dump that fails repeatedly, or is left repeatedly, is printed only
-    // once.
+    // The messages that were printed, so that a dump whose conversion repeatedly fails or is postponed is printed
+    // only once.
     var told: Set<String> = []
     var leftSince: [ReportID: ContinuousClock.Instant] = [:]
     while true {
-      // Watching starts before the check, so that a dump that appears during the check causes an event. It is
-      // repeated in each iteration, because the directory may have been removed.
+      // Watching starts before the check, so that a dump that appears during the check causes an event. The watch is
+      // set again in each iteration, because the directory may have been removed.
       waiting.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
       cores.watch { waiting.watch($0, orIfMissing: $0) }
       let dumps =
@@ -79,7 +79,7 @@ enum WatchCommand: Subcommand {
       leftSince = Dictionary(left.map { ($0, leftSince[$0] ?? .now) }) { first, _ in first }
       for dump in dumps {
         let entry = ProcessedEntry(dump)
-        // The owner of this dump is still writing it, and usually has finished by the next check.
+        // The owner of this dump is still writing it, and will usually have finished by the next check.
         if let since = leftSince[dump.reportID], since.duration(to: .now) < .seconds(patience) {
           continue
         }

@@ -5,8 +5,8 @@ internal import IntermediateDump
 /// Completes a command line for a shell: `postmortem __complete WORD...`, which only the scripts of `completion`
 /// call.
 ///
-/// The last word is the word to complete. For each candidate, a line is printed, with a description after a tab. The
-/// last line says which file names the shell adds: ":files", ":directories" or ":none".
+/// The last word is the word to complete. The output has one line for each candidate, with a description after a tab.
+/// The last line says which file names the shell adds: ":files", ":directories" or ":none".
 enum Completer {
   static let name = "__complete"
 
@@ -20,7 +20,8 @@ enum Completer {
 
   /// Runs the completion.
   ///
-  /// If there is an error, it prints no candidates and no message, because a message would disturb the command line.
+  /// After an error, it prints neither candidates nor a message, because a message would disturb the user's command
+  /// line.
   static func run(_ words: [String]) {
     let words = joined(words)
     let answer = answer(for: words)

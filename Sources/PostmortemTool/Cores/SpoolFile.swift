@@ -8,9 +8,10 @@ internal import IntermediateDump
 struct SpoolFile {
   /// The number of bytes of one block, which becomes a hole if all its bytes are 0.
   private static let blockSize = 1 << 16
-  /// The maximum size in bytes.
+  /// The maximum size of the file in bytes.
   ///
-  /// A core file has at most as many bytes as there were addresses in use by the process.
+  /// A larger core file is not possible, because a core file has at most one byte for each address that the process
+  /// used.
   private static let maximumSize = 1 << 43
   /// The number of bytes that are kept free on the file system.
   private static let reserve: UInt64 = 256 << 20
@@ -67,7 +68,9 @@ struct SpoolFile {
     size = end
   }
 
-  /// Compares each byte with the next one by memcmp, which is fast; most bytes of a core file are zeros.
+  /// True if all bytes of the block are 0, as most bytes of a core file are.
+  ///
+  /// memcmp compares each byte with the next one, which is fast.
   private var isZeros: Bool {
     guard block.first == 0 else { return false }
     return unsafe block.withUnsafeBytes { bytes in

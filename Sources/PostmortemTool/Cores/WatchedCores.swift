@@ -6,14 +6,14 @@ internal import PendingDumps
 struct WatchedCores {
   /// The number of seconds without a change after which a file counts as completely written.
   ///
-  /// The kernel writes a core file at its final path. While a file is being written, the kernel refuses a read lease
-  /// on it, but only the file's owner and root may ask for a lease.
+  /// The kernel writes a core file directly at its final path, so a new file may be incomplete. While a file is being
+  /// written, the kernel refuses a read lease on it, but only the file's owner and root may ask for a lease.
   static let quietTime = 2
 
   private let directories: [String]
   /// The files with the status that they had when they were last checked.
   private var known: Set<FileState> = []
-  /// True if a file was still being written when it was last checked.
+  /// True if one of the files was still being written at the last check.
   private(set) var isWaiting = false
 
   private struct FileState: Hashable {
@@ -30,7 +30,7 @@ struct WatchedCores {
     for directory in directories { try InputFile.requireDirectory(directory) }
   }
 
-  /// Makes a watcher report new files in the directories.
+  /// Passes each directory to a function that begins to watch it for new files.
   func watch(with watch: (String) -> Void) {
     for directory in directories { watch(directory) }
   }

@@ -58,7 +58,9 @@ struct ExportColumn {
     }
   }
 
-  /// The number is increased when a column is removed or changes its meaning, but not when a column is added at the
+  /// The version of the export's columns.
+  ///
+  /// The version is increased when a column is removed or changes its meaning, but not when a column is added at the
   /// end.
   static let schemaVersion: Int64 = 1
 
@@ -67,12 +69,14 @@ struct ExportColumn {
     ExportColumn("schema", .integer, isOptional: false, "version of this table") { _ in
       .integer(schemaVersion)
     },
-    ExportColumn("report_id", .text, isOptional: false, "the report's ID, once in an export") {
+    ExportColumn(
+      "report_id", .text, isOptional: false, "the report's ID; each ID occurs once in an export"
+    ) {
       .text($0.id.description)
     },
     ExportColumn(
       "time", .time, isOptional: false,
-      "the time of the crash; that of the report if `time_known` is false"
+      "the time of the crash, or of the report if `time_known` is false"
     ) { .time($0.time) },
     ExportColumn("time_known", .boolean, isOptional: false, "whether the dump contains the time") {
       .boolean($0.isTimeKnown)
@@ -81,7 +85,9 @@ struct ExportColumn {
     ExportColumn("container_id", .text, "the container's ID, 64 hexadecimal digits") {
       ExportValue($0.details[.containerID])
     },
-    ExportColumn("program", .word, "the product's name, otherwise the executable's") {
+    ExportColumn(
+      "program", .word, "the name of the product, or of the executable if there is no product name"
+    ) {
       ExportValue($0.facts.program)
     },
     ExportColumn("version", .word, "the product's version") { ExportValue($0.facts.version) },
@@ -92,14 +98,14 @@ struct ExportColumn {
     },
     ExportColumn(
       "kind", .word, isOptional: false,
-      "`crash`; `hang` that lasted until the process ended; `end` of a run that left no dump (killed, "
-        + "out of memory and others: `cause` says which); `dump` of a process that continued; `unreadable`"
+      "`crash`; `hang`: a hang that lasted until the process ended; `end`: a run that left no dump (killed, "
+        + "out of memory and others: `cause` says which); `dump`: a dump of a process that continued; `unreadable`"
     ) { .text($0.kind) },
     ExportColumn("signal", .word, "the signal's name, such as `SIGILL`") { ExportValue($0.signal) },
     ExportColumn("code", .word, "the signal's code, such as `ILL_ILLOPN`, or its number") {
       ExportValue($0.code)
     },
-    ExportColumn("cause", .word, "a word for the cause, as in `show --json`") {
+    ExportColumn("cause", .word, "the kind of the cause, as in `cause` of `show --json`") {
       ExportValue($0.facts.cause)
     },
     ExportColumn(
@@ -107,12 +113,12 @@ struct ExportColumn {
     ) {
       ExportValue($0.facts.message)
     },
-    ExportColumn("signature", .text, "a text that is equal for crashes with the same cause") {
+    ExportColumn("signature", .text, "a text that is the same for crashes with the same cause") {
       ExportValue($0.facts.signature)
     },
     ExportColumn(
       "place", .text,
-      "the innermost call of the program's own code; without one, of a dependency, or file and offset"
+      "the innermost call of the program's own code, or else of a dependency, or else file and offset"
     ) {
       ExportValue($0.facts.place)
     },
@@ -120,14 +126,17 @@ struct ExportColumn {
       "frames", .texts, isOptional: false,
       "the innermost calls of the program's own code, 5 at most"
     ) { .texts($0.details.ownFrames) },
-    ExportColumn("tags", .map, isOptional: false, "annotations by name, each value at most 1 KiB") {
+    ExportColumn(
+      "tags", .map, isOptional: false, "the annotations: names, and values of at most 1 KiB each"
+    ) {
       .map($0.tags)
     },
-    ExportColumn("resident_bytes", .integer, unit: "bytes", "the memory of the process, VmRSS") {
+    ExportColumn("resident_bytes", .integer, unit: "bytes", "the memory use of the process (VmRSS)")
+    {
       ExportValue($0.details[.residentMemory])
     },
     ExportColumn(
-      "peak_resident_bytes", .integer, unit: "bytes", "the peak memory of the process, VmHWM"
+      "peak_resident_bytes", .integer, unit: "bytes", "the peak memory use of the process (VmHWM)"
     ) {
       ExportValue($0.details[.peakMemory])
     },

@@ -47,7 +47,7 @@ struct ExportedReport {
 
   /// The annotations.
   ///
-  /// If two have the same name, which can happen because long names are cut, the first one is used.
+  /// Two values can have the same name, because long names are cut; the first value is then used.
   var tags: [ReportDetails.Tag] {
     guard details.tags.count > 1 else { return details.tags }
     var names: Set<String> = []

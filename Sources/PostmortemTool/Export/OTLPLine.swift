@@ -5,8 +5,8 @@ internal import IntermediateDump
 
 /// A line of `postmortem export --format otlp`: an ExportLogsServiceRequest with one record, as JSON.
 ///
-/// A fact that the semantic conventions define has the name given there. The names of all other facts begin with
-/// `postmortem.`.
+/// A fact that OpenTelemetry's semantic conventions define has its name from these conventions. The names of all
+/// other facts begin with `postmortem.`.
 ///
 /// Source: OpenTelemetry protocol 1.5, JSON encoding; semantic conventions 1.36: exceptions in logs,
 /// service, host, process, container, deployment, log.
@@ -115,7 +115,7 @@ enum OTLPLine {
       json.add(key)
       switch value {
       case .integer(let number):
-        // This encoding represents 64-bit numbers as texts.
+        // The JSON encoding of OTLP represents 64-bit numbers as texts.
         json.add(verbatim: #","value":{"intValue":""#)
         json.add(verbatim: String(number))
         json.add(verbatim: #""}}"#)

@@ -1,7 +1,9 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A walk through the reports of some databases, which visits each ID once, in no order, with one report in memory.
+/// A walk through the reports of some databases.
+///
+/// The walk visits each ID once, in arbitrary order, with one report in memory at a time.
 ///
 /// The facts come from the index. If the index lacks a report's facts or details, the report is read in a separate
 /// process, and its facts are added to the index. Memory grows by some 85 bytes for each report: its place in the
@@ -49,8 +51,8 @@ struct ReportWalk {
   ) throws {
     let directory = try database.open()
     var index = ReportIndex(in: directory)
-    // No record can be added to a damaged index. Listing the reports writes the index again, although it keeps all
-    // facts in memory.
+    // No record can be added to an index that is damaged. So the reports are listed, which writes the index again;
+    // this has the disadvantage that all facts are in memory.
     if index.isWorn(reports: .max / 4) {
       _ = try ListedReport.all(in: database)
       index = ReportIndex(in: directory)

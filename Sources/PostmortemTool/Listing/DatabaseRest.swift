@@ -1,6 +1,7 @@
 internal import PendingDumps
 
-/// The dumps of a database that have no report: those that wait for it, and those that could not be processed.
+/// The dumps of a database that have no report: dumps that wait for conversion, and dumps that could not be
+/// processed.
 struct DatabaseRest {
   let waiting: Int
   let quarantined: Int
@@ -13,7 +14,7 @@ struct DatabaseRest {
     quarantined = Self.quarantined(in: path).count
   }
 
-  /// The names of the dumps whose last possible attempt failed.
+  /// The names of the dumps in quarantine, whose last allowed conversion failed.
   static func quarantined(in path: String) -> [String] {
     InputFile.names(in: path + "/" + PendingDumpName.quarantineDirectory).filter {
       !$0.hasSuffix(".reason") && !$0.hasSuffix(".run") && !$0.hasSuffix(".tmp")
@@ -25,7 +26,7 @@ struct DatabaseRest {
     (path + "/" + PendingDumpName.quarantineDirectory).quotedForShell
   }
 
-  /// The number of dumps that wait, and the command that processes them.
+  /// The number of dumps that wait for conversion, and the command that processes them.
   var waitingText: String {
     "\(waiting) \(waiting == 1 ? "dump waits" : "dumps wait") to be processed: "
       + "postmortem process\(path.asDatabaseOperand)"

@@ -13,7 +13,7 @@ struct ListedReport {
   /// The file name of the program; nil if it is not known or was not requested.
   var executable: String?
 
-  /// - Parameter keepsDetails: false to keep only the process ID and the executable of the details.
+  /// - Parameter keepsDetails: false to keep, of the details, only the process ID and the executable.
   init(stored: StoredReport, facts: ReportFacts?, keepsDetails: Bool = true) {
     self.stored = stored
     self.facts = facts
@@ -68,7 +68,7 @@ struct ListedReport {
   /// If the index lacks a report, the report is read in a separate process and added to the index.
   ///
   /// - Parameters:
-  ///   - needsNames: true to read also reports for which the search for names was not complete when they were made.
+  ///   - needsNames: true to also read reports for which the search for names was not complete when they were made.
   ///   - symbolDirectories: as for `show`; with a directory, the index is neither used nor changed.
   ///   - needsProcesses: true to read process IDs and executables from the index too.
   ///   - isStoring: false to leave the index as it is.
@@ -103,7 +103,7 @@ struct ListedReport {
     if isWorn {
       ReportIndex.rewrite(reports.compactMap(\.record), in: directory)
     }
-    // Sort keys are sorted in place of the reports, because copying reports takes long.
+    // Small sort keys are sorted instead of the reports, because copying reports takes long.
     let order = reports.indices.map { (reports[$0].time.nanoseconds, reports[$0].stored.id, $0) }
       .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
     reports.permute(order.map(\.2))
@@ -164,7 +164,7 @@ extension Array {
     var sources = sources
     for place in indices {
       var source = sources[place]
-      // The element of an earlier place was exchanged, so its current place is looked up.
+      // The element of an earlier place has already been exchanged, so `sources` is followed to its current place.
       while source < place { source = sources[source] }
       sources[place] = source
       if source != place { swapAt(place, source) }

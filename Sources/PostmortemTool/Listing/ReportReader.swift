@@ -12,8 +12,8 @@ internal import Stackwalk
 ///
 /// The package's own readers never trap, whatever the bytes are. But a demangler reads names from the report, the
 /// system opens the files of the report's modules, and a report can need more memory than the machine has. The
-/// process is started for the first report, and started again if a report ended it. It ends when this object is
-/// released.
+/// process is started for the first report, and started again if a report ended it. The separate process ends when
+/// this object is released.
 final class ReportReader {
   private let arguments: [String]
   private var child: Child?
@@ -87,7 +87,7 @@ final class ReportReader {
     }
 
     deinit {
-      // The process ends when its input does.
+      // The separate process ends when its standard input is closed.
       close(socket)
       wait()
     }
@@ -147,10 +147,10 @@ final class ReportReader {
     static func run(_ words: [String]) throws {
       let arguments = try Arguments(
         words, options: ["--symbols"], operands: 0...0, help: ListCommand.help)
-      // Core files are turned off, because one would describe this program and not the report.
+      // Core files are turned off, because a core file would describe this program and not the report.
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-      // One source is used for all reports, so that each module's file is read only once.
+      // One symbol source is used for all reports, so that each module's file is read only once.
       let symbols = SymbolSource(directories: arguments.values(of: "--symbols"))
       while let path = nextPath() {
         var limit = itimerval()
@@ -185,10 +185,10 @@ final class ReportReader {
   }
 }
 
-/// This program, for starting it again.
+/// How to start this program again: its path, and the environment.
 enum OwnProgram {
-  /// The path from which this program was started, so that the other process has the same name; the link in `/proc`
-  /// if that path no longer exists.
+  /// The path of this program's file, so that the other process has the same name; if the file no longer exists
+  /// there, the link in `/proc`.
   static var path: String {
     let link = "/proc/thread-self/exe"
     guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),

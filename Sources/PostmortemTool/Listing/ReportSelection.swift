@@ -119,8 +119,8 @@ struct ReportSelection {
   ///
   /// Without a crash, it returns the newest other dump; without that, the newest report on how a run ended.
   ///
-  /// A process that was stopped for a deployment must not hide an earlier crash. Neither must a report that cannot be
-  /// read, because the time of its crash is not known.
+  /// A process that was stopped for a deployment must not hide an earlier crash. A report that cannot be read must
+  /// not hide an earlier crash either, because the time of its own crash is not known.
   private static func newest(of candidates: [Candidate]) -> Candidate? {
     var (other, end, unreadable): (Candidate?, Candidate?, Candidate?)
     for candidate in candidates.sorted(by: { ($0.time, $0.id) > ($1.time, $1.id) }) {

@@ -32,7 +32,7 @@ struct ShownFile {
       return
     }
     if words.count > 1 {
-      // If there are two words, the first can only be a directory.
+      // The first of two words can only be a directory.
       guard InputFile.isDirectory(first) else {
         throw arguments.usage(
           "unexpected argument '\(words[1].escapedForMessage)': one report at a time")
@@ -49,7 +49,7 @@ struct ShownFile {
     let hasDumpsName = word.hasSuffix(".dmp") || PendingDumpName(fileName: word) != nil
     if hasDumpsName, InputFile.exists(word) { return ShownFile(path: word) }
     guard let database = ReportDatabase.ofEnvironment else {
-      // In this case, only the word can name a database.
+      // The environment names no database here, so only the word can name one.
       if InputFile.isDirectory(word) {
         arguments.warnOfWord(word)
         return try selected([], in: word, arguments)
@@ -64,7 +64,7 @@ struct ShownFile {
     if word.isEmpty { throw arguments.usage("an empty word names no report") }
     let selection = try ReportSelection(database, arguments)
     if let found = try selection.find(word) { return ShownFile(found, database) }
-    // This is the form of version 1.0.0, which is accepted where it cannot mean anything else.
+    // Version 1.0.0 took such a word as a directory; this is still accepted if the word cannot mean anything else.
     if InputFile.isDirectory(word), let old = try? selected([], in: word, arguments) {
       arguments.warnOfWord(word)
       return old

@@ -25,7 +25,8 @@ struct UnreadableFiles {
     if let error { throw error }
   }
 
-  /// Prints the errors, for a command that has also failed for another reason; returns its end, with status 1.
+  /// Prints the errors, for a command that has also failed for another reason; returns the error that ends the
+  /// command with status 1.
   var printed: ToolError {
     if let error { Terminal.printError(error.description) }
     return .printed

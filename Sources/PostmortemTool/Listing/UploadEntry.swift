@@ -33,9 +33,9 @@ struct UploadEntry: Codable {
     note = upload.note.isEmpty ? nil : upload.note
   }
 
-  /// The last part of a report's line; empty if no upload of the report was attempted.
+  /// The last part of a report's line in a list, about the upload; empty if no upload of the report was attempted.
   var text: String {
-    // A report can be completed from the beginning, without an attempt.
+    // A report can have the state "completed" from the beginning, without any attempt to upload it.
     if state == "skipped", note == nil { return "" }
     var words: [String] = state == "pending" ? [] : [state]
     if let serverID { words.append("as \(serverID.escapedForMessage)") }

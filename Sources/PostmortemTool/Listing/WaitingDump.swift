@@ -8,8 +8,7 @@ internal import ProcessSnapshot
 
 /// A dump that is not a report yet.
 ///
-/// It is a finished dump, a dump that a converter gave back, or a complete or truncated dump that a process left when
-/// it died.
+/// Such a dump is finished, or a converter has given it back, or a process that died left it complete or truncated.
 struct WaitingDump {
   let name: PendingDumpName
   let path: String

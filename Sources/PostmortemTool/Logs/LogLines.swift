@@ -53,8 +53,8 @@ struct LogLines {
     return ended.message.map { lines(of: $0, source: ended.source, depth: 1) } ?? []
   }
 
-  /// - Parameter depth: the number of forms around the bytes, because a collector's JSON may contain a runtime's
-  ///   JSON.
+  /// - Parameter depth: the number of formats that enclose the bytes, because a collector's JSON may contain a
+  ///   runtime's JSON.
   private mutating func lines(of bytes: [UInt8], source: String, depth: Int) -> [Line] {
     guard depth < 4 else { return [] }
     if let part = CRIPart(bytes) {
@@ -75,7 +75,7 @@ struct LogLines {
     return lines(in: object, named: "", form)
   }
 
-  /// The log line around a text in JSON.
+  /// What is known about the log line in whose JSON a text was found.
   private struct Form {
     let source: String
     let front: [UInt8]
@@ -135,7 +135,7 @@ struct LogLines {
   /// The line without the quotation marks around a summary's mark and its text; nil if the second quotation mark is
   /// missing.
   ///
-  /// Such marks occur around a member of multi-line JSON, and around a value of logfmt.
+  /// Log formats put such quotation marks around a member of multi-line JSON, and around a value of logfmt.
   private mutating func unquoted(_ bytes: [UInt8]) -> [UInt8]? {
     let quote = UInt8(ascii: "\"")
     let mark = bytes.indices.first {
@@ -153,7 +153,7 @@ struct LogLines {
       unreadable += 1
       return nil
     }
-    // The text after the quoted text may distinguish programs too.
+    // The text after the quoted text may also show which program wrote the line.
     return Array(bytes[..<(mark - 1)] + bytes[(end + 1)...]) + [0x20]
       + text.utf8.prefix { $0 != 0x0A }
   }
@@ -193,7 +193,7 @@ struct LogLines {
     return bytes
   }
 
-  /// The position of the first brace that is followed by a quotation mark and comes before any mark of a summary.
+  /// The position of the first brace that is followed by a quotation mark, if no mark of a summary comes before it.
   private static func startOfJSON(in bytes: [UInt8]) -> Int? {
     var index = 0
     while index < bytes.count {
@@ -210,8 +210,8 @@ struct LogLines {
     return nil
   }
 
-  /// The JSON object that begins at a brace, or the array that has it as its first element, and the position of its
-  /// start.
+  /// The JSON object that begins at a brace, or the array whose first element is this object, and the position where
+  /// the object or the array begins.
   private static func json(in bytes: [UInt8], at brace: Int) -> (start: Int, object: Any)? {
     let bracket = bytes[..<brace].lastIndex { $0 != UInt8(ascii: " ") }
     let array = bracket.flatMap { bytes[$0] == UInt8(ascii: "[") ? $0 : nil }

@@ -13,7 +13,7 @@ final class LoggedSummarySymbolicator {
 
   /// - Parameters:
   ///   - directories: the directories to search for the modules' files, in addition to the modules' own paths.
-  ///   - readsFiles: false to find no names.
+  ///   - readsFiles: false to read no files of modules, and so to find no names.
   ///   - download: downloads files of modules whose lines are not known, and returns the directory that contains
   ///     them; nil if it found no files.
   init(
@@ -65,7 +65,7 @@ extension LoggedSummary {
       + "ID. Its stack and its facts would be of different crashes, and are left out."
   }
 
-  /// The contradictions, up to a maximum number.
+  /// Lines that describe the first eight contradictions, and the number of the others.
   fileprivate var contradictionLines: [String] {
     let shown = contradictions.prefix(8).map { "  " + $0 }
     let rest = contradictions.count - shown.count
@@ -83,7 +83,8 @@ extension LoggedSummary {
     }
   }
 
-  /// The size of the range for a module's offsets, and the first range, in addresses that no process has.
+  /// The size of the range of invented addresses that each module gets, and the start of the first range; no process
+  /// has such addresses.
   private static let moduleSize: UInt64 = 1 << 40
   private static let moduleBase: UInt64 = 1 << 63
 

@@ -1,14 +1,14 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The counts of an overview, by day, signature, version and host.
+/// The numbers of reports that an overview shows, by day, signature, version and host.
 struct CrashOverview {
   /// A group of reports that have something in common, such as the signature.
   struct Group {
     var count = 0
     var first = Timestamp(nanoseconds: .max)
     var last = Timestamp(nanoseconds: .min)
-    /// The newest report, in the order of a list.
+    /// The newest report: the last one in the order of `postmortem list`.
     var lastReport: ReportID?
     /// The path of the newest report; set for signatures only.
     var lastPath = ""
@@ -30,7 +30,7 @@ struct CrashOverview {
   private(set) var total = 0
   private(set) var unreadable = 0
   private(set) var all = Group()
-  /// The number of reports by kind, and for each kind by day since 1970.
+  /// For each kind of report, the number of reports on each day, counted in days since 1970.
   private(set) var days: [ReportDetails.Kind: [Int32: Int]] = [:]
   private(set) var signatures: [Subject: Group] = [:]
   private(set) var versions: [Subject: Group] = [:]

@@ -2,9 +2,12 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// Draws charts in a page, which are stretched to the available width and have their words next to them.
+/// Draws the charts of an HTML page.
+///
+/// Charts are stretched to the available width, so words are placed next to them and not inside.
 enum OverviewChart {
-  /// The kinds of reports with their classes in the style sheet, in the order of the parts of a bar, from below.
+  /// The kinds of reports with their classes in the style sheet, in the order in which a bar stacks them from the
+  /// bottom up.
   static let kinds: [(kind: ReportDetails.Kind, style: String, words: Words)] = [
     (.crash, "crash", Words(one: "crash", many: "crashes")),
     (.hang, "hang", Words(one: "hang", many: "hangs")),
@@ -15,7 +18,7 @@ enum OverviewChart {
     ),
   ]
 
-  /// The words for what is counted.
+  /// The singular and the plural of the word for what is counted.
   struct Words {
     let one: String
     let many: String
@@ -85,7 +88,7 @@ enum OverviewChart {
     html.element("title", text: "\(text(day)): " + words.joined(separator: ", "))
   }
 
-  /// Adds a line of bars that is as high as a word: the days of one group.
+  /// Adds a chart as high as a line of text, with one bar for each day of a group.
   static func addSpark(
     _ group: CrashOverview.Group, _ days: ClosedRange<Int32>, to html: inout HTMLWriter
   ) {
@@ -111,7 +114,7 @@ enum OverviewChart {
     }
   }
 
-  /// Adds a bar that begins at the left.
+  /// Adds a horizontal bar that begins at the left.
   static func addShare(_ count: Int, of top: Int, to html: inout HTMLWriter) {
     html.element(
       "svg",
@@ -127,7 +130,7 @@ enum OverviewChart {
     Int(Double(count) / Double(top) * 100_000)
   }
 
-  /// The next number of 1, 2, 4, 5 or 8 followed by zeros, at which a scale ends.
+  /// The number at which a scale ends: the next number that is 1, 2, 4, 5 or 8 followed by zeros.
   private static func roundedUp(_ count: Int) -> Int {
     var unit = 1
     while true {

@@ -180,7 +180,7 @@ struct OverviewPage {
   /// Adds a table of groups with their counts and days.
   ///
   /// - Parameters:
-  ///   - what: the word for the groups in the line that counts those beyond the limit.
+  ///   - what: the word for the groups, used in the line that counts the groups beyond the limit.
   ///   - addName: adds the middle cell of a row.
   private func addGroups<Key>(
     _ title: String, _ groups: [(key: Key, value: CrashOverview.Group)], _ what: String, limit: Int,

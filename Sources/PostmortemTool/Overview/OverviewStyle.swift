@@ -1,4 +1,4 @@
-/// The style rules of an overview, which follow those of a report's page.
+/// The style rules that an overview adds to the style rules of a report's page.
 enum OverviewStyle {
   static let text: StaticString = """
     .tiles dd{font-size:20px;font-weight:600;font-variant-numeric:tabular-nums}

@@ -24,20 +24,20 @@ struct HandledProcess {
   }
 
   let processID: Int32
-  /// The target of the link of each descriptor.
+  /// The target of each descriptor's link in `/proc`.
   let links: [String: String]
   let signals: ThreadSignals
   /// The locked file; nil for a process without a handler, and for a forked process.
   let file: LockedFile?
-  /// The path by which this process reaches the directory of pending dumps, and whether the other process has it
-  /// open.
+  /// The path by which this process reaches the directory of pending dumps, and whether the other process has that
+  /// directory open.
   let directory: String?
   let holdsDirectory: Bool
   /// The run record; nil if it cannot be read.
   let record: RunRecord?
   /// A converter's verdict on the owner of the locked file; nil if there is no locked file.
   let verdict: OwnerVerdict?
-  /// The directory of `/proc` from which the process's state is read.
+  /// The directory in `/proc` from which the process's state is read.
   private let place: String
 
   /// Examines a process.

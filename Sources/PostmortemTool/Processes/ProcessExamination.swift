@@ -8,7 +8,7 @@ internal import ProcessSnapshot
 /// The findings about the crash handler of a running process.
 struct ProcessExamination {
   private let processID: Int32
-  /// The answer to the question of `doctor`, for a process that is healthy.
+  /// The first line that `doctor` prints if the process has no problem.
   private var headline = ""
   private var title = ""
   private var problems: [String] = []
@@ -36,7 +36,7 @@ struct ProcessExamination {
     if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
     let record = found.record
     let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
-    // If the process maps its run record, this also shows others that the process runs.
+    // To other processes, either the FIFO or the mapping of the run record shows that this process still runs.
     if !links.values.contains(fifo), record?.isMapped != true {
       let waits = "another container sees this process's end after a day at the least"
       if let directory = found.directory, !InputFile.exists("\(directory)/\(fifo.lastComponent)") {
@@ -86,8 +86,8 @@ struct ProcessExamination {
 
   /// Examines a process without a locked file, which may be a forked process.
   ///
-  /// A forked process has inherited its parent's handler and the descriptor of the directory. It has no locked file
-  /// until it crashes.
+  /// A forked process has inherited its parent's handler and the descriptor of the directory. A forked process has no
+  /// locked file until it crashes.
   private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
     name(process)
     guard let directory = paths.first(where: { $0.lastComponent == PendingDumpName.directory })

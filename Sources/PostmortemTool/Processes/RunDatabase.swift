@@ -4,8 +4,8 @@ internal import PendingDumps
 /// The database of the program that `postmortem run` runs, and the owner of this database.
 ///
 /// A command that starts as root and gives up its permissions can use neither root's files nor files that it created
-/// as root. If such a mistake is found before the command runs, it is an error of the command line; if it is found
-/// afterward, only a message is printed.
+/// as root. If such a mistake is found before the command runs, it is an error of the command line. If the mistake is
+/// found later, only a message is printed.
 struct RunDatabase {
   let path: String
 
@@ -174,7 +174,7 @@ private struct UserChanger {
     "capsh": ["--user", "--uid"], "start-stop-daemon": ["-c", "--chuid"],
   ]
 
-  /// Returns nil if the command's first word is not such a program.
+  /// Returns nil if the command's first word is not a program that runs a command as another user.
   init?(_ command: [String]) {
     guard let word = command.first?.split(separator: "/").last.map(String.init) else { return nil }
     let options = Self.byOption[word] ?? []

@@ -4,11 +4,13 @@ internal import PendingDumps
 
 /// Checks whether a thread of another process has room for a signal frame.
 ///
-/// If a thread has no room, the kernel ends its process by SIGSEGV. The check uses the rules that the handler applies
-/// to its own threads (`ThreadRoom`). The alternate stacks that threads have recorded are read from the process's
-/// memory. The stack pointer of a thread in a system call is read from /proc.
+/// If a thread without room gets a signal, the kernel ends the process by SIGSEGV. The check uses the rules that the
+/// handler applies to its own threads (`ThreadRoom`). The alternate stacks that threads have recorded are read from
+/// the process's memory. The stack pointer of a thread in a system call is read from /proc.
 struct SignalRoom: ~Copyable {
-  /// How certain it is that there is room, because the kernel does not show the stack pointer of a running thread.
+  /// How certain it is that a thread has room.
+  ///
+  /// For a running thread it is not certain, because the kernel does not show that thread's stack pointer.
   enum Certainty: Comparable {
     case known
     case likely

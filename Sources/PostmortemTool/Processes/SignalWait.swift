@@ -3,9 +3,9 @@ internal import PendingDumps
 
 /// Checks whether a thread of another process may be waiting for a signal in sigwait(3) or a similar call.
 ///
-/// Such a call would take the signal instead of the handler.
+/// sigwait(3) would take the signal, so the handler would not get it.
 ///
-/// The kernel shows the signals for which a thread waits as not blocked. Source: Linux kernel/signal.c,
+/// While a thread waits for signals, the kernel shows these signals as not blocked. Source: Linux kernel/signal.c,
 /// do_sigtimedwait.
 enum SignalWait {
   #if arch(arm64)
@@ -27,7 +27,7 @@ enum SignalWait {
       else { return true }
       return set >> (UInt64(truncatingIfNeeded: signal &- 1) & 63) & 1 == 1
     }
-    // Yama hides the system call even from the process's own user.
+    // Yama hides the system call that a thread waits in, even from the process's own user.
     if let text = SystemFile.text(directory + "/stat"),
       text[(text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(") R")
     {

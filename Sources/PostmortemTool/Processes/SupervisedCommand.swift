@@ -6,8 +6,8 @@ internal import PendingDumps
 
 /// A program that runs in place of this process.
 ///
-/// It has the same terminal, descriptors, environment and process group as this process, and gets the signals that
-/// are sent to this process.
+/// The program has the same terminal, descriptors, environment and process group as this process, and gets the
+/// signals that are sent to this process.
 enum SupervisedCommand {
   /// Signals that are not passed on: faults, which are this process's own; SIGPIPE, which this process causes itself;
   /// and signals of job control, which stop both processes.
@@ -16,8 +16,8 @@ enum SupervisedCommand {
 
   /// Runs the program to its end.
   ///
-  /// - Parameter count: the number of this process's last arguments that are the command. They are passed on as
-  ///   bytes, whether they are UTF-8 or not.
+  /// - Parameter count: the number of this process's last arguments that are the command. The arguments are passed on
+  ///   as bytes, whether they are UTF-8 or not.
   /// - Throws: `ToolError` with status 126 or 127 if the program could not be started.
   static func run(lastArguments count: Int) throws(ToolError) -> CommandEnd {
     var signals = sigset_t()
@@ -25,7 +25,8 @@ enum SupervisedCommand {
     for signal in untouched { unsafe sigdelset(&signals, signal) }
     var before = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
-    // Some parents leave this signal ignored, and the kernel then does not report the end of a child.
+    // This process may have been started with SIGCHLD ignored, and the kernel then does not report the end of a
+    // child.
     Glibc.signal(SIGCHLD, SIG_DFL)
     let child = try start(lastArguments: count, mask: before)
     return wait(for: child, &signals)
@@ -66,7 +67,7 @@ enum SupervisedCommand {
       }
       var end: CommandEnd?
       var status: Int32 = 0
-      // This is read before waitpid(2), after which /proc no longer shows the process.
+      // User and start time are read before waitpid(2), because afterward /proc no longer shows the process.
       let user = userOfEnded(child)
       let startTime = startTime(of: child)
       while true {
@@ -102,10 +103,10 @@ enum SupervisedCommand {
     return words.count > 1 ? UInt32(words[1]) : nil
   }
 
-  /// False for a signal that has reached the program too.
+  /// False for a signal that the program has already received.
   ///
-  /// The terminal sends a signal to the whole foreground process group, and the signal's code shows this. But a
-  /// hangup goes only to the leader of the session.
+  /// The terminal sends a signal to the whole foreground process group, and the signal's code shows this. But the
+  /// terminal sends SIGHUP only to the leader of the session.
   private static func isForCommand(_ signal: Int32, code: Int32) -> Bool {
     code <= 0 || (signal == SIGHUP && getsid(0) == getpid())
   }
@@ -123,7 +124,7 @@ struct CommandEnd {
   /// The signal that killed the command; nil if the command exited.
   private var signal: Int32? { status & 0x7F == 0 ? nil : status & 0x7F }
 
-  /// The end in the form for a converter, which uses it to report how a run without a dump ended.
+  /// How the command ended, in the form in which a converter uses it for a run without a dump.
   var observed: ObservedEnd? {
     startTime.map {
       ObservedEnd(processID: UInt32(bitPattern: processID), startTime: $0, waitStatus: status)
@@ -135,7 +136,8 @@ struct CommandEnd {
     guard let signal else { exit(status >> 8 & 0xFF) }
     // The kernel discards signals that the first process of a PID namespace sends to itself.
     if getpid() != 1 {
-      // The limit is 1 and not 0, because only 1 also prevents a core dump that the kernel pipes to a program.
+      // The core file limit is 1 and not 0, because only 1 also prevents a core dump that the kernel pipes to a
+      // program.
       // Source: core(5); Linux fs/coredump.c.
       var limit = rlimit()
       unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)

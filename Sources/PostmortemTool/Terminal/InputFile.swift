@@ -98,7 +98,7 @@ enum InputFile {
     return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : []
   }
 
-  /// The names in a directory, in no order; empty if it cannot be read.
+  /// The names in a directory, in arbitrary order; empty if the directory cannot be read.
   static func names(in directory: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
   }

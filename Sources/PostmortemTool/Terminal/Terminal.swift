@@ -40,7 +40,8 @@ enum Terminal {
     return true
   }
 
-  /// Writes text to standard output; on a terminal, through the program that PAGER names, or else through less.
+  /// Writes text to standard output; on a terminal, through the program that PAGER names or, without PAGER, through
+  /// less.
   ///
   /// Source: POSIX.1-2024, man, "PAGER"; less(1), LESS.
   static func page(_ text: String) {
@@ -60,7 +61,7 @@ enum Terminal {
     write(text, to: pipe.fileHandleForWriting.fileDescriptor)
     try? pipe.fileHandleForWriting.close()
     pager.waitUntilExit()
-    // The shell ends with this status if the command does not exist.
+    // The shell ends with status 127 if the command does not exist.
     if pager.terminationStatus == 127 { print(text) }
   }
 
@@ -115,7 +116,7 @@ enum OutputFile {
     }
   }
 
-  /// Does the same for a function that writes the contents; a regular file is also open for reading.
+  /// Replaces a file like `write`, but with contents that a function writes; a regular file is also open for reading.
   static func replace(
     _ path: String, with contents: (Int32) throws(ToolError) -> Void
   ) throws(ToolError) {
@@ -160,7 +161,8 @@ struct StandardOutput: TextOutputStream {
 
 /// JSON as this tool prints it.
 ///
-/// The keys are sorted, the text ends in a line feed, and it contains no control characters for a terminal.
+/// The keys are sorted, the text ends in a line feed, and control characters that a terminal would act on are
+/// escaped.
 enum JSON {
   /// The JSON text of a value, indented.
   static func text(of value: some Encodable) throws -> String {
@@ -183,7 +185,7 @@ enum JSON {
 
 /// A line on standard error that counts the steps of long work, and is removed when the work is done.
 ///
-/// It is printed only on a terminal, because it would fill a log.
+/// The line is printed only on a terminal, because it would fill a log.
 final class ProgressLine {
   private let isShown: Bool
   private let subject: String

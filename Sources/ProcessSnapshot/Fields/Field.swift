@@ -2,7 +2,7 @@ package import IntermediateDump
 
 /// A key that a field reads and writes, with the kinds and the size of its value.
 ///
-/// A test compares them with the schema.
+/// A test compares these kinds and this size with the schema.
 package struct BoundKey: Sendable {
   package let key: IntermediateDumpKey
   package let kinds: IntermediateDumpKeyKinds
@@ -46,7 +46,7 @@ package struct Field<Root>: Sendable {
     self.write = write
   }
 
-  /// Returns the same field with a closure for the value that reports show for its first key.
+  /// Returns the same field with a closure that returns the first key's value in the form that reports show.
   package func showing(_ value: @escaping @Sendable (Root) -> ShownValue?) -> Field {
     var field = self
     if let key = keys.first?.key { field.shown[key] = value }
@@ -68,7 +68,9 @@ package struct Field<Root>: Sendable {
     }.showing { $0[keyPath: path]?.shown }
   }
 
-  /// A value that is always written; if it is missing when a map is read, the old value stays.
+  /// A value that is always written.
+  ///
+  /// If a map that is read lacks the value, the old value stays.
   package static func value<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool = false
   ) -> Field {
@@ -99,7 +101,7 @@ package struct Field<Root>: Sendable {
     }.showing { .flag($0[keyPath: path]) }
   }
 
-  /// Lines that are stored as one text; not written if there are no lines.
+  /// Lines that are stored as one text; nothing is written if there are no lines.
   ///
   /// A line feed inside a line becomes a blank.
   package static func lines(_ key: IntermediateDumpKey, _ path: Path<[String]>) -> Field {
@@ -117,7 +119,7 @@ package struct Field<Root>: Sendable {
 
   /// Fields of the same type that are stored together in a nested map.
   ///
-  /// If there are several such maps, all are read, and later ones win.
+  /// If there are several such maps, all are read, and values of later maps replace those of earlier ones.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
     var group = Field(key, [.map], nested: fields.flatMap(\.keys)) { map, root in
       let maps = map.maps(key)
@@ -134,7 +136,7 @@ package struct Field<Root>: Sendable {
     return group
   }
 
-  /// A map that may be missing; if there are several, the first one is used.
+  /// A map that may be missing; if there are several such maps, the first one is used.
   package static func map<Value>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>, _ fields: MapFields<Value>
   ) -> Field {
@@ -258,7 +260,7 @@ extension IntermediateDumpWriter {
     end()
   }
 
-  /// Writes an array of maps; nothing for an empty one.
+  /// Writes an array of maps, but nothing for an empty array.
   package mutating func array<Value>(
     _ key: IntermediateDumpKey, of element: IntermediateDumpKey, _ values: [Value],
     _ fields: MapFields<Value>

@@ -2,14 +2,14 @@ package import IntermediateDump
 
 /// A value that a property of a dump can hold.
 package protocol FieldValue: Sendable {
-  /// Reads a key's value; nil if the map lacks the key, or has it with a kind of value that this type cannot read.
+  /// Reads a key's value; nil if the map lacks the key, or if this type cannot read a value of the stored kind.
   init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap)
 
   func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter)
 
-  /// The kinds in the schema that a key with such a value can have.
+  /// The kinds that the schema can give to a key with such a value.
   static var kinds: IntermediateDumpKeyKinds { get }
-  /// The number of bytes of a stored value; nil for any number.
+  /// The number of bytes of a stored value; nil if the number can vary.
   static var storedSize: Int? { get }
   /// The value as a report shows it; nil if a report would show only a part of the value.
   var shown: ShownValue? { get }
@@ -39,7 +39,9 @@ extension IntermediateDumpMap {
 }
 
 extension IntermediateDumpWriter {
-  /// Writes a value, or nothing for nil; for code that does not run during a crash.
+  /// Writes a value, or nothing for nil.
+  ///
+  /// This function is for code that does not run during a crash.
   package mutating func write(_ key: IntermediateDumpKey, _ value: (some FieldValue)?) {
     value?.write(key, to: &self)
   }
@@ -76,7 +78,7 @@ extension UInt64: FieldValue {}
 extension Int32: FieldValue {}
 extension Int64: FieldValue {}
 
-// An enum is stored as its number; a number that this version does not know is read as nil.
+// An enum is stored as its number; an unknown number is read as nil.
 extension FieldValue where Self: RawRepresentable, RawValue: FieldValue {
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     guard let code = RawValue(key, in: map) else { return nil }

@@ -3,7 +3,7 @@ package import IntermediateDump
 /// A place in the address space of a process or of a module's file.
 ///
 /// The number comes from a dump or a file, and can have any value. `+` and `-` would trap at the ends of the address
-/// space, so the type does not have them. None of its operations traps.
+/// space, so the type does not have them. No operation of `Address` traps.
 public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var value: UInt64
 
@@ -68,7 +68,8 @@ extension Address: ExpressibleByIntegerLiteral {
 /// A range of consecutive bytes in an address space.
 ///
 /// Any start and byte count make a valid range; a part past the last address is cut off. No operation of this type
-/// traps. A range of the complete address space lacks the last byte, because the full size does not fit into 64 bits.
+/// traps. A range that covers the whole address space lacks the last byte, because the full size does not fit into 64
+/// bits.
 public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   public let start: Address
   public let byteCount: UInt64
@@ -115,7 +116,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return distance
   }
 
-  /// True if this range contains all bytes of another.
+  /// True if this range contains all bytes of another range.
   ///
   /// An empty range is contained if it starts in this range or right after it.
   public func contains(_ other: AddressRange) -> Bool {
@@ -139,9 +140,9 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return last < address
   }
 
-  /// The number of bytes between this range and another; nil if the other is not after this one.
+  /// The number of bytes between this range and another; nil if the other range is not after this one.
   ///
-  /// Ranges that touch have 0 bytes between them.
+  /// Adjacent ranges have 0 bytes between them.
   public func gap(before other: AddressRange) -> UInt64? {
     end.flatMap { other.start.distance(above: $0) }
   }

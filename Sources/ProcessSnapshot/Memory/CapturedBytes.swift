@@ -8,7 +8,7 @@ package struct CapturedBytes: Sendable {
     let source: DumpBytes
     /// The range of bytes in `source`.
     var range: Range<Int>
-    /// The offset of this piece from the start of the first one.
+    /// The offset of this piece from the start of the first piece.
     var start: Int
     /// Replaces words of a sanitized report; nil if the bytes are read as captured.
     var words: SanitizedWords?
@@ -55,7 +55,7 @@ package struct CapturedBytes: Sendable {
 
   private init() {}
 
-  /// The same memory with words replaced by a filter.
+  /// The same memory, in which a filter replaces words.
   ///
   /// - Parameter address: the address of the first byte. A word that reaches across two pieces is replaced.
   func sanitized(at address: Address, by filter: WordFilter) -> CapturedBytes {

@@ -3,7 +3,9 @@ internal import IntermediateDump
 /// The dynamic linker's list of loaded objects: `struct r_debug` of its main namespace.
 ///
 /// The handler read the list without the linker's lock, so it may be cut off or inconsistent. The snapshot's modules
-/// come from the mappings and not from this list. Source: glibc `<link.h>`.
+/// come from the mappings and not from this list.
+///
+/// Source: glibc `<link.h>`.
 public struct LinkMap: Sendable, Equatable {
   /// One loaded object, from a `struct link_map`.
   public struct Entry: Sendable, Equatable {
@@ -42,7 +44,7 @@ public struct LinkMap: Sendable, Equatable {
 }
 
 extension LinkMap {
-  /// The maximum number of entries that are read; the handler writes no more than that.
+  /// The maximum number of entries that are read; the handler does not write more entries.
   package static var maximumEntries: Int { 2048 }
 
   package static let mapFields = MapFields(

@@ -54,10 +54,12 @@ public struct MemoryMapping: Sendable, Equatable {
 extension MemoryMapping {
   /// Parses the text of `/proc/<pid>/maps`.
   ///
-  /// Never traps, whatever the bytes are. A line that the kernel cannot have written is left out. A last line without
-  /// a newline is left out too, because a truncated dump may end in the middle of a path. The kernel produces the
-  /// text in several steps, and a running process can change its mappings between them. If two lines overlap for this
-  /// reason, the one with the lower start is used. Source: proc_pid_maps(5).
+  /// Parsing never traps, whatever bytes the text contains. A line that the kernel cannot have written is left out. A
+  /// last line without a newline is left out too, because a truncated dump may end in the middle of a path. The
+  /// kernel produces the text in several steps, and a running process can change its mappings between them. If the
+  /// mappings in two lines overlap for this reason, the mapping with the lower start is used.
+  ///
+  /// Source: proc_pid_maps(5).
   ///
   /// - Parameter text: complete lines, each ended by a newline.
   /// - Returns: mappings sorted by address, without overlaps.
@@ -75,7 +77,7 @@ extension MemoryMapping {
 
   /// Returns the mappings sorted by address.
   ///
-  /// The kernel lists no overlapping mappings; if some overlap, the first one is used.
+  /// The kernel lists no overlapping mappings; if a dump has overlapping mappings, the first one is used.
   package static func inOrder(_ mappings: [MemoryMapping]) -> [MemoryMapping] {
     var sorted: [MemoryMapping] = []
     sorted.reserveCapacity(mappings.count)

@@ -21,8 +21,8 @@ public struct MemoryRegion: Sendable, Equatable {
 
   /// The addresses of the region's bytes.
   ///
-  /// A region that is not part of a `MemorySnapshot` may reach past the end of the address space. Its range then has
-  /// fewer addresses than the region has bytes.
+  /// A region that is not part of a `MemorySnapshot` may reach past the end of the address space. For such a region,
+  /// `range` has fewer addresses than the region has bytes.
   public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
 
   /// The address after the region; for a region that reaches the end of the address space, the last address.
@@ -39,7 +39,7 @@ public struct MemoryRegion: Sendable, Equatable {
       address: shared.start, contents: contents.part(start..<start + count))
   }
 
-  /// The same region with words replaced by a filter.
+  /// The same region, in which a filter replaces words.
   func sanitized(by filter: WordFilter) -> MemoryRegion {
     MemoryRegion(address: address, contents: contents.sanitized(at: address, by: filter))
   }
@@ -57,8 +57,8 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   /// Joins regions; where two regions overlap, the bytes of the region with the lower start are used.
   ///
-  /// This takes linear time, except for the sort. A region that is empty or reaches past the end of the address space
-  /// is left out.
+  /// Joining takes linear time, except for the sort. A region that is empty or reaches past the end of the address
+  /// space is left out.
   public init(joining regions: [MemoryRegion]) {
     let valid = regions.enumerated().filter { _, region in
       region.count > 0 && region.range.byteCount == UInt64(region.count)

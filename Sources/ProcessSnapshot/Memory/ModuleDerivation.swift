@@ -3,8 +3,8 @@ internal import IntermediateDump
 /// Makes modules from the images that the handler found.
 ///
 /// Sizes and segments come from the program headers. Handlers before version 1.1 recorded every mapped file that
-/// starts with an ELF header, even a library file that the program mapped only to read it. Of the images in their
-/// dumps, only those with executable memory become modules.
+/// starts with an ELF header, even a library file that the program mapped only to read it. Of the images in dumps of
+/// such handlers, only those with executable memory become modules.
 struct ModuleDerivation {
   /// The mappings sorted by address, without overlaps; empty if they are missing from a truncated dump.
   private let mappings: [MemoryMapping]
@@ -48,8 +48,8 @@ struct ModuleDerivation {
     for index in candidates.indices {
       let address = candidates[index].address
       guard index == 0 || candidates[index - 1].address != address else { continue }
-      // Images do not overlap. If one seems to overlap the next, it was mapped only as a file, or its headers are
-      // wrong.
+      // Images do not overlap. If an image seems to overlap the next one, the image was mapped only as a file, or its
+      // headers are wrong.
       if let next = candidates[index...].first(where: { $0.address > address }),
         let distance = next.address.distance(above: address)
       {
@@ -91,7 +91,8 @@ struct ModuleDerivation {
 
   /// True if the process could execute the image.
   ///
-  /// The mappings with the image's path decide, otherwise any overlapping mappings, otherwise the program headers.
+  /// The mappings with the image's path decide. Without such mappings, any overlapping mappings decide, and without
+  /// any mappings, the program headers.
   private func isExecutable(_ candidate: Candidate) -> Bool {
     if candidate.source != nil { return true }
     let image = AddressRange(start: candidate.address, byteCount: candidate.size)
@@ -135,8 +136,9 @@ extension ModuleSnapshot {
     writer.end()
   }
 
-  /// The name of the kernel's image in the maps file; `kernelImageName` is the name that Breakpad, Crashpad and
-  /// symbol servers use.
+  /// The name of the kernel's image in the maps file.
+  ///
+  /// `kernelImageName` is the name that Breakpad, Crashpad and symbol servers use.
   static var kernelImagePath: String { "[vdso]" }
   static var kernelImageName: String { "linux-gate.so" }
 

@@ -14,7 +14,9 @@ public struct ModuleSnapshot: Sendable, Equatable {
     }
   }
 
-  /// The start of the page with the lowest loaded address; the ELF header is there if it is loaded.
+  /// The start of the page with the lowest loaded address.
+  ///
+  /// If the ELF header is loaded, it is at this address.
   public var address: Address
   /// The number of bytes from `address` to the end of the last loaded segment.
   public var size: UInt64
@@ -43,7 +45,9 @@ public struct ModuleSnapshot: Sendable, Equatable {
 
   public var range: AddressRange { AddressRange(start: address, byteCount: size) }
 
-  /// True if an address belongs to the image; memory between the segments does not.
+  /// True if an address belongs to the image.
+  ///
+  /// Memory between the segments does not belong to the image.
   public func contains(_ address: Address) -> Bool {
     range.contains(address)
       && (segments.isEmpty || segments.contains { $0.range.contains(address) })
@@ -64,7 +68,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
 
 /// The annotations of one module.
 ///
-/// Crashpad's clients record them; the handler of this package records only annotations of the process.
+/// Crashpad's clients record such annotations; the handler of this package records only annotations of the process.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpModuleCrashpadInfo.
 public struct ModuleAnnotations: Sendable, Equatable {
@@ -101,8 +105,8 @@ public struct ModuleAnnotations: Sendable, Equatable {
 extension ProcessSnapshot {
   /// Finds the program's module and returns its address; nil if none of the modules is the program.
   ///
-  /// The dump may name the module. Otherwise it is the module that contains the entry point in the auxiliary vector,
-  /// or the module with the executable's path.
+  /// The dump may name the module. Otherwise the program's module is the one that contains the entry point in the
+  /// auxiliary vector, or the one with the executable's path.
   package func mainModuleAddress(in modules: [ModuleSnapshot]) -> Address? {
     if let module = modules.first(where: { $0.source == .program }) { return module.address }
     if let vector = process.auxiliaryVector?[...] {
@@ -111,7 +115,8 @@ extension ProcessSnapshot {
         let value = vector.littleEndian(at: offset + 8, width: 8)
       {
         offset += 16
-        // AT_ENTRY. Source: getauxval(3).
+        // AT_ENTRY.
+        // Source: getauxval(3).
         if type == 9, let module = modules.first(where: { $0.contains(Address(value)) }) {
           return module.address
         }

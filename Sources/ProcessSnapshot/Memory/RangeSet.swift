@@ -25,7 +25,7 @@ package struct RangeSet: Sendable {
 
   package func contains(_ address: Address) -> Bool { index(of: address) != nil }
 
-  /// The parts of a range that are not in these ranges.
+  /// The parts of `range` that are not in this set.
   package func gaps(in range: AddressRange) -> [AddressRange] {
     guard let last = range.last else { return [] }
     var gaps: [AddressRange] = []

@@ -1,11 +1,12 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// Removes everything that may be a secret, as described at `ReportPrivacy.sanitized`, before a report is made in
-  /// any format.
+  /// Removes everything that may be a secret, before a report is made in any format.
   ///
-  /// Stack walks find the same frames afterward. A second call changes nothing. Words of stacks are replaced only
-  /// when the memory is read later.
+  /// `ReportPrivacy.sanitized` describes what is removed.
+  ///
+  /// Stack walks find the same frames before and after this call. A second call changes nothing. Words of stacks are
+  /// replaced only when the memory is read later.
   ///
   /// - Parameter words: words that are kept, no matter where they point.
   package mutating func sanitize(keeping words: [Address] = []) {
@@ -76,10 +77,10 @@ extension ProcessSnapshot {
     return mapping.range.intersection(window).map(stacks.gaps) ?? []
   }
 
-  /// The captured unwind tables of modules, each with the ELF headers that lead to it.
+  /// The captured unwind tables of modules, each with the ELF headers that refer to it.
   ///
-  /// The handler captures them for modules whose files are lost. They are read-only contents of a file, and stack
-  /// walks need them to find the same frames.
+  /// The handler captures such tables for modules whose files are lost. The tables are read-only contents of a file,
+  /// and stack walks need them to find the same frames.
   private func keptTables(outside stacks: RangeSet) -> [AddressRange] {
     modules.flatMap { module -> [AddressRange] in
       guard let headers = memory.unwindHeaders(of: module.address),
@@ -101,7 +102,8 @@ extension MemorySnapshot {
     guard let magic = word(at: module), magic & 0xFFFF_FFFF == 0x464C_457F,
       let offset = word(at: module &+ 32), let counts = word(at: module &+ 56)
     else { return nil }
-    // Offset 56 has the number of program headers, each of which has 56 bytes. Linkers write about a dozen.
+    // Offset 56 has the number of program headers, each of which has 56 bytes. Linkers write about a dozen program
+    // headers.
     let count = min(counts & 0xFFFF, 64)
     var lowest: UInt64?
     var tables: UInt64?
@@ -140,10 +142,12 @@ extension ProcessSnapshot {
   /// The memory of waiting asynchronous functions: each captured part outside the stacks that contains an async
   /// context.
   ///
-  /// The contexts are found from words of stacks and registers, and from other contexts that point to them.
+  /// The contexts are found through words of stacks and registers, and through other contexts that point to them.
   ///
   /// A context begins with the address of the caller's context, followed by the code address at which the caller will
-  /// continue. Source: swift include/swift/ABI/Task.h, class AsyncContext.
+  /// continue.
+  ///
+  /// Source: swift include/swift/ABI/Task.h, class AsyncContext.
   private func taskMemory(outside stacks: RangeSet) -> [AddressRange] {
     guard !tasks.isEmpty else { return [] }
     let parts = RangeSet(memory.regions.flatMap { stacks.gaps(in: $0.range) })
@@ -202,7 +206,7 @@ extension ThreadSnapshot {
     name = nil
     stack = stack.map { $0.sanitized(by: filter) }
     context?.sanitize(filter)
-    // The arguments of the system call are values of registers.
+    // Remove the arguments of the system call, because they are values of registers.
     systemCall = systemCall?.split(separator: " ").first.map(String.init)
   }
 }
@@ -281,7 +285,7 @@ private enum KnownMessage {
     "*** buffer overflow detected ***: terminated",
   ]
 
-  /// The message without file and line, which a program may choose itself; nil for an unknown message.
+  /// The message without file and line, because a program can choose these itself; nil for an unknown message.
   static func ofSwift(_ text: String) -> String? {
     let prefix = "Fatal error: "
     let text = trimmed(text)

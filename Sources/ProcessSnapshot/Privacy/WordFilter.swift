@@ -2,17 +2,19 @@ internal import IntermediateDump
 
 /// Decides which words of stacks and registers a sanitized report keeps.
 ///
-/// It keeps addresses in modules, stacks and other memory that stays in the report, and numbers below 4,096.
+/// The filter keeps addresses in modules, in stacks and in other memory that stays in the report. The filter also
+/// keeps numbers below 4,096.
 ///
 /// Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 final class WordFilter: Sendable {
   /// The word that replaces removed words.
   ///
-  /// It is not an address, is easy to recognize in a report, and is the same value as Crashpad's.
+  /// The replacement is not an address, is easy to recognize in a report, and is the same value as Crashpad's.
   static let replacement: UInt64 = 0x0DEF_ACED_0DEF_ACED
 
   private let places: RangeSet
-  /// The memory with code, to which signed return addresses may point; nil on architectures that do not sign them.
+  /// The memory with code, to which signed return addresses may point; nil on architectures that do not sign return
+  /// addresses.
   private let signedCode: RangeSet?
   private let words: Set<UInt64>
 
@@ -74,7 +76,7 @@ struct SanitizedWords: Sendable {
     return bytes[range.lowerBound - low..<range.upperBound - low]
   }
 
-  /// The number of bytes from the start of the word that contains a place in the dump to this place.
+  /// The number of bytes from the start of a word to a place in the dump that is within this word.
   private func phase(_ place: Int) -> Int {
     Int(truncatingIfNeeded: (address &+ UInt64(place - whole.lowerBound)).value & 7)
   }

@@ -17,7 +17,7 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsStopped: UInt64?
   /// The number of threads that did not stop, but whose stack pointer and instruction pointer the kernel showed.
   public var threadsReadFromKernel: UInt64?
-  /// The number of threads of which nothing else is known.
+  /// The number of threads about which the dump contains nothing.
   public var threadsOmitted: UInt64?
   /// The sections of the dump that ended early because the handler faulted or ran out of time; bit n stands for
   /// section n.
@@ -25,19 +25,21 @@ public struct CaptureQuality: Sendable, Equatable {
   /// Bits for the parts that the handler could not read from `/proc`: bit 0 the mappings, 1 the threads, 2 the open
   /// descriptors.
   ///
-  /// A filter of system calls, for example, can forbid reading them.
+  /// For example, a filter of system calls can forbid reading these parts.
   ///
-  /// Such a part is unknown, not empty. Nil if the handler could read all parts.
+  /// A part that could not be read is unknown, not empty. `notShown` is nil if the handler could read all parts.
   public var notShown: UInt64?
   /// The time in nanoseconds from the handler's entry to the mark at the end of the dump.
   public var captureTime: UInt64?
   /// The number of bytes that were left out because of a limit.
   public var bytesOmitted: UInt64?
-  /// The number of threads that do not fit into the minidump's thread list, of which readers accept 4,096 entries.
+  /// The number of threads that do not fit into the minidump's thread list.
+  ///
+  /// Readers accept a list of at most 4,096 threads.
   public var threadsUnlisted: UInt64?
   /// The number of modules that are not in the minidump's module list.
   ///
-  /// These are modules past the 2,048 that readers read, empty modules, and modules that overlap another one.
+  /// The list lacks modules past the 2,048 that readers read, empty modules, and modules that overlap another one.
   public var modulesUnlisted: UInt64?
   /// The number of memory regions that do not fit into the minidump's memory list.
   ///
@@ -70,7 +72,7 @@ extension CaptureQuality {
       .optional(.threadsUnlisted, \.threadsUnlisted),
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),
-      // The handler writes this key. It is read into `isComplete` and `damage`, which the next two keys store.
+      // The handler writes this key. The key is read into `isComplete` and `damage`, which the next two keys store.
       Field(.writerError, [.signed], size: 4) { map, capture in
         guard let error = map.signed(.writerError), error != 0 else { return false }
         capture.isComplete = false

@@ -32,7 +32,8 @@ public struct ClientInformation: Sendable, Equatable {
   public var memoryBytesOmitted: UInt64?
   /// The number of breadcrumbs that the program ever left, including those that newer ones have replaced.
   public var breadcrumbsLeft: UInt64?
-  /// The number of the last 128 breadcrumbs that are missing because the program was writing them when it crashed.
+  /// The number of breadcrumbs, among the last 128, that are missing because the program was writing them when it
+  /// crashed.
   public var breadcrumbsOmitted: UInt64?
 
   public init() {}
@@ -106,7 +107,7 @@ public struct ClientInformation: Sendable, Equatable {
     public var path: String
     /// The name of the copy; nil if it was not copied.
     public var name: String?
-    /// The number of bytes that were copied; `bytesOmitted` is the number of bytes before them that were not.
+    /// The number of bytes that were copied; `bytesOmitted` is the number of earlier bytes that were not copied.
     public var size: UInt64?
     public var bytesOmitted: UInt64?
     /// The reason why the attachment was not copied.
@@ -120,7 +121,7 @@ public struct ClientInformation: Sendable, Equatable {
 
 /// A name and a value set by the program.
 public struct ClientAnnotation: Sendable, Equatable {
-  /// A value, with the type with which the program set it.
+  /// A value, in the type that the program used to set it.
   public enum Value: Sendable, Equatable {
     case text(String)
     case signed(Int64)
@@ -251,7 +252,7 @@ extension ClientInformation {
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
       .array(.workBreadcrumbs, of: .breadcrumb, \.workBreadcrumbs, Breadcrumb.mapFields),
       .array(.contexts, of: .context, \.contexts, Context.mapFields),
-      // The handler writes a range in chunks. Chunks that touch are read as one range again.
+      // The handler writes a range in chunks. Adjacent chunks are read as one range again.
       Field(.extraMemory, [.array], nested: ExtraMemoryRange.mapFields.keys) { map, client in
         for range in map.elements(.extraMemory).compactMap(ExtraMemoryRange.mapFields.value(of:))
         where range.size > 0 && range.range.byteCount == range.size {

@@ -2,28 +2,28 @@ public import IntermediateDump
 
 /// Why a dump was taken without a crash: the program's request, or a hang.
 ///
-/// Nil in the snapshot of a crash.
+/// `ProcessSnapshot.request` is nil for a crash.
 public struct DumpRequest: Sendable, Equatable {
   public typealias Kind = RequestKind
   public typealias Target = HangTarget
   public typealias ThreadEvidence = HangThreadEvidence
 
-  /// The kind of request; nil for a kind that this version does not know.
+  /// The kind of request; nil for an unknown kind.
   public var kind: Kind?
   /// The reason that the program gave.
   ///
-  /// `errorType` and `errorText` are the type and the text of the error that it passed.
+  /// `errorType` and `errorText` are the type and the text of the error that the program passed.
   public var reason: String?
   public var errorType: String?
   public var errorText: String?
   public var target: Target?
-  /// The program's name for the thread or queue that it has watched for hangs.
+  /// The name that the program gave to the thread or queue that it watched for hangs.
   public var name: String?
   /// The time in nanoseconds without an answer after which the watched target counts as hung.
   public var threshold: UInt64?
   /// The length of the hang in nanoseconds when the monitor last checked it.
   ///
-  /// The hang, or the process, ended within a second after that.
+  /// The hang, or the process, ended within a second after that check.
   ///
   /// Time in which the whole process was stopped is not included.
   public var hangTime: UInt64?
@@ -38,11 +38,11 @@ public struct DumpRequest: Sendable, Equatable {
 
   /// True if the hung thread ran during the hang; false if it waited.
   ///
-  /// Nil if this is not known. A thread that was only the last to answer may wait for other work while another thread
-  /// hangs.
+  /// The result is nil if it is not known whether the thread ran. A thread that is known only as the last to answer
+  /// may wait for other work while another thread hangs.
   ///
-  /// A thread counts as running if it used more than a tenth of the time. The margin is needed because the kernel
-  /// counts in hundredths of a second, and because a thread that only polls is idle.
+  /// A thread counts as running if it used more than a tenth of the time of the hang. The margin is needed because
+  /// the kernel counts in hundredths of a second, and because a thread that only polls is idle.
   public var isBusy: Bool? {
     guard let hangTime, let processorTime else { return nil }
     if processorTime > hangTime / 10 { return true }

@@ -5,7 +5,7 @@ public struct OpenDescriptor: Sendable, Equatable {
   public typealias Kind = DescriptorKind
 
   public var number: UInt32 = 0
-  /// The kind of file; nil if the link in `/proc` could not be read, or for a kind that this version does not know.
+  /// The kind of file; nil for an unknown kind, or if the link in `/proc` could not be read.
   public var kind: Kind?
   /// The path, or the kernel's text for a descriptor without a path, such as `socket:[4711]`; nil if it was left out.
   public var path: String?
@@ -16,7 +16,7 @@ public struct OpenDescriptor: Sendable, Equatable {
 
   public init() {}
 
-  /// The kind of an anonymous inode, such as "eventpoll"; nil for others.
+  /// The kind of an anonymous inode, such as "eventpoll"; nil for other descriptors.
   public var anonymousKind: String? {
     guard kind == .anonymous, let path, path.hasPrefix("anon_inode:") else { return nil }
     let name = path.dropFirst("anon_inode:".count)

@@ -189,7 +189,7 @@ public struct ResourceLimit: Sendable, Equatable {
   }
 }
 
-/// Those resource limits of a process that can explain crashes; each is nil if the text lacks it.
+/// The resource limits of a process that can explain crashes; each limit is nil if the text lacks it.
 public struct ResourceLimits: Sendable, Equatable {
   /// RLIMIT_NOFILE: one more than the highest number that a descriptor may have.
   public var openFiles: ResourceLimit?
@@ -202,8 +202,9 @@ public struct ResourceLimits: Sendable, Equatable {
 
   /// Parses the text of `/proc/<pid>/limits`.
   ///
-  /// Never traps, whatever the bytes are. A line that the kernel cannot have written is left out. Source:
-  /// proc_pid_limits(5); Linux fs/proc/base.c, proc_pid_limits().
+  /// Parsing never traps, whatever bytes the text contains. A line that the kernel cannot have written is left out.
+  ///
+  /// Source: proc_pid_limits(5); Linux fs/proc/base.c, proc_pid_limits().
   ///
   /// - Parameter text: a heading, then a line for each limit with its name, soft limit, hard limit and unit.
   public init(parsing text: ArraySlice<UInt8>) {

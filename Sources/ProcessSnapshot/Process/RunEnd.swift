@@ -1,13 +1,13 @@
 public import IntermediateDump
 
-/// How a run of the program ended that left no dump.
+/// How a run of the program ended, if the run left no dump.
 ///
-/// Nil in a snapshot that was made from a dump of the process.
+/// `ProcessSnapshot.end` is nil if the snapshot was made from a dump of the process.
 public struct RunEnd: Sendable, Equatable {
   public typealias Kind = RunEndKind
   public typealias Certainty = RunEndCertainty
 
-  /// The way in which the run ended; nil for a way that this version does not know.
+  /// The way in which the run ended; nil for an unknown way.
   public var kind: Kind?
   public var certainty: Certainty?
   /// The signal that ended the process, or that asked it to end.

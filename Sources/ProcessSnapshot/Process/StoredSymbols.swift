@@ -2,7 +2,8 @@ internal import IntermediateDump
 
 /// Function names and source lines for addresses of the crashing thread, found when the dump was converted.
 ///
-/// The files of the crashed build usually still exist at that time. A later deployment replaces them.
+/// The files of the crashed build usually still exist when the dump is converted, but a later deployment replaces
+/// them.
 public struct StoredSymbols: Sendable, Equatable {
   /// A function whose code, or whose inlined code, is at an address.
   public struct Function: Sendable, Equatable {

@@ -3,7 +3,7 @@
 extension ProcessSnapshot {
   /// The ID of the container that the process ran in, 64 hexadecimal digits.
   ///
-  /// Nil outside of a container, and if neither the cgroup's path nor the mounts contain the ID.
+  /// The ID is nil outside of a container, and if neither the cgroup's path nor the mounts contain the ID.
   ///
   /// Docker, containerd, CRI-O and Podman use the ID in the name of the cgroup, with and without systemd or
   /// Kubernetes. Inside a cgroup namespace, the cgroup's path is `/`, but Docker and Podman mount files whose paths

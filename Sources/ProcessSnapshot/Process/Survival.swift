@@ -2,20 +2,22 @@ public import IntermediateDump
 
 /// What happened to the process after the dump, and the crashes that it survived before.
 ///
-/// Nil in a snapshot of a process that ended with this crash and had not crashed before.
+/// `ProcessSnapshot.survival` is nil for a process that ended with this crash and had not crashed before.
 public struct Survival: Sendable, Equatable {
   public typealias Outcome = SurvivalOutcome
 
   /// What followed the dump; nil if the signal's default action ended the process.
   ///
-  /// It is also nil if the default action ended the process after Swift's backtracer had run; then `previousHandler`
-  /// is not nil. The same holds if abort(3) ended the first process of a PID namespace.
+  /// `outcome` is also nil if the default action ended the process after Swift's backtracer had run. After Swift's
+  /// backtracer, `previousHandler` is not nil. `outcome` is also nil if abort(3) ended the first process of a PID
+  /// namespace.
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
   public var previousHandler: Address?
   /// True if `previousHandler` is Swift's backtracer.
   ///
-  /// It is always false in dumps of versions before 1.1.0, which did not recognize the backtracer.
+  /// The value is always false in dumps of versions before 1.1.0, because these versions did not recognize the
+  /// backtracer.
   public var previousHandlerIsBacktracer = false
   /// The number of earlier crashes that the same process survived; each has a separate dump.
   public var survivedCrashes: UInt32?

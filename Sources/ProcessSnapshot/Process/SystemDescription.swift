@@ -22,9 +22,9 @@ public struct SystemDescription: Sendable, Equatable {
   public var bootID: String?
   /// The text of `/proc/loadavg` at the crash.
   ///
-  /// It has three load averages, the numbers of running and of all threads, and the last process ID.
+  /// The text has three load averages, the numbers of running and of all threads, and the last process ID.
   public var loadAverage: String?
-  /// The processor's `model name` in `/proc/cpuinfo`, or a name that was found from the numbers there.
+  /// The processor's `model name` in `/proc/cpuinfo`, or a name that was found from the numbers in that file.
   public var processorModel: String?
   /// The part of `/proc/cpuinfo` about the first processor.
   public var processorText: [UInt8]?
@@ -46,7 +46,7 @@ public struct SystemDescription: Sendable, Equatable {
 }
 
 extension SystemDescription {
-  /// The lines of the first processor; the lines of the others differ only in numbers.
+  /// The lines of the first processor; lines of other processors differ only in numbers.
   private static func firstProcessor(in text: [UInt8]) -> [UInt8] {
     let lineFeed = UInt8(ascii: "\n")
     let end = text.indices.first { $0 > 0 && text[$0] == lineFeed && text[$0 - 1] == lineFeed }

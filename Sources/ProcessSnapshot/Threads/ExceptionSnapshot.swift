@@ -10,7 +10,7 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var code: Int32?
   /// The address in `si_addr` if the kernel sets it for this signal; nil for a signal that was sent.
   ///
-  /// In a minidump of another system, the address that the exception refers to.
+  /// In a minidump of another system, this is the address to which the exception refers.
   public var address: Address?
   /// The 128 bytes of the kernel's siginfo_t.
   public var signalInfo: [UInt8]?
@@ -24,8 +24,8 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var trapNumber: UInt64?
   /// The processor's code for the fault.
   ///
-  /// On x86, it is the page-fault error code, in which bit 1 means a write and bit 4 an instruction fetch. On arm64,
-  /// it is the exception syndrome (ESR).
+  /// On x86, this is the page-fault error code, in which bit 1 means a write and bit 4 an instruction fetch. On
+  /// arm64, this is the exception syndrome (ESR).
   public var trapErrorCode: UInt64?
   /// The message that the Swift runtime set before it trapped.
   public var fatalMessage: String?
@@ -33,7 +33,7 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var abortMessage: String?
   /// The exception in a minidump of another system; nil on Linux.
   ///
-  /// `ProcessSnapshot.encoded()` does not write it.
+  /// `ProcessSnapshot.encoded()` does not write a foreign exception.
   public var foreign: ForeignException?
   /// The name that the sender of the signal had when the signal was handled.
   public var senderName: String?
@@ -44,8 +44,9 @@ public struct ExceptionSnapshot: Sendable, Equatable {
 }
 
 extension ExceptionSnapshot {
-  /// True for a signal that an instruction of the thread raised; then the trap number in the signal frame belongs to
-  /// it.
+  /// True for a signal that an instruction of the thread raised.
+  ///
+  /// The trap number in the signal frame then belongs to this signal.
   ///
   /// For a signal that was sent, the signal frame still contains the numbers of an earlier trap of the thread.
   static func isFault(signal: Int32?, code: Int32?) -> Bool {
@@ -54,12 +55,13 @@ extension ExceptionSnapshot {
     return [4, 5, 7, 8, 11].contains(signal) && code > 0
   }
 
-  /// True if the kernel sets `si_addr`, which it does for faults without SI_KERNEL.
+  /// True if the kernel sets `si_addr`, as it does for faults without SI_KERNEL.
   ///
   /// Faults with SI_KERNEL are, for example, an access to a non-canonical address and `int3`.
   ///
-  /// If the result is false, the bytes of `si_addr` contain the sender's process ID and user ID, or nothing. Source:
-  /// sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
+  /// If the result is false, the bytes of `si_addr` contain the sender's process ID and user ID, or nothing.
+  ///
+  /// Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
   ///
   /// - Parameters:
   ///   - signal: the signal's number.
@@ -69,8 +71,10 @@ extension ExceptionSnapshot {
   }
 }
 
-// The fields of the kernel's siginfo_t. Source: sigaction(2); Linux include/uapi/asm-generic/siginfo.h, the same on
-// x86_64 and arm64: the signal is at byte 0 and the code at byte 8; the contents from byte 16 on depend on the kind
+// The fields of the kernel's siginfo_t.
+// Source: sigaction(2); Linux include/uapi/asm-generic/siginfo.h.
+//
+// On x86_64 and arm64, the signal is at byte 0 and the code at byte 8. The contents from byte 16 on depend on the kind
 // of signal.
 
 extension ExceptionSnapshot {
@@ -106,7 +110,7 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// True for a signal that a process sent, whose code is zero or negative.
+  /// True for a signal that a process sent; the code of such a signal is zero or negative.
   public var wasSent: Bool { code.map { $0 <= 0 } ?? false }
 
   /// The sender of the signal; nil for a fault, and for signals whose siginfo names no sender, such as a timer's.

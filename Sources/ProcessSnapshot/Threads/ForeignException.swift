@@ -38,10 +38,10 @@ public struct ForeignException: Sendable, Equatable {
     self.parameters = parameters
   }
 
-  /// The system's name for the code; nil if this version does not know it.
+  /// The system's name for the code; nil for an unknown code.
   ///
-  /// Source: Microsoft ntstatus.h and winnt.h; Apple mach/exception_types.h; Crashpad
-  /// `client/simulate_crash_mac.cc`, kMachExceptionSimulated, and `util/mach/mach_extensions.h`.
+  /// Source: Microsoft ntstatus.h and winnt.h; Apple mach/exception_types.h.
+  /// Source: Crashpad `client/simulate_crash_mac.cc`, kMachExceptionSimulated, and `util/mach/mach_extensions.h`.
   public var name: String? {
     switch system {
     case .windows: Self.windowsNames[code]
@@ -50,7 +50,8 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The system's name for the kernel's return code or the signal that comes with a Mach exception; nil for others.
+  /// The system's name for the kernel's return code or the signal that comes with a Mach exception; nil for other
+  /// exceptions.
   ///
   /// Source: Apple mach/kern_return.h and mach/i386/exception.h.
   public var detail: String? {
@@ -91,10 +92,11 @@ public struct ForeignException: Sendable, Equatable {
 
   /// The address that the exception refers to.
   ///
-  /// For an access violation on Windows, this is the second parameter and not the address in the record.
+  /// For an access violation on Windows, the result is the exception's second parameter and not the address in the
+  /// record.
   ///
-  /// - Parameter address: the address in the record, which is the instruction's on Windows and the accessed one on
-  ///   macOS.
+  /// - Parameter address: the address in the record. On Windows, the recorded address is the instruction's; on
+  ///   macOS, it is the accessed address.
   public func address(recorded address: UInt64) -> Address {
     guard system == .windows, isAccessViolation, parameters.count > 1 else {
       return Address(address)

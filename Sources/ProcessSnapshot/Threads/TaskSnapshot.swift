@@ -16,10 +16,11 @@ public struct TaskSnapshot: Sendable, Equatable {
   }
 }
 
-// Source: swift include/swift/ABI/Task.h, class AsyncTask; include/swift/ABI/MetadataValues.h,
-// class JobFlags; stdlib/public/Concurrency/TaskPrivate.h, struct PrivateStorage and class
-// ActiveTaskStatus. Offsets on 64-bit Linux: flags 0x20, low half of the ID 0x24, status 0x60,
-// first status record 0x68, first slab 0x78, high half of the ID 0x90, base priority 0x98.
+// Source: swift include/swift/ABI/Task.h, class AsyncTask; include/swift/ABI/MetadataValues.h, class JobFlags.
+// Source: swift stdlib/public/Concurrency/TaskPrivate.h, struct PrivateStorage and class ActiveTaskStatus.
+//
+// The offsets in a task object on 64-bit Linux are: flags 0x20, low half of the ID 0x24, status 0x60, first status
+// record 0x68, first slab 0x78, high half of the ID 0x90, base priority 0x98.
 
 extension TaskSnapshot {
   private static let knownLayout: UInt32 = 1
@@ -45,7 +46,8 @@ extension TaskSnapshot {
   /// Reads the fields from captured memory; never traps, whatever the memory contains.
   ///
   /// - Parameter memory: the memory of the snapshot.
-  /// - Returns: the fields; nil if their memory was not captured, or the runtime has another layout.
+  /// - Returns: the fields; nil if the memory of the task's object was not captured, or the runtime has another
+  ///   layout.
   public func fields(in memory: MemorySnapshot) -> Fields? {
     guard layoutVersion == Self.knownLayout, let flags = memory.word(at: address &+ 0x20),
       // A job of kind 0 is a task.

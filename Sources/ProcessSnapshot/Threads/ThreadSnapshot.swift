@@ -28,11 +28,11 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var niceValue: Int32?
   /// The CPU time in nanoseconds that the thread had used in user mode and in the kernel.
   ///
-  /// It is known only for the crashing thread.
+  /// This time is known only for the crashing thread.
   public var processorTime: UInt64?
   /// The system call in which the thread was blocked, in the format of proc_pid_syscall(5).
   ///
-  /// If the arguments are not known, it is only the number.
+  /// If the arguments are not known, the text is only the number of the system call.
   public var systemCall: String?
   /// How the system call was inferred; nil if the kernel showed it.
   public var systemCallSource: SystemCallSource?
@@ -55,11 +55,12 @@ public struct ThreadSnapshot: Sendable, Equatable {
     schedulingPolicy.flatMap(SchedulingPolicy.init(rawValue:))?.word
   }
 
-  /// The number of the system call that the thread was blocked in; nil if it was in none or the system call is not
-  /// known.
+  /// The number of the system call that the thread was blocked in; nil if there was no such call or it is not known.
   ///
-  /// Source: proc_pid_syscall(5): `-1` for a thread that is blocked but not in a system call,
-  /// `running` for one that is not blocked.
+  /// Source: proc_pid_syscall(5).
+  ///
+  /// The kernel shows `-1` for a thread that is blocked but not in a system call, and `running` for a thread that is
+  /// not blocked.
   public var systemCallNumber: Int? {
     guard let word = systemCall?.split(separator: " ").first, let number = Int(word), number >= 0
     else { return nil }
@@ -82,7 +83,7 @@ extension ThreadSnapshot {
       floatingPointState: map.data(.floatingPointState))
     stackPointer = stackPointer ?? context?.stackPointer
     instructionPointer = instructionPointer ?? context?.instructionPointer
-    // The handler writes a stack in chunks. Chunks that touch are read as one piece again. The handler writes the top
+    // The handler writes a stack in chunks. Adjacent chunks are read as one piece again. The handler writes the top
     // of the crashing thread's stack before it knows the bounds of the stack.
     let pieces = map.elements(.stack).compactMap { memory.region($0) }
     stack =
@@ -93,8 +94,9 @@ extension ThreadSnapshot {
       ).regions
   }
 
-  /// Writes a map from which the same thread is read, with addresses and sizes of the stack's pieces instead of their
-  /// bytes.
+  /// Writes a map from which the same thread can be read.
+  ///
+  /// In place of the bytes of the stack's pieces, the map contains their addresses and sizes.
   ///
   /// - Parameter extendedStateLeft: the number of bytes of XSAVE areas that may still be written. If an area does not
   ///   fit, only its first 512 bytes are written.
@@ -123,8 +125,9 @@ extension ThreadSnapshot {
 
   /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty name, which means unnamed.
   ///
-  /// In such a line, the kernel writes a newline as `\n` and a backslash as `\\`. Source: proc_pid_status(5), Linux
-  /// fs/proc/array.c.
+  /// In such a line, the kernel writes a newline as `\n` and a backslash as `\\`.
+  ///
+  /// Source: proc_pid_status(5), Linux fs/proc/array.c.
   static func name(unescaping text: ArraySlice<UInt8>) -> String? {
     var bytes: [UInt8] = []
     var iterator = text.makeIterator()

@@ -25,9 +25,10 @@ extension ProcessSnapshot {
 
   /// The throw of the error that ended the process; nil if there is none.
   ///
-  /// The error is one whose box is in a register or on the stack of the crashing thread, even if another thread threw
-  /// it. If there are several such errors, the one that was thrown last is used. The result is the first throw of
-  /// this error. If there is no such error, the result is the last throw of the crashing thread.
+  /// The error that ended the process is one whose box is in a register or on the stack of the crashing thread, even
+  /// if another thread threw it. If there are several such errors, the one that was thrown last is used. The result
+  /// is the first throw of the error that ended the process. If no error is found in this way, the result is the last
+  /// throw of the crashing thread.
   package var lastThrow: ThrowSnapshot? {
     guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
     let newest = recordedThrows.sorted { $0.uptime > $1.uptime }

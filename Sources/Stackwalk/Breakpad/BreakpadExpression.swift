@@ -46,7 +46,9 @@ struct BreakpadExpression {
     offset == 0 ? term : "\(term) \(offset.magnitude) \(offset < 0 ? "-" : "+")"
   }
 
-  /// The text for a number; the format has only unsigned numbers, so a negative one is a difference.
+  /// The text for a number.
+  ///
+  /// The format has only unsigned numbers, so a negative number becomes a difference.
   private static func constant(_ value: Int64) -> String {
     value < 0 ? "0 \(value.magnitude) -" : "\(value)"
   }

@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// Writes the STACK CFI INIT and STACK CFI records of a module, which contain the unwind rules.
 ///
-/// A rule that cannot be expressed ends the current group of records. Breakpad then walks the code after it with
-/// other methods, and not with the rule of an earlier instruction.
+/// A rule that cannot be expressed ends the current group of records. Breakpad then walks the code after this group
+/// with other methods, and not with the rule of an earlier instruction.
 struct BreakpadFrames {
   /// The maximum number of records after one INIT record; they are kept in memory until the size for INIT is known.
   private static let maximumRecords = 4096
@@ -13,7 +13,7 @@ struct BreakpadFrames {
   let base: Address
   let limit: WorkLimit
 
-  /// Returns nil for an architecture without register names in the format.
+  /// Returns nil for an architecture whose registers have no names in Breakpad's format.
   init?(of machine: BreakpadMachine, base: Address, _ limit: WorkLimit) {
     guard let architecture = machine.architecture else { return nil }
     map = RegisterMap(architecture)
@@ -38,7 +38,7 @@ struct BreakpadFrames {
   private struct Group {
     var range: AddressRange?
     var records: [String] = []
-    /// The expressions of the latest row: for the CFA, for the return address, then for each register.
+    /// The expressions of the latest row: one for the CFA, one for the return address, then one for each register.
     var rules: [String?] = []
   }
 
@@ -46,7 +46,7 @@ struct BreakpadFrames {
     column == 0 ? ".cfa" : column == 1 ? ".ra" : expressions.registers[column - 2]
   }
 
-  /// Returns the expressions of all rules of a row; nil if one that is needed cannot be expressed.
+  /// Returns the expressions of all rules of a row; nil if a needed rule cannot be expressed.
   private func rules(_ row: CFIRow) -> [String?]? {
     guard let cfa = expressions.text(row.cfa) else { return nil }
     let column = row.returnAddressRegister
@@ -67,7 +67,8 @@ struct BreakpadFrames {
         continue
       }
       let text = expressions.text(rule, of: UInt64(register))
-      // If the place of a saved register cannot be expressed, readers must not take the register for unchanged.
+      // If the place of a saved register cannot be expressed, the row is dropped, so that readers do not treat the
+      // register as unchanged.
       if text == nil, rule != .unspecified, map.isPreserved(register) { return nil }
       rules.append(rule == .sameValue ? nil : text)
     }

@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// Writes the FUNC records of a module, with lines and inlined calls, and its PUBLIC records.
 ///
-/// A function has the same name as in reports, which is the name in the symbol table, otherwise the name in the debug
+/// A function has the same name as in reports: the name in the symbol table, otherwise the name in the debug
 /// information.
 struct BreakpadFunctions {
   private let elf: ELFImage
@@ -36,7 +36,7 @@ struct BreakpadFunctions {
   private mutating func writeUnit(_ unit: Int, to output: inout BreakpadOutput) {
     guard let information else { return }
     var batch: [AddressRange] = []
-    /// The numbers of files in the records, by the numbers of the same files in the unit.
+    /// Maps the number of a file in the unit to the number of the same file in the records.
     var files: [UInt16: Int] = [:]
     for part in information.functions(ofUnit: unit) {
       guard part.range.start >= batch.last?.clampedEnd ?? 0, !claimed.overlaps(part.range),
@@ -94,12 +94,12 @@ struct BreakpadFunctions {
 }
 
 extension Address {
-  /// The address as records contain it, relative to the module's base and in hexadecimal.
+  /// The address in the form that records use, which is hexadecimal and relative to the module's base.
   func record(_ base: Address) -> String { String(wrappedDistance(above: base), radix: 16) }
 }
 
 extension AddressRange {
-  /// The start and the size as records contain them.
+  /// The start and the size in the form that records use.
   func record(_ base: Address) -> String {
     "\(start.record(base)) \(String(byteCount, radix: 16))"
   }

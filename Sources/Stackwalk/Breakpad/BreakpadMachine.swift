@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// The names that Breakpad's records use for a processor architecture and its registers.
 ///
-/// Source: Breakpad's docs/symbol_files.md ("MODULE records"), common/dwarf_cfi_to_module.cc (registers by
-/// DWARF number); System V ABI, chapter 4 (`e_machine`).
+/// Source: Breakpad's docs/symbol_files.md ("MODULE records"), common/dwarf_cfi_to_module.cc (registers by number).
+/// Source: System V ABI, chapter 4 (`e_machine`).
 struct BreakpadMachine {
   let name: String
   /// The architecture; nil for a machine for which no STACK CFI records are written.

@@ -12,7 +12,7 @@ struct BreakpadNames {
 
     mutating func number(of name: String, _ limit: WorkLimit) -> Int {
       if let number = numbers[name] { return number }
-      // If the memory limit does not allow another name, `unknown` is used. The note of `WorkLimit` reports that
+      // If the memory limit does not allow another name, `unknown` is used. The note of `WorkLimit` then reports that
       // names are missing.
       let isKept = name == BreakpadNames.unknown || limit.take(2 * name.utf8.count + 96)
       guard isKept else { return number(of: BreakpadNames.unknown, limit) }
@@ -29,7 +29,7 @@ struct BreakpadNames {
 
   init(_ limit: WorkLimit) { self.limit = limit }
 
-  /// Returns the number of a file; the number of the unknown file if the memory limit does not allow another one.
+  /// Returns the number of a file, or of the unknown file if the memory limit does not allow another name.
   mutating func number(ofFile path: String?) -> Int {
     files.number(of: path ?? Self.unknown, limit)
   }

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Writes text to a file in pieces of 256 KiB.
 ///
-/// After the first failure, which it keeps, it writes nothing more.
+/// `BreakpadOutput` keeps the first failure, and writes nothing more after it.
 struct BreakpadOutput {
   private static let pieceSize = 1 << 18
 
@@ -14,7 +14,7 @@ struct BreakpadOutput {
   /// The number of bytes that were written to the file.
   private var written = 0
   private var failure: StackwalkError?
-  /// True if a line did not fit; it and all later lines are missing.
+  /// True if a line did not fit; this line and all later lines are missing.
   private(set) var isCut = false
 
   /// Makes an output without text.

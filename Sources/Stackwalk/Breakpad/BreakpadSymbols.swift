@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 
 /// A Breakpad symbol file for a binary: functions, lines, inlined calls and call frame information as text.
 ///
-/// The text is written in pieces. `WorkLimit` limits the memory and the work; the limit of the work depends on the
+/// The text is written in pieces. `WorkLimit` limits the memory and the work; how much work is allowed depends on the
 /// size of the binary. The same binary always gives the same bytes.
 ///
 /// Source: Breakpad's docs/symbol_files.md.
@@ -52,7 +52,8 @@ package struct BreakpadSymbols {
 
   /// The build ID in the form that Breakpad's tools use.
   ///
-  /// It consists of the first 16 bytes as a GUID with little-endian fields, and an age of 0.
+  /// The debug ID consists of the first 16 bytes of the build ID as a GUID with little-endian fields, and an age of
+  /// 0.
   package var debugID: String {
     let bytes = Array((buildID + [UInt8](repeating: 0, count: 16)).prefix(16))
     let order = [3, 2, 1, 0, 5, 4, 7, 6] + Array(8..<16)

@@ -4,10 +4,12 @@ internal import ProcessSnapshot
 ///
 /// Ranges are added in sorted batches. Lists of similar size are merged, so that there are only a few lists.
 struct ClaimedRanges {
-  /// Lists of ranges; each list is sorted, and no two ranges overlap, whether in the same list or not.
+  /// Lists of ranges.
+  ///
+  /// Each list is sorted, and no two ranges overlap, even if they are in different lists.
   private var runs: [[AddressRange]] = []
 
-  /// True if a range overlaps any of these ranges.
+  /// True if `range` overlaps any of the claimed ranges.
   func overlaps(_ range: AddressRange) -> Bool {
     runs.contains { run in
       let index = run.partitioningIndex { $0.clampedEnd > range.start }
@@ -23,7 +25,7 @@ struct ClaimedRanges {
   mutating func add(_ batch: [AddressRange]) {
     var batch = batch
     while let last = runs.last, last.count <= 2 * batch.count {
-      // This takes linear time, because both lists are sorted.
+      // The merge takes linear time, because both lists are sorted.
       batch = (runs.removeLast() + batch).sorted { $0.start < $1.start }
     }
     if !batch.isEmpty { runs.append(batch) }

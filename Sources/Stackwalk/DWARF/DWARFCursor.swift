@@ -7,12 +7,13 @@ internal import IntermediateDump
 /// Source: DWARF 5, 7.4 (initial length), 7.6 (LEB128). Numbers are little-endian, as on both architectures.
 struct DWARFCursor {
   private let bytes: [UInt8]
-  /// The index of the next byte; in a piece of a section, it still counts from the start of the original bytes.
+  /// The index of the next byte, which is always counted from the start of the original bytes.
   private(set) var position: Int
   let end: Int
 
-  /// Makes a cursor over a range of the bytes; nil means all bytes, and a range that does not fit makes an empty
-  /// cursor.
+  /// Makes a cursor over a range of the bytes; nil means all bytes.
+  ///
+  /// A range that is not within the bytes makes an empty cursor.
   init(_ bytes: [UInt8], in range: Range<Int>? = nil) {
     self.bytes = bytes
     let range = range ?? 0..<bytes.count
@@ -24,8 +25,9 @@ struct DWARFCursor {
   var remaining: Int { end - position }
   var isAtEnd: Bool { position >= end }
 
-  /// Moves forward to an absolute position; returns false, without moving, if it is behind the current one or past
-  /// the end.
+  /// Moves forward to an absolute position.
+  ///
+  /// Returns false, without moving, if the position is before the current one or past the end.
   mutating func advance(to position: Int) -> Bool {
     guard position >= self.position, position <= end else { return false }
     self.position = position
@@ -108,7 +110,7 @@ struct DWARFCursor {
     return nil
   }
 
-  /// Reads an initial length; returns it with the size of offsets, 4 or 8 bytes; nil for a reserved value.
+  /// Reads an initial length, and returns it with the size of offsets (4 or 8 bytes); nil for a reserved value.
   mutating func readInitialLength() -> (length: UInt64, offsetSize: Int)? {
     guard let short = read(UInt32.self) else { return nil }
     if short < 0xFFFF_FFF0 { return (UInt64(short), 4) }
@@ -116,7 +118,7 @@ struct DWARFCursor {
     return (length, 8)
   }
 
-  /// Reads the bytes up to a NUL, and skips the NUL; nil if there is none.
+  /// Reads the bytes up to a NUL, and skips the NUL; nil if there is no NUL.
   mutating func readCString() -> ArraySlice<UInt8>? {
     guard let terminator = bytes[position..<end].firstIndex(of: 0) else { return nil }
     defer { position = terminator + 1 }
@@ -145,7 +147,9 @@ struct DWARFReader {
   /// True after a read past the end or another failure.
   private(set) var hasFailed: Bool
 
-  /// Makes a reader for a part of the bytes; it has failed from the start if the part is not within the bytes.
+  /// Makes a reader for a part of the bytes.
+  ///
+  /// If the part is not within the bytes, the reader has failed from the start.
   init(_ bytes: [UInt8], from offset: Int = 0, to end: Int? = nil) {
     let end = end ?? bytes.count
     hasFailed = offset < 0 || offset > end || end > bytes.count
@@ -196,7 +200,7 @@ struct DWARFReader {
     return text.indices
   }
 
-  /// Reads the initial length of a unit; returns it with the size of offsets in bytes; nil for a reserved value.
+  /// Reads the initial length of a unit, and returns it with the size of offsets in bytes; nil for a reserved value.
   mutating func initialLength() -> (length: UInt64, offsetSize: Int)? {
     cursor.readInitialLength()
   }

@@ -24,7 +24,7 @@ final class DWARFUnit {
   /// The base address for address ranges that are stored as offsets.
   var baseAddress: Address = 0
 
-  /// Reads the header of a unit; nil unless it is a unit of DWARF 2 to 5 that may have code.
+  /// Reads the header of a unit; nil unless the unit is of DWARF 2 to 5 and may have code.
   init?(at offset: UInt64, end: UInt64, header cursor: inout DWARFReader, offsetSize: Int) {
     let start = cursor.offset
     let version = cursor.u16()
@@ -48,7 +48,8 @@ final class DWARFUnit {
     self.end = end
     headerSize = (offsetSize == 8 ? 12 : 4) + cursor.offset - start
     format = DWARFValue.Format(version: version, offsetSize: offsetSize, addressSize: addressSize)
-    // Without these attributes, the unit uses the first table of each section, which follows the table's header.
+    // Without base attributes, the unit uses the first table of each section, whose entries follow the table's
+    // header.
     (stringOffsetsBase, addressBase, rangeListsBase) =
       version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 8, 20) : (8, 8, 12)
   }
@@ -179,7 +180,7 @@ struct DWARFUnitIndex {
 /// Source: DWARF 5, 2.17, 7.25 and 7.27; DWARF 4, 2.17.3.
 struct DWARFRanges {
   let sections: DWARFSections
-  /// The segments with code; a range outside of them belongs to code that the linker has removed.
+  /// The segments with code; a range outside these segments belongs to code that the linker has removed.
   let code: AddressSet
   let limit: WorkLimit
 

@@ -14,7 +14,7 @@ final class DWARFUnitContent {
     self.abbreviations = abbreviations
   }
 
-  /// The number of bytes of the memory limit that the ranges of functions take.
+  /// The number of bytes that the ranges of functions take from the memory limit.
   private(set) var functionCost = 0
   /// The maximum depth of inlined calls that are shown; compilers produce a few dozen levels at most.
   static let maximumCalls = 256
@@ -117,8 +117,8 @@ final class DWARFUnitContent {
     guard let entry = abbreviations.entry(cursor.uleb()) else { return [] }
     var chain = [die(entry, &cursor)]
     guard entry.hasChildren else { return chain }
-    // Both are levels below the function: `depth` of the next entry, `floor` of the entries inside the last call of
-    // the chain.
+    // The level of the next entry below the function is `depth`; the level of entries inside the last call of the
+    // chain is `floor`.
     var depth = 1
     var floor = 1
     while depth >= floor, !cursor.isAtEnd, chain.count < Self.maximumCalls {
@@ -133,7 +133,7 @@ final class DWARFUnitContent {
       case DWARFTag.inlinedSubroutine, DWARFTag.lexicalBlock:
         let die = die(entry, &cursor)
         let isInlined = entry.tag == DWARFTag.inlinedSubroutine
-        // Old compilers write blocks without ranges, which only group entries.
+        // Old compilers write blocks that have no ranges and only group entries.
         let isAround =
           ranges.covers(address, low: die.low, high: die.high, list: die.ranges, in: unit)
           ?? !isInlined
@@ -182,7 +182,7 @@ final class DWARFUnitContent {
   }
 }
 
-/// One table of abbreviations, which has the attributes and forms of entries by abbreviation code.
+/// One table of abbreviations, which maps an abbreviation code to the attributes and forms of an entry.
 ///
 /// Source: DWARF 5, 7.5.3.
 final class DWARFAbbreviations {
@@ -198,8 +198,9 @@ final class DWARFAbbreviations {
     var hasChildren: Bool
     /// The range of the entry's attributes in the table's `attributes`.
     var attributes: Range<Int>
-    /// The number of bytes of all attributes, with which an entry is skipped in one step; nil if an attribute has a
-    /// variable size.
+    /// The number of bytes of all attributes; nil if an attribute has a variable size.
+    ///
+    /// With this number, an entry can be skipped in one step.
     var size: Int?
   }
 

@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// Reads all functions of a file, for code that writes symbol files instead of looking up one address.
 ///
-/// It works unit by unit, and frees the data of earlier units if they take much memory.
+/// The functions are read unit by unit, and the data of earlier units is freed if it takes much memory.
 extension DebugInformation {
   /// The maximum number of bytes that are kept from one unit to the next.
   private static let maximumKept = 32 << 20
@@ -16,7 +16,7 @@ extension DebugInformation {
 
   /// An inlined call; `file` is a number in the unit's table of files.
   struct InlinedCall {
-    /// The linkage name, otherwise the plain name.
+    /// The linkage name, or the plain name if there is no linkage name.
     let name: String?
     /// The number of inlined calls around this call; 0 for a call in the function itself.
     let depth: Int
@@ -78,8 +78,8 @@ extension DWARFUnitContent {
   /// - Parameters:
   ///   - function: the function's offset from the unit's start.
   ///   - part: the part of the code to which the visited ranges are restricted.
-  ///   - body: gets the entry of the call, the number of calls around it, and the call's code within the code of
-  ///     those calls.
+  ///   - body: gets the entry of the call, the number of calls around it, and the part of the call's code that is
+  ///     also in the code of those calls.
   fileprivate func visitInlinedCalls(
     in function: Int, within part: AddressRange, _ ranges: DWARFRanges, _ limit: WorkLimit,
     _ body: (DIE, Int, [AddressRange]) -> Void
@@ -112,7 +112,7 @@ extension DWARFUnitContent {
       }
       let die = die(entry, &cursor)
       var own = ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit)
-      // Old compilers write blocks without ranges, which only group entries.
+      // Old compilers write blocks that have no ranges and only group entries.
       own = own.isEmpty && !isInlined ? scope.ranges : Self.common(own, scope.ranges)
       guard limit.spend(own.count + scope.ranges.count) else { return }
       let isKept = !own.isEmpty && scope.calls < Self.maximumCalls

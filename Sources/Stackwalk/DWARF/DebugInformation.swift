@@ -2,12 +2,12 @@ internal import ProcessSnapshot
 
 /// Finds functions, lines and inlined calls in the DWARF debug information of one file.
 ///
-/// For each address, it reads only the unit and the line program that it needs, and keeps them within a memory limit.
-/// It never traps, whatever bytes the file contains.
+/// For each address, only the unit and the line program that are needed are read, and they are kept within a memory
+/// limit. Reading never traps, whatever bytes the file contains.
 package final class DebugInformation: MemoryHolder {
-  /// A function, or a call that was inlined into it, at an address.
+  /// A function at an address, or a call that was inlined into this function.
   package struct Frame: Equatable {
-    /// The linkage name, otherwise the plain name.
+    /// The linkage name, or the plain name if there is no linkage name.
     package var name: String?
     /// The start of the function's code; nil for an inlined call.
     var start: Address?
@@ -25,7 +25,7 @@ package final class DebugInformation: MemoryHolder {
   private var lines: [UInt64: LineTable] = [:]
   /// The names of functions, by the offset of the abstract entry that describes them.
   private var names: [UInt64: String] = [:]
-  /// The number of bytes of `limit` that the three caches take.
+  /// The number of bytes that the three caches take from `limit`.
   private(set) var cost = 0
 
   /// Returns nil for a file without debug information.
@@ -39,14 +39,14 @@ package final class DebugInformation: MemoryHolder {
     limit.add(self)
   }
 
-  /// A note about the part that cannot be read; nil if all parts can be read.
+  /// A note about the part of the debug information that cannot be read; nil if all parts can be read.
   var note: String? { sections.note }
 
   /// Finds the function and the inlined calls at an address, innermost first.
   ///
   /// - Parameters:
-  ///   - address: an address as the file numbers it, without the load bias.
-  ///   - approximating: true to give code without a line the last line before it.
+  ///   - address: a link-time address, which is an address in the file, without the load bias.
+  ///   - approximating: true to use, for code without a line, the last line before this code.
   /// - Returns: one frame if nothing was inlined at the address; none for an unknown address.
   func frames(at address: Address, approximating: Bool = true) -> [Frame] {
     guard !limit.isReached, let place = index.code.innermost(containing: address)?.payload else {
@@ -117,9 +117,10 @@ package final class DebugInformation: MemoryHolder {
       of: Int(file), directory: compilationDirectory(of: unit), sections: sections)
   }
 
-  /// Finds the name of an entry, following its references to other entries, which may be in another unit.
+  /// Finds the name of an entry.
   ///
-  /// A linkage name in any of these entries takes precedence over a plain name.
+  /// The search follows the entry's references to other entries, even to those in another unit. A linkage name in any
+  /// of these entries takes precedence over a plain name.
   func name(of die: DWARFUnitContent.DIE, in content: DWARFUnitContent) -> String? {
     let key: UInt64? =
       switch die.origin {
@@ -248,7 +249,7 @@ struct AddressMap<Payload> {
   let entries: [Entry]
   /// For each entry, the highest end of this entry and all entries before it.
   ///
-  /// It shows when a backward search can stop.
+  /// This end shows when a backward search can stop.
   private let furthest: [Address]
 
   init(_ unsorted: consuming [Entry]) {

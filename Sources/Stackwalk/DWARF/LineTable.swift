@@ -27,7 +27,7 @@ final class LineTable {
     self.sequences = AddressMap(sequences)
   }
 
-  /// The number of bytes of the memory limit that this table takes.
+  /// The number of bytes that this table takes from the memory limit.
   let cost: Int
 
   /// Finds the last row at or below an address; nil outside all sequences.
@@ -70,8 +70,8 @@ final class LineTable {
     while address < end, let sequence = sequences.innermost(containing: address),
       var index = index(at: address)?.index, limit.spend(1)
     {
-      // If several rows have the same address, the last one is used. If it has no line, the rows before it are
-      // searched too.
+      // If several rows have the same address, the last one is used. If the last row has no line, the rows before it
+      // are searched too.
       while last == nil, index > sequence.payload.lowerBound,
         rows[index - 1].address >= range.start
       {
@@ -118,7 +118,7 @@ struct LineProgram {
   private var sequences: [AddressMap<Range<Int>>.Entry] = []
   private var sequenceStart = 0
   private var isSorted = true
-  /// The number of bytes of the memory limit that rows and sequences take.
+  /// The number of bytes that rows and sequences take from the memory limit.
   private var cost = 0
 
   // The registers of the line program's state machine.

@@ -40,7 +40,7 @@ package struct DebugFile {
   /// The binary's build ID; never empty.
   package let buildID: [UInt8]
 
-  /// The path at which debuggers look for the file below a directory of debug files.
+  /// The path, below a directory of debug files, at which debuggers look for the file.
   package var name: String {
     ".build-id/\(buildID.hexadecimal.prefix(2))/\(buildID.hexadecimal.dropFirst(2)).debug"
   }
@@ -80,7 +80,7 @@ package struct DebugFile {
 
   /// Writes the debug file to a descriptor.
   ///
-  /// - Throws: `StackwalkError` with the errno if writing fails; also if the binary has been truncated in the
+  /// - Throws: `StackwalkError` with the errno if writing fails, or if the binary has been truncated in the
   ///   meantime.
   package func write(to descriptor: Int32, named target: String) throws(StackwalkError) {
     try Self.write(header + programHeaders, at: 0, to: descriptor, named: target)
@@ -203,7 +203,7 @@ package struct DebugFile {
 }
 
 extension [UInt8] {
-  /// Overwrites bytes with a number; does nothing if it does not fit into the array.
+  /// Overwrites bytes with a number; does nothing if the number does not fit into the array.
   fileprivate mutating func replaceLittleEndian<Value: FixedWidthInteger>(
     at offset: Int, with value: Value
   ) {

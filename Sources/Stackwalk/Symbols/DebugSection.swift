@@ -2,10 +2,10 @@ internal import IntermediateDump
 
 /// One section of a file with debug information.
 ///
-/// It is read in pieces. A compressed section is expanded into memory when it is first used.
+/// The section is read in pieces. A compressed section is expanded into memory when it is first used.
 ///
-/// Source: gABI, chapter 4 (`SHF_COMPRESSED`, `Elf64_Chdr`); binutils' bfd/compress.c for the older
-/// `.zdebug_` sections.
+/// Source: gABI, chapter 4 (`SHF_COMPRESSED`, `Elf64_Chdr`).
+/// Source: binutils' bfd/compress.c for the older `.zdebug_` sections.
 final class DebugSection {
   /// Why a compressed section cannot be read.
   enum Obstacle: Error {
@@ -30,12 +30,12 @@ final class DebugSection {
   private let compression: Compression
   /// The expanded bytes of a compressed section, or why it cannot be expanded; nil before its first use.
   private var result: Result<[UInt8], Obstacle>?
-  /// The piece of the section that was read for the last small value; the next value is usually in the same piece.
+  /// The piece of the section that was last read for a small value; the next value is usually in the same piece.
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
   private static let windowSize = 1 << 14
 
-  /// Finds a section or its compressed form with a name that begins with `.zdebug_`; nil if the file has neither.
+  /// Finds a section, or its compressed form, whose name begins with `.zdebug_`; nil if the file has neither.
   ///
   /// - Parameters:
   ///   - name: the section's name, such as ".debug_info".
@@ -158,7 +158,7 @@ final class DebugSection {
   }
 }
 
-/// The sections of one file that describe functions and lines; nil for sections that the file lacks.
+/// The sections of one file that describe functions and lines; a section that the file lacks is nil.
 struct DWARFSections {
   let info: DebugSection?
   let abbreviations: DebugSection?

@@ -32,7 +32,9 @@ package struct ELFFile: ~Copyable {
 
   static let load: UInt32 = 1
   static let note: UInt32 = 4
-  /// The type SHT_NOBITS, which a split debug file uses for sections with code because it has only their headers.
+  /// The type SHT_NOBITS.
+  ///
+  /// A split debug file uses this type for sections with code, because it has only their headers.
   static let noBits: UInt32 = 8
   static let exceptionFrameHeader: UInt32 = 0x6474_E550
 
@@ -63,7 +65,7 @@ package struct ELFFile: ~Copyable {
     self.file = file
   }
 
-  /// Finds the first section with a name that has contents in this file; nil if there is none.
+  /// Finds the first section with this name that has contents in this file; nil if there is no such section.
   func section(named name: String) -> Section? {
     sections.first { $0.name == name && $0.type != Self.noBits && $0.size > 0 }
   }
@@ -172,7 +174,7 @@ package struct ELFFile: ~Copyable {
 
   /// Reads a name, but at most 32 bytes of it; empty outside the table.
   ///
-  /// This is enough for all names that are searched for.
+  /// This length is enough for all names that are searched for.
   private static func text(in names: [UInt8], at offset: Int) -> String {
     guard names.indices.contains(offset) else { return "" }
     return String(decoding: names[offset...].prefix(32).prefix { $0 != 0 }, as: UTF8.self)
@@ -222,7 +224,8 @@ final class ELFImage {
 
 /// An open file of a module on this machine.
 ///
-/// The file is read and not mapped, because a mapped file that is truncated at the same time would raise SIGBUS.
+/// The file is read and not mapped, because an access to a mapped file raises SIGBUS once the file has been
+/// truncated.
 struct ModuleFile: ~Copyable {
   private let descriptor: Int32
   let size: UInt64
@@ -237,7 +240,7 @@ struct ModuleFile: ~Copyable {
 
   /// Opens a regular file.
   ///
-  /// The path comes from a dump and may name anything, so opening a FIFO does not block, and a device is refused.
+  /// The path comes from a dump and may name anything. So opening a FIFO does not block, and a device is refused.
   init(path: String) throws(StackwalkError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Expands zlib streams, with which sections of debug information can be compressed.
+/// Expands zlib streams, which compressed sections of debug information contain.
 ///
 /// The output is limited to the size that the caller passes.
 ///
@@ -19,7 +19,7 @@ struct Inflate {
   ///   - bytes: bytes that contain the stream.
   ///   - start: the index of the stream's first byte; bytes after the end of the stream are ignored.
   ///   - size: the size in bytes that the section announces for the expanded contents; the caller has checked it.
-  /// - Returns: the expanded bytes; nil if the stream is damaged or they have another size.
+  /// - Returns: the expanded bytes; nil if the stream is damaged or the number of bytes is not `size`.
   static func expand(_ bytes: [UInt8], from start: Int, size: Int) -> [UInt8]? {
     guard start >= 0, start <= bytes.count - 6, size >= 0 else { return nil }
     let header = UInt16(bytes[start]) << 8 | UInt16(bytes[start + 1])
@@ -124,7 +124,7 @@ struct Inflate {
     return compressed(literals, distances)
   }
 
-  /// Reads the code lengths for literals and distances of a block, which are run-length coded.
+  /// Reads the code lengths for the literals and distances of a block; the lengths are run-length coded.
   private mutating func codeLengths(_ code: HuffmanCode, count: Int) -> [UInt8]? {
     var lengths: [UInt8] = []
     while lengths.count < count {
@@ -195,7 +195,7 @@ struct Inflate {
     var high: UInt32 = 0
     var index = 0
     while index < output.count {
-      // Both sums are reduced after 5,552 additions, which cannot overflow 32 bits.
+      // Both sums are reduced after 5,552 additions, because so few additions cannot overflow 32 bits.
       let end = min(output.count, index + 5552)
       while index < end {
         low &+= UInt32(output[index])
@@ -209,7 +209,9 @@ struct Inflate {
   }
 }
 
-/// A prefix code of deflate, stored as a table that is indexed by the next ten bits, and as lists for longer codes.
+/// A prefix code of deflate.
+///
+/// Codes of up to ten bits are in a table, which the next ten bits index. Longer codes are in lists.
 struct HuffmanCode {
   static let longest = 15
   private static let indexWidth = 10
@@ -256,7 +258,7 @@ struct HuffmanCode {
     (self.table, self.counts, self.symbols) = (table, counts, symbols)
   }
 
-  /// Finds the symbol that the lowest bits encode, in the form of an entry of `table`; 0 if there is none.
+  /// Finds the symbol that the lowest bits encode, in the form of an entry of `table`; 0 if there is no such symbol.
   func entry(_ bits: UInt64) -> UInt16 {
     let index = Int(truncatingIfNeeded: bits & ((1 << UInt64(Self.indexWidth)) &- 1))
     let entry = table[index]

@@ -1,7 +1,7 @@
 package import IntermediateDump
 package import ProcessSnapshot
 
-/// The contents of a module's file, in place of memory of the process that cannot have changed since it was loaded.
+/// The contents of a module's file, which replace memory of the process that cannot have changed since it was loaded.
 ///
 /// Only a file of the build that crashed is used.
 package struct ModuleContents {
@@ -20,7 +20,8 @@ package struct ModuleContents {
   /// Finds and opens the file of a module.
   ///
   /// - Parameters:
-  ///   - module: the module as the dump describes it; without a build ID, no file can be recognized as the module's.
+  ///   - module: the module as the dump describes it. Without a build ID, no file can be recognized as the
+  ///     module's.
   ///   - directories: directories to search after the module's path.
   /// - Returns: nil if no file with the module's build ID is found.
   package init?(of module: ModuleSnapshot, directories: [String]) {

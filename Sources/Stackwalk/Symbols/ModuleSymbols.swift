@@ -11,7 +11,7 @@ package final class ModuleSymbols {
   private let cache: SymbolCache?
   /// The file from which the symbol table is read.
   private let tableFile: ELFImage
-  /// False if the dump has no build ID of the module, so that it is not known whether the files match.
+  /// False if the dump has no build ID of the module; whether the files match is then not known.
   let isVerified: Bool
 
   /// Opens the files of a module that belong to the build that crashed.
@@ -20,7 +20,7 @@ package final class ModuleSymbols {
   ///   - module: the module as the dump describes it.
   ///   - directories: directories to search in addition to the usual places.
   ///   - limit: limits time, work and memory.
-  ///   - store: keeps the names that are found for later processes; nil to keep none.
+  ///   - store: keeps the found names, so that later processes can use them; nil to keep none.
   package init(
     _ module: ModuleSnapshot, directories: SymbolDirectories = [], limit: WorkLimit = WorkLimit(),
     store: (any SymbolStore)? = nil
@@ -52,7 +52,7 @@ package final class ModuleSymbols {
   /// A note that the files contain no names; nil if they contain names.
   var missingNames: String? { files.missingNames }
 
-  /// Converts an address of the process to the address that the file uses for the same place.
+  /// Converts an address of the process to the link-time address of the same place.
   private func fileAddress(_ address: Address, _ module: ModuleSnapshot) -> Address {
     firstAddress &+ address.wrappedDistance(above: module.address)
   }
@@ -99,10 +99,10 @@ package final class ModuleSymbols {
     return frames
   }
 
-  /// Saves the names that were found, for later processes.
+  /// Saves the found names, so that later processes can use them.
   func saveCache() { cache?.save() }
 
-  /// Finds the function and the inlined calls at an address as the file numbers it.
+  /// Finds the function and the inlined calls at a link-time address.
   private func fileFrames(at address: Address, approximating: Bool) -> [DebugInformation.Frame] {
     var frames = information?.frames(at: address, approximating: approximating) ?? []
     guard let entry = table.entry(containing: address),

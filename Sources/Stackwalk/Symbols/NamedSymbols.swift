@@ -29,7 +29,7 @@ extension ModuleSymbols {
 
 /// Searches a symbol table for a few names.
 ///
-/// `SymbolTable` cannot be used for this, because it contains only functions, sorted by address.
+/// `SymbolTable` cannot be used for this search, because it contains only functions, sorted by address.
 ///
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
 enum NamedSymbols {
@@ -40,14 +40,14 @@ enum NamedSymbols {
   private static let maximumStringsSize: UInt64 = 256 << 20
   /// The maximum number of places in the string table that are noted for one name.
   ///
-  /// There can be several, because a name can also be the end of longer names.
+  /// A name can have several places, because it can also be the end of longer names.
   private static let maximumPlaces = 64
 
   static func isTable(_ section: ELFFile.Section) -> Bool {
     (section.type == symtab || section.type == dynsym) && section.size > 0
   }
 
-  /// Returns the addresses of the names that a table contains, as the file numbers them.
+  /// Returns the link-time addresses of the names that a table contains.
   static func addresses(
     of names: [String], in table: ELFFile.Section, of elf: borrowing ELFFile, _ limit: WorkLimit
   ) -> [String: Address] {

@@ -16,19 +16,19 @@ extension StoredSymbols {
   /// The frames are those of the crashing thread and its task's asynchronous callers. For a hang, or a dump that a
   /// tool requested, frames of other threads are added.
   ///
-  /// This usually takes a few dozen milliseconds.
+  /// The search usually takes a few dozen milliseconds.
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
-  ///   - source: reads the files; if it runs out of time, the names that were found until then are returned.
+  ///   - source: reads the files; if the time runs out, the names that were found until then are returned.
   /// - Returns: nil if no thread crashed or nothing was found.
   public static func gather(
     for snapshot: ProcessSnapshot, from source: SymbolSource
   ) -> StoredSymbols? {
     guard let thread = snapshot.crashedThread else { return nil }
     let walker = Stackwalker(snapshot: snapshot, symbols: source)
-    // The throw comes first, while there is time. For an error that left `main`, nothing else shows where it was
-    // thrown.
+    // The throw is looked up first, while there is time. For an error that left `main`, nothing else shows where the
+    // error was thrown.
     let thrown = snapshot.lastThrow.map(walker.frames) ?? []
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,

@@ -9,15 +9,16 @@ package protocol SymbolStore: AnyObject {
   func replace(_ name: String, with bytes: [UInt8])
 }
 
-/// Keeps the functions and inlined calls that were found at addresses of one build in a file of a `SymbolStore`.
+/// Keeps, in a file of a `SymbolStore`, the functions and inlined calls that were found at addresses of one build.
 ///
-/// The cache is valid only for module files with the same build ID, sizes and times of last change as when it was
-/// made. A damaged cache is ignored and written again.
+/// The cache is valid only if the module's files have the same build ID, sizes and times of last change as when the
+/// cache was made. A damaged cache is ignored and written again.
 ///
-/// The layout is little-endian: a magic number (4 bytes), a digest of the rest (8 bytes), the size of the key (4
-/// bytes), the key, then an entry for each address. An entry has the address (8 bytes), the number of frames (2
-/// bytes), and for each frame flags (1 byte). Depending on the flags, a frame has a name (2 bytes for its size, then
-/// its text), a start (8 bytes), a file (like a name), a line (4 bytes) and a column (4 bytes).
+/// All numbers are little-endian. The file has a magic number (4 bytes), a digest of the rest (8 bytes), the size of
+/// the key (4 bytes), the key, then an entry for each address. An entry has the address (8 bytes), the number of
+/// frames (2 bytes), and the frames, each of which begins with flags (1 byte). The flags show which fields follow in
+/// the frame: a name (2 bytes for its size, then its text), a start (8 bytes), a file (like a name), a line (4 bytes)
+/// and a column (4 bytes).
 final class SymbolCache {
   private static let magic: UInt32 = 0x3153_4D50  // "PMS1"
   /// The approximate maximum size in bytes of the results that are kept for one build.
@@ -54,8 +55,7 @@ final class SymbolCache {
     read(store.contents(of: fileName) ?? [])
   }
 
-  /// The function and the inlined calls at an address as the module's file numbers it; nil if they are not in the
-  /// cache.
+  /// The function and the inlined calls at a link-time address; nil if they are not in the cache.
   func frames(at address: Address) -> [DebugInformation.Frame]? { answers[address] }
 
   func add(_ frames: [DebugInformation.Frame], at address: Address) {

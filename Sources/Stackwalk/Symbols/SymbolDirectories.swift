@@ -16,7 +16,7 @@ package final class SymbolDirectories: ExpressibleByArrayLiteral {
 
   /// Finds the files with a build ID: the module's file, its debug file, or both.
   ///
-  /// Finds none for an ID that is too short to distinguish builds.
+  /// No files are found for an ID that is too short to distinguish builds.
   func files(of buildID: [UInt8]) -> [String] { buildID.count > 1 ? files[buildID] ?? [] : [] }
 
   private func list() -> [[UInt8]: [String]] {

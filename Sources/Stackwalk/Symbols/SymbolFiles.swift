@@ -28,8 +28,8 @@ struct SymbolFiles {
     var failure: StackwalkError?
     do throws(StackwalkError) {
       let own = try ELFImage(path: module.path)
-      // A dump contains the build ID of every module that has one. If the dump has none, a file with a build ID
-      // belongs to another build.
+      // A dump contains the build ID of every module that has one. If the dump has no build ID for the module, a file
+      // with a build ID belongs to another build.
       guard own.elf.buildID == module.buildID else {
         throw StackwalkError(.notTheSameBuild, path: module.path)
       }
@@ -52,7 +52,7 @@ struct SymbolFiles {
 
   /// Searches for files in places other than the module's path.
   ///
-  /// - Returns: the path of the first file there that belongs to another build; nil if there is none.
+  /// - Returns: the path of the first file in these places that belongs to another build; nil if there is none.
   private mutating func findOthers(
     _ module: ModuleSnapshot, _ directories: SymbolDirectories, _ limit: WorkLimit
   ) -> String? {
@@ -74,7 +74,7 @@ struct SymbolFiles {
     return other
   }
 
-  /// True if no other file must be searched for.
+  /// True if no other file needs to be searched for.
   ///
   /// A debug file alone is not enough, because it has no code and no unwind tables.
   private var isComplete: Bool {
@@ -140,8 +140,9 @@ struct SymbolFiles {
       + (link.map { ", and its debug file \($0.name) was not found" } ?? "")
   }
 
-  /// Lists the paths at which a module's file or debug file may be, first those found by build ID, then those by
-  /// name.
+  /// Lists the paths at which a module's file or debug file may be.
+  ///
+  /// Paths made from the build ID come first, then paths made from the name.
   static func candidates(
     for module: ModuleSnapshot, directories: [String], debugDirectory: String = "/usr/lib/debug"
   ) -> [String] {
@@ -154,7 +155,7 @@ struct SymbolFiles {
           "\(directory)/.build-id/\(first)/\(rest).debug",
           "\(directory)/.build-id/\(first)/\(rest)",
           "\(directory)/\(first)/\(rest).debug", "\(directory)/\(first)/\(rest)",
-          // The layout of debuginfod's cache.
+          // These paths follow the layout of debuginfod's cache.
           "\(directory)/\(all)/debuginfo", "\(directory)/\(all)/executable",
         ]
       }
@@ -188,7 +189,7 @@ extension ELFImage {
   }
 }
 
-/// The name and the checksum of a split debug file, which the section `.gnu_debuglink` contains.
+/// The name and the checksum of a split debug file, from the section `.gnu_debuglink`.
 ///
 /// Source: GDB manual, "Separate Debug Files".
 struct DebugLink: Equatable {
@@ -220,9 +221,9 @@ struct DebugLink: Equatable {
 ///
 /// Source: ITU-T V.42, 8.1.1.6.2 (polynomial); GDB manual, "Separate Debug Files".
 struct CRC32 {
-  /// The maximum size in bytes of a file that is compared.
+  /// The maximum size in bytes of a file whose checksum is computed.
   ///
-  /// A larger file may be a sparse file that an attacker made to cost time.
+  /// A larger file may be a sparse file with which an attacker wants to waste time.
   static let maximumSize: UInt64 = 1 << 30
 
   private static let table: [UInt32] = (0..<256).map { index in

@@ -43,7 +43,7 @@ public final class SymbolSource {
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
-  /// The modules for which a frame got no name.
+  /// The modules in which a frame got no name.
   private var nameless: Set<Key> = []
   /// The base addresses of modules that were on a stack and whose unwind tables are missing.
   private var modulesWithoutTables: Set<Address> = []
@@ -65,7 +65,7 @@ public final class SymbolSource {
       limit: WorkLimit(seconds: timeLimit))
   }
 
-  /// Makes a source that can keep the names that it finds for later processes.
+  /// Makes a source that can keep the found names, so that later processes can use them.
   ///
   /// - Parameters:
   ///   - store: where the names are kept; nil to keep none.
@@ -83,7 +83,7 @@ public final class SymbolSource {
     self.store = store
   }
 
-  /// Saves the names that were found, for later processes.
+  /// Saves the found names, so that later processes can use them.
   package func saveCache() {
     for case .success(let symbols) in loaded.values { symbols.saveCache() }
   }
@@ -119,7 +119,7 @@ public final class SymbolSource {
 
   /// The reason why names of a module are missing or uncertain.
   ///
-  /// Nil if none are, or if the module was not needed.
+  /// The result is nil if no names are missing or uncertain, or if the module was not needed.
   public func note(on module: ModuleSnapshot) -> String? {
     let key = Key(module)
     var notes: [String] = []

@@ -20,8 +20,9 @@ package struct SymbolTable {
 
     /// True for a function, and false for a label.
     var isFunction: Bool { rank >= SymbolTable.functionRank }
-    /// True if the symbol names a single place and not a range of code; assembly code has such symbols inside
-    /// functions.
+    /// True if the symbol names a single place and not a range of code.
+    ///
+    /// Assembly code has such symbols inside functions.
     fileprivate var isLabel: Bool { !isFunction && size == 0 }
   }
 
@@ -107,7 +108,7 @@ package struct SymbolTable {
     guard section != 0, name != 0, type == 2 || type == 10 || type == 0,
       code.contains(address)
     else { return nil }
-    // Global symbols rank above weak ones, these above local ones, and functions above labels.
+    // Global symbols rank above weak ones, weak symbols above local ones, and functions above labels.
     let bindingRank: UInt8 = binding == 1 ? 2 : binding == 2 ? 1 : 0
     return Entry(
       address: address, size: size, name: name, rank: bindingRank | (type == 0 ? 0 : functionRank))
@@ -158,11 +159,11 @@ package struct SymbolTable {
 
   /// Returns a key that sorts the names of one function, the best name first.
   ///
-  /// Names without leading underscores and without an old version come first. Then the rank decides, then whether the
-  /// symbol has a size.
+  /// Names without leading underscores and without an old version come first. If two names are equal in this respect,
+  /// the rank decides, and then whether the symbol has a size.
   ///
-  /// For example, libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address. A
-  /// version after a single `@` is an old one and not the default.
+  /// For example, libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address. A single
+  /// `@` precedes an old version, which is not the default version.
   private static func order(_ name: String, _ entry: Entry) -> (Int, Int, Int) {
     let isOld = name.contains("@") && !name.contains("@@")
     return (
@@ -184,7 +185,7 @@ package struct SymbolTable {
     }
   }
 
-  /// Finds the function that contains an address as the file numbers it.
+  /// Finds the function that contains a link-time address.
   func entry(containing address: Address) -> Entry? {
     let end = entries.partitioningIndex { $0.address > address }
     // Entries of labels inside the function may be between its start and the address.
@@ -201,7 +202,7 @@ package struct SymbolTable {
     for candidate in [entry] + (aliases[entry.address] ?? []) {
       guard let name = ownName(of: candidate, in: elf) else { continue }
       let order = Self.order(name, candidate)
-      // If several names are equally good, as for a C++ constructor, the last one is used, as in debuggers.
+      // Of several equally good names, as for a C++ constructor, the last one is used, as in debuggers.
       if best.map({ order <= $0.order }) ?? true { best = (name, order) }
     }
     // Remove a version, as in "memcpy@@GLIBC_2.14".

@@ -34,8 +34,8 @@ struct AsyncContexts {
     let own = state.lookupAddress.flatMap(process.asyncFunction)
     for place in candidates(state, end) {
       guard let chain = chain(from: place) else { continue }
-      // The context may have been made for a call from this function. It then names this function as the caller, and
-      // the next context is the function's own.
+      // The context may have been made for a call from this function. Such a context names this function as the
+      // caller, and the next context is the function's own.
       if let first = chain.addresses.first, own != nil, process.asyncFunction(first) == own {
         return self.chain(from: Address(process.word(at: place) ?? 0))
       }

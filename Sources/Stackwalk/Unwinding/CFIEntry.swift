@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// A section with call frame information (CFI).
 enum CFISection {
-  /// The section `.eh_frame`; positions are addresses as the file numbers them.
+  /// The section `.eh_frame`; positions are link-time addresses.
   case ehFrame
   /// The section `.debug_frame`; positions are offsets into the section.
   case debugFrame
@@ -33,7 +33,7 @@ struct CFIEntry {
   let kind: Kind
   /// The bytes of the entry after the length and the CIE pointer.
   let body: DWARFCursor
-  /// The position in the section of index 0 of `body`.
+  /// The position in the section that corresponds to index 0 of `body`.
   let origin: UInt64
   /// The position of the next entry.
   let next: UInt64
@@ -46,7 +46,7 @@ struct CFIEntry {
     guard position < limit else { return nil }
     var count = Int(clamping: min(UInt64(Self.usualSize), limit &- position))
     var read = source.cfiBytes(of: section, at: position, count: count)
-    // The section may end before that many bytes, so fewer are tried.
+    // The section may end before that many bytes; fewer bytes are then tried.
     while read == nil, count > 12 {
       count = max(12, count / 2)
       read = source.cfiBytes(of: section, at: position, count: count)
@@ -66,8 +66,8 @@ struct CFIEntry {
     let pointerPosition = position &+ UInt64(start.position)
     switch section {
     case .ehFrame:
-      // The pointer has four bytes even after a 64-bit length. It is a distance backward from the position of the
-      // pointer.
+      // The pointer has four bytes even after a 64-bit length. The pointer is a distance backward from its own
+      // position.
       guard let back = body.read(UInt32.self) else { return nil }
       kind = back == 0 ? .cie : .fde(cie: pointerPosition &- UInt64(back))
     case .debugFrame:
@@ -84,8 +84,8 @@ struct CFIEntry {
 
 /// A common information entry (CIE), which has the information that many FDEs share.
 ///
-/// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.1.1 (augmentations z, R, P, L); GCC's
-/// `extract_cie_info` (S); DWARF for the Arm 64-bit Architecture, 4.5 (B); LLVM's `MCDwarf` (G).
+/// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.1.1 (augmentations z, R, P, L).
+/// Source: GCC's `extract_cie_info` (S); DWARF for the Arm 64-bit Architecture, 4.5 (B); LLVM's `MCDwarf` (G).
 struct CIE {
   var codeAlignment: UInt64
   var dataAlignment: Int64
@@ -94,7 +94,7 @@ struct CIE {
   var hasAugmentationData = false
   /// True if the CIE describes the code to which a signal handler returns.
   var isSignalFrame = false
-  /// The position in the section of index 0 of `instructions`.
+  /// The position in the section that corresponds to index 0 of `instructions`.
   var origin: UInt64
   var instructions: DWARFCursor
 
@@ -149,7 +149,7 @@ struct CIE {
             || data.readPointer(encoding, section: origin, data: 0, function: 0) != nil
         else { return false }
       case UInt8(ascii: "S"): isSignalFrame = true
-      // Ignore the key with which return addresses are signed, because signatures are always stripped.
+      // Ignore the key for signed return addresses, because signatures are always stripped.
       case UInt8(ascii: "B"), UInt8(ascii: "G"): break
       default: return false
       }
@@ -162,14 +162,14 @@ struct CIE {
 ///
 /// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.2.
 struct FDE {
-  /// The addresses that the FDE describes, as the file numbers them.
+  /// The link-time addresses that the FDE describes.
   let range: AddressRange
   let cie: CIE
   let instructions: DWARFCursor
-  /// The position in the section of index 0 of `instructions`.
+  /// The position in the section that corresponds to index 0 of `instructions`.
   let origin: UInt64
 
-  /// The number of steps counted for running its instructions.
+  /// The number of steps that are counted for running the FDE's instructions.
   var cost: Int { 16 + (instructions.remaining + cie.instructions.remaining) / 2 }
 
   /// Reads an FDE; nil for a CIE, or if the FDE has an invalid range.
@@ -230,7 +230,7 @@ extension DWARFCursor {
   /// An indirect pointer is not followed.
   ///
   /// - Parameters:
-  ///   - section: the address of position 0; all addresses are as the file numbers them.
+  ///   - section: the address of position 0; all addresses are link-time addresses.
   ///   - data: the address of `.eh_frame_hdr`.
   ///   - function: the start of the function that the FDE describes.
   mutating func readPointer(
@@ -248,7 +248,7 @@ extension DWARFCursor {
     case 0x10: return place &+ value  // DW_EH_PE_pcrel
     case 0x30: return data.map { $0 &+ value }  // DW_EH_PE_datarel
     case 0x40: return function.map { $0 &+ value }  // DW_EH_PE_funcrel
-    // DW_EH_PE_textrel remains, which linkers write on neither architecture.
+    // Only DW_EH_PE_textrel remains, and linkers do not write it on either architecture.
     default: return nil
     }
   }

@@ -1,7 +1,6 @@
 internal import ProcessSnapshot
 
-/// Finds the caller by call frame information, which describes for every instruction where the caller's registers
-/// are.
+/// Finds the caller by call frame information, which describes where the caller's registers are at every instruction.
 ///
 /// If the result is not plausible, for example on a damaged stack, other methods are tried.
 ///
@@ -17,7 +16,7 @@ struct CFIMethod: UnwindMethod {
       let word = context.value(of: row.returnAddressRegister, row, cfa)
     else { return .unknown }
     let returnAddress = process.codeAddress(word)
-    // This is the first function of a coroutine, or of a stack that the program set up itself.
+    // The frame belongs to the first function of a coroutine, or of a stack that the program set up itself.
     if returnAddress == 0, !row.isSignalFrame { return .bottom }
     guard row.isSignalFrame || isPlausible(returnAddress, in: process) else { return .unknown }
     var caller = UnwindRegisters(map: process.registers)
@@ -46,8 +45,8 @@ struct CFIMethod: UnwindMethod {
 
   /// Checks whether a return address is plausible.
   ///
-  /// It can be the address after a call, a signal trampoline, or the start of a function that makecontext(3) set as a
-  /// return address.
+  /// A plausible return address is the address after a call, a signal trampoline, or the start of a function that
+  /// makecontext(3) set as a return address.
   private func isPlausible(_ address: Address, in process: UnwindProcess) -> Bool {
     if process.check(returnAddress: address) != .notBehindCall { return true }
     if SignalFrameMethod.isTrampoline(at: address, in: process) { return true }
@@ -85,7 +84,7 @@ private struct FrameContext: ExpressionContext {
     return word.map { Address($0) }
   }
 
-  /// Computes the caller's value of a register by the rule for the register; nil if it is not known.
+  /// Computes the caller's value of a register by the rule for the register; nil if the value is not known.
   func value(of number: Int, _ row: CFIRow, _ cfa: Address) -> UInt64? {
     switch row.rules[number] {
     case .unspecified: process.registers.isPreserved(number) ? registers[number] : nil

@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// Runs call frame instructions up to one address, to compute the unwind rules there.
 ///
-/// Source: DWARF 5, 6.4.2 (call frame instructions) and 7.24 (their encoding); Linux Standard Base
-/// Core, 10.5.2 (GNU extensions); DWARF for the Arm 64-bit Architecture, 4.4.
+/// Source: DWARF 5, 6.4.2 (call frame instructions) and 7.24 (their encoding).
+/// Source: Linux Standard Base Core, 10.5.2 (GNU extensions); DWARF for the Arm 64-bit Architecture, 4.4.
 struct CFIProgram {
   /// The maximum number of states that DW_CFA_remember_state can store at a time; compilers need fewer.
   private static let maximumDepth = 64
@@ -15,7 +15,7 @@ struct CFIProgram {
   private var initial: CFIRow?
   private var remembered: [CFIRow] = []
   private var location: Address
-  /// The position in the section of index 0 of the instructions.
+  /// The position in the section that corresponds to index 0 of the instructions.
   private var origin: UInt64
 
   /// Computes the rules at an address in the FDE's range; nil for damaged or unknown instructions.
@@ -46,7 +46,7 @@ struct CFIProgram {
     }
   }
 
-  /// Runs the instructions of the CIE, which several FDEs share; false if they are damaged.
+  /// Runs the instructions of the CIE, which several FDEs share; returns false if the instructions are damaged.
   private mutating func begin(_ fde: FDE) -> Bool {
     var instructions = fde.cie.instructions
     guard run(&instructions) else { return false }
@@ -75,7 +75,7 @@ struct CFIProgram {
     origin = fde.cie.origin
   }
 
-  /// Runs instructions until one moves past the target address; false if an instruction is damaged.
+  /// Runs instructions until one moves past the target address; returns false if an instruction is damaged.
   private mutating func run(_ cursor: inout DWARFCursor) -> Bool {
     while !cursor.isAtEnd {
       guard let instruction = cursor.read(UInt8.self) else { return false }
@@ -239,7 +239,7 @@ struct CFIRow {
   var cfa: CFARule?
   /// The rules by DWARF register number, only for the registers that `RegisterMap` tracks.
   var rules: [RegisterRule]
-  /// The DWARF register number whose rule finds the return address.
+  /// The DWARF number of the register whose rule finds the return address.
   var returnAddressRegister: Int = 0
   var isSignalFrame = false
   /// The difference between an address in the process and the same address in the file.

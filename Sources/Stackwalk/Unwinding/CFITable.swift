@@ -3,14 +3,15 @@ internal import ProcessSnapshot
 
 /// The call frame information of one module.
 ///
-/// It keeps only indexes of 16 to 32 bytes for each function, which are made when they are first needed.
+/// A `CFITable` keeps only indexes, with 16 to 32 bytes for each function, and makes them when they are first needed.
 final class CFITable {
-  /// Where a module's CFI sections are, as the file numbers addresses.
+  /// The places of a module's CFI sections; addresses are link-time addresses.
   struct Places {
     /// The range of `.eh_frame_hdr`, from its program header.
     var header: AddressRange?
-    /// The range of `.eh_frame`, which is searched for functions that the table in `.eh_frame_hdr` lacks; nil if
-    /// there are no section headers.
+    /// The range of `.eh_frame`; nil if there are no section headers.
+    ///
+    /// This range is searched for functions that the table in `.eh_frame_hdr` lacks.
     var ehFrame: AddressRange?
     /// The end of the segment, or of the captured memory, that contains `.eh_frame_hdr`.
     var headerSegmentEnd: Address?
@@ -48,11 +49,11 @@ final class CFITable {
   /// Finds the last start of a function at or below an address, if there is a table.
   func functionStart(of address: Address) -> Address? { header.entries(upTo: address).last?.start }
 
-  /// Finds the FDE that covers an address as the file numbers it.
+  /// Finds the FDE that covers a link-time address.
   func fde(at address: Address) -> FDE? {
-    // A function that only calls `__builtin_unreachable()` has no code, so its FDE is empty and may start where the
-    // next function does. If several FDEs start at one address, lld keeps only one of them in the table. So an entry
-    // that does not cover the address does not mean that there is no FDE.
+    // A function that only calls `__builtin_unreachable()` has no code. The FDE of such a function is empty, and may
+    // start where the next function does. If several FDEs start at one address, lld keeps only one of them in the
+    // table. So an entry that does not cover the address does not mean that there is no FDE.
     for entry in header.entries(upTo: address).reversed().prefix(Self.emptyCount) {
       guard let found = fde(.ehFrame, entry.fde) else { continue }
       if found.range.contains(address) { return found }
@@ -70,7 +71,7 @@ final class CFITable {
     return end.map { AddressRange(from: start, to: $0) }
   }
 
-  /// Computes the unwind rules at an address as the file numbers it.
+  /// Computes the unwind rules at a link-time address.
   ///
   /// - Parameter loadBias: the difference between an address in the process and the same address in the file.
   func row(at address: Address, loadBias: UInt64, registerCount: Int) -> CFIRow? {
@@ -131,7 +132,7 @@ private struct FileCFI: CFISource {
 
 /// Reads CFI from the dump's memory, for the vDSO or a module whose file no longer exists.
 ///
-/// Positions are addresses of the process. There is no `.debug_frame`, because it is never loaded into memory.
+/// Positions are addresses of the process. The memory has no `.debug_frame`, because this section is never loaded.
 private struct CapturedCFI: CFISource {
   let memory: MemorySnapshot
 

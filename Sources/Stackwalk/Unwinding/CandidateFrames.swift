@@ -2,10 +2,10 @@ public import ProcessSnapshot
 
 /// Decides which entries of the stack in a crash summary are frames.
 ///
-/// The handler follows frame pointers. If the chain of frame pointers breaks, it lists each word of the stack that
-/// points into code, and follows a frame pointer that a function seems to have saved. Unwind tables describe where
-/// the return address and the saved registers of a function are, so they distinguish callers from remains of earlier
-/// calls.
+/// The handler follows frame pointers. If the chain of frame pointers breaks, the handler lists each word of the
+/// stack that points into code. The handler also follows a frame pointer that a function seems to have saved. Unwind
+/// tables describe where a function's return address and saved registers are, so they distinguish callers from
+/// remains of earlier calls.
 ///
 /// Source: Docs/Internals/CrashSummary.md; DWARF 5, 6.4.
 public struct CandidateFrames {
@@ -25,7 +25,7 @@ public struct CandidateFrames {
     public enum Place: Sendable, Equatable {
       /// The entry is the program counter, or the package version that wrote the summary did not print places.
       case unknown
-      /// The entry was on the stack, this number of bytes above the stack pointer of the crash.
+      /// The entry was on the stack, at this number of bytes above the stack pointer of the crash.
       case stack(UInt64)
       case linkRegister
     }
@@ -36,13 +36,13 @@ public struct CandidateFrames {
     public var module: ModuleSnapshot?
     public var evidence: Evidence
     public var place: Place
-    /// Where the saved frame pointer that led to this entry was found, in bytes above the stack pointer of the crash.
+    /// The place of the saved frame pointer that led to this entry, in bytes above the stack pointer of the crash.
     ///
-    /// Nil if the frame record of the previous entry led to this entry.
+    /// `savedPointer` is nil if the frame record of the previous entry led to this entry.
     public var savedPointer: UInt64?
     /// The number of frames of a recursion that the summary left out after this entry.
     public var foldedCount = 0
-    /// The number of frames in one round of this recursion.
+    /// The number of frames in one round of the recursion that the summary left out.
     public var foldedPeriod = 0
 
     public init(
@@ -65,8 +65,8 @@ public struct CandidateFrames {
   private let entries: [Entry]
   private let registers: RegisterMap
 
-  // The stack pointer and the frame pointer of the current frame, in bytes above the stack pointer of the crash; nil
-  // if not known.
+  // The stack pointer and the frame pointer of the current frame, in bytes above the stack pointer of the crash. An
+  // unknown pointer is nil.
   private var stackPointer: UInt64? = 0
   private var framePointer: UInt64?
 
@@ -81,7 +81,8 @@ public struct CandidateFrames {
   ) {
     self.entries = entries
     registers = RegisterMap(architecture)
-    // The first entry with this evidence is in the frame record to which the frame pointer of the crash points.
+    // The first entry that frame pointers led to is in the frame record to which the frame pointer of the crash
+    // points.
     framePointer = entries.dropFirst().first {
       $0.evidence == .framePointer && $0.place != .linkRegister && $0.place != .stack(0)
     }.flatMap(Self.record)
@@ -162,7 +163,8 @@ public struct CandidateFrames {
     return place &- 8
   }
 
-  /// Finds the caller by the unwind rules of a frame; nil if the rules need unknown values or lead to no entry.
+  /// Finds the caller by the unwind rules of a frame; nil if the rules need unknown values or do not lead to an
+  /// entry.
   private mutating func step(from index: Int, _ row: CFIRow) -> Int? {
     guard case .register(let register, let offset)? = row.cfa,
       let base = register == UInt64(registers.framePointer)
@@ -197,7 +199,7 @@ public struct CandidateFrames {
     return Self.record(entries[index + 1])
   }
 
-  /// Finds the first frame after the frames that the summary left out; frame pointers led to it.
+  /// Finds the first frame after the frames that the summary left out; frame pointers led to that frame.
   private mutating func stepOverFolded(from index: Int) -> Int? {
     let next = index + 1
     guard next < entries.count, let record = Self.record(entries[next]) else { return nil }
@@ -220,7 +222,7 @@ public struct CandidateFrames {
 }
 
 extension StackTrace {
-  /// Records that frames were left out that continue the recursion of the last frames.
+  /// Records that frames were left out, and that they continue the recursion of the last frames.
   fileprivate mutating func omit(_ count: Int, ofPeriod period: Int) {
     omittedCount = count
     omittedAfter = frames.count

@@ -5,7 +5,7 @@ protocol ExpressionContext {
   func memory(at address: UInt64, width: Int) -> UInt64?
   /// The difference between an address in the process and the same address in the file.
   var loadBias: UInt64 { get }
-  /// Counts one step of work; false if the limit is reached.
+  /// Counts one step of work; returns false if the limit is reached.
   func spend() -> Bool
 }
 

@@ -2,12 +2,12 @@ internal import ProcessSnapshot
 
 /// The contents of `.eh_frame_hdr`, a table with the start and the FDE of each function.
 ///
-/// Stripped images have it too.
+/// Stripped images have this table too.
 ///
 /// Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 struct EHFrameHeader {
   struct Entry {
-    /// The start of the function; this address and `fde` are as the file numbers them.
+    /// The start of the function; this address and `fde` are link-time addresses.
     var start: Address
     var fde: UInt64
   }
@@ -26,7 +26,7 @@ struct EHFrameHeader {
   /// Reads the header and its table.
   ///
   /// - Parameters:
-  ///   - address: the address of the header, as the file numbers it.
+  ///   - address: the link-time address of the header.
   ///   - size: the size of the header in bytes, from the program header.
   init(
     at address: UInt64, size: UInt64, from source: some CFISource,
@@ -106,7 +106,7 @@ private final class BufferedCFI<Source: CFISource>: CFISource {
 
 /// An index of the FDEs of a section, made by reading the whole section.
 ///
-/// It is needed if there is no table, or the table lacks some FDEs.
+/// This index is needed if there is no table in `.eh_frame_hdr`, or if that table lacks some FDEs.
 struct FDEIndex {
   /// The positions of FDEs, by the addresses that they cover.
   private let map: AddressMap<UInt64>

@@ -19,7 +19,9 @@ struct SignalFrameMethod: UnwindMethod {
       UnwindState(registers: interrupted, trust: .signalFrame, isReturnAddress: false))
   }
 
-  /// Recognizes the code to which signal handlers return; unlike other return addresses, it does not follow a call.
+  /// Recognizes the code to which signal handlers return.
+  ///
+  /// Unlike other return addresses, the address of this code does not follow a call.
   static func isTrampoline(at address: Address, in process: UnwindProcess) -> Bool {
     let trampoline = process.registers.signalTrampoline
     guard process.isExecutable(address) else { return false }
@@ -29,8 +31,9 @@ struct SignalFrameMethod: UnwindMethod {
 
 /// Finds the caller of a function that had no frame record when it was interrupted.
 ///
-/// This is the case after a call to an address without code, such as a null pointer; in the first instructions of a
-/// function; at a bare `ret`; and on arm64 in leaf functions, even if the module's file is missing.
+/// A function has no frame record in its first instructions and at a bare `ret`. There is no frame record either
+/// after a call to an address without code, such as a null pointer. On arm64, leaf functions have no frame record
+/// either; their callers are found even if the module's file is missing.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,
@@ -65,17 +68,17 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// The maximum number of bytes of code that a function with a system call has before or after the call.
+  /// The maximum number of bytes of code before or after the call in a function that makes a system call.
   private static let wrapperSize: UInt64 = 4096
 
   /// The number of bytes that an arm64 function without unwind tables has on the stack.
   ///
-  /// Nil unless the link register is known to contain the return address to the caller. The size is found from the
-  /// code.
+  /// The result is nil unless the link register is known to contain the return address to the caller. The size is
+  /// found from the code.
   ///
-  /// After a call that the function made, the register contains an address in the function itself. So an address in
-  /// another module belongs to the caller. If the thread is in a system call, which a small wrapper function makes,
-  /// an address far away from it belongs to the caller too.
+  /// After a call that the function made, the link register contains an address in the function itself. An address in
+  /// another module therefore belongs to the caller. If a small wrapper function made the system call that the thread
+  /// is in, an address far away from this function belongs to the caller too.
   private func leafSize(
     of state: UnwindState, at address: Address, _ link: UInt64, _ process: UnwindProcess
   ) -> UInt64? {

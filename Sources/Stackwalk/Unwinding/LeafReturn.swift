@@ -11,7 +11,7 @@ enum LeafReturn {
   /// The maximum number of bytes of code to examine.
   static let codeSize = 64
 
-  /// Finds the number of bytes that the function has on the stack; nil unless the code soon returns in this way.
+  /// Finds the number of bytes that the function has on the stack; nil unless the code soon reaches such a return.
   ///
   /// - Parameter code: the code, starting with the next instruction.
   static func stackSize(_ code: [UInt8]) -> UInt64? {
@@ -69,7 +69,8 @@ enum LeafReturn {
     if isAddition { return word & 31 == 31 && word & 0x2000_0000 == 0 }
     guard word & 0x0A00_0000 == 0x0800_0000, word >> 5 & 31 == 31 else { return false }
     let isPair = word & 0x3A00_0000 == 0x2800_0000
-    // Pairs change it if the address is written back; single registers if they are pre-indexed or post-indexed.
+    // An access to a pair changes the stack pointer if it writes the address back. An access to a single register
+    // does so if it is pre-indexed or post-indexed.
     return isPair ? word >> 23 & 1 == 1 : word & 0x3B20_0400 == 0x3800_0400
   }
 }

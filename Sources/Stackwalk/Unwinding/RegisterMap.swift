@@ -12,9 +12,10 @@ struct RegisterMap: Sendable {
   let linkRegister: Int?
   /// The register that contains the async context when an asynchronous Swift function begins.
   let asyncContext: Int
-  /// The registers that calls preserve, with bit n set for register n.
+  /// The registers that calls preserve, as a mask with bit n for register n.
   let preserved: UInt64
-  /// The offset of each saved register of the interrupted code from the stack pointer, when a signal handler returns.
+  /// For each register of the interrupted code, the offset of its saved value from the stack pointer when a signal
+  /// handler returns.
   let signalFrameOffsets: [UInt64]
   /// The code to which a signal handler returns, which calls rt_sigreturn.
   let signalTrampoline: [UInt8]
@@ -31,8 +32,8 @@ extension RegisterMap {
 
   /// The registers rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, and the return address.
   ///
-  /// Source: System V ABI AMD64 supplement, figures 3.4 (registers across calls) and 3.36 (DWARF
-  /// numbers); Linux `struct rt_sigframe` and `struct sigcontext_64` of arch/x86.
+  /// Source: System V ABI AMD64 supplement, figures 3.4 (registers across calls) and 3.36 (DWARF numbers).
+  /// Source: Linux `struct rt_sigframe` and `struct sigcontext_64` of arch/x86.
   static let x86_64 = RegisterMap(
     count: 17, framePointer: 6, stackPointer: 7, programCounter: 16, linkRegister: nil,
     asyncContext: 14,
@@ -61,8 +62,8 @@ extension UnwindRegisters {
 extension RegisterMap {
   /// The registers x0 to x30, sp and pc.
   ///
-  /// Source: AAPCS64, 6.1.1 (registers across calls); DWARF for the Arm 64-bit Architecture, 4.1;
-  /// Linux `struct rt_sigframe` and `struct sigcontext` of arch/arm64.
+  /// Source: AAPCS64, 6.1.1 (registers across calls); DWARF for the Arm 64-bit Architecture, 4.1.
+  /// Source: Linux `struct rt_sigframe` and `struct sigcontext` of arch/arm64.
   static let arm64 = RegisterMap(
     count: 33, framePointer: 29, stackPointer: 31, programCounter: 32, linkRegister: 30,
     asyncContext: 22,

@@ -7,11 +7,11 @@ internal import ProcessSnapshot
 struct ScanMethod: UnwindMethod {
   /// The maximum number of words that are examined for one frame.
   ///
-  /// They take 16 KiB, which is more than the largest frame in glibc's abort.
+  /// These words take 16 KiB, which is more than the largest frame in glibc's abort.
   static let maximumWords: UInt64 = 2048
   /// The number of words below a return address in which the caller's frame pointer may be saved.
   ///
-  /// These are six registers and one word of padding.
+  /// The words are six registers and one word of padding.
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -37,7 +37,7 @@ struct ScanMethod: UnwindMethod {
 
   /// Finds the frame pointer of the caller whose return address is at `slot`; nil if none leads to a frame record.
   ///
-  /// It is in the register, or was saved below the return address.
+  /// The caller's frame pointer is still in the register, or was saved below the return address.
   private func framePointer(
     above slot: Address, from stackPointer: Address, current: Address?, _ process: UnwindProcess
   ) -> Address? {
@@ -60,8 +60,8 @@ struct ScanMethod: UnwindMethod {
 
 /// Continues after a part of the stack that the handler left out because of its limit, as in a deep recursion.
 ///
-/// It uses the lowest place above this gap from which frame pointers or call frame information lead through three
-/// frames in a row. The number of frames in the gap is not known.
+/// This method uses the lowest place above the gap from which frame pointers or call frame information lead through
+/// three frames in a row. The number of frames in the gap is not known.
 struct GapMethod: UnwindMethod {
   /// The minimum number of frames in a row; a shorter chain could consist of stale words.
   private static let chainLength = 3
@@ -100,9 +100,9 @@ struct GapMethod: UnwindMethod {
     }
   }
 
-  /// Reads the frame whose return address is at a slot.
+  /// Reads the frame whose return address is at a slot of the stack.
   ///
-  /// Nil unless call frame information finds the frame's caller without other registers.
+  /// The result is nil unless call frame information finds the frame's caller without other registers.
   private func described(
     at slot: Address, after state: UnwindState, in process: UnwindProcess
   ) -> UnwindState? {

@@ -67,7 +67,7 @@ final class UnwindProcess {
 
   /// Returns the code address in a word; on arm64, this removes the bits of pointer authentication.
   func codeAddress(_ word: UInt64) -> Address {
-    // User addresses have at most 48 bits, unless the process requested more. So the mask keeps 48 bits.
+    // User addresses have at most 48 bits, unless the process requested more. The mask therefore keeps 48 bits.
     Address(architecture == .arm64 ? word & 0x0000_FFFF_FFFF_FFFF : word)
   }
 
@@ -111,7 +111,7 @@ final class UnwindProcess {
   }
 
   private func uncachedCFIRow(at address: Address) -> CFIRow? {
-    // This takes a few microseconds, or longer for a program that an attacker made.
+    // Finding the rules takes a few microseconds, or longer for a program that an attacker made.
     guard let module = snapshot.module(containing: address), spend(64) else { return nil }
     if let row = symbols?.cfiRow(at: address, in: module, registerCount: registers.count) {
       return row
@@ -140,7 +140,8 @@ final class UnwindProcess {
 
   /// Recognizes the functions in which the kernel starts threads and programs.
   ///
-  /// They are recognized by their names or, in a stripped libc, by the code after their call, which never returns.
+  /// These functions make a call that never returns. The functions are recognized by their names or, in a stripped
+  /// libc, by the code after this call.
   func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
       return false
@@ -149,7 +150,8 @@ final class UnwindProcess {
       return true
     }
     guard architecture == .x86_64, state.isReturnAddress else { return false }
-    // In _start, the code is HLT. In clone and clone3, it is: mov rdi, rax (or edi, eax); mov eax, 60; syscall.
+    // In _start, the code after the call is HLT. In clone and clone3, the code is: mov rdi, rax (or edi, eax); mov
+    // eax, 60; syscall.
     if code(at: address, count: 1) == [0xF4] { return true }
     guard let code = code(at: address, count: 10) else { return false }
     let exit: [UInt8] = [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05]
@@ -212,8 +214,8 @@ final class UnwindProcess {
 
   /// The range from the start of the captured memory that contains an address to the end of the stack there.
   ///
-  /// It includes a part of the stack that a limit left out, and excludes other memory that follows the stack in a
-  /// core file.
+  /// The range includes a part of the stack that a limit left out. The range excludes other memory that follows the
+  /// stack in a core file.
   func stack(around address: Address) -> AddressRange? {
     guard let region = snapshot.memory.region(containing: address) else { return nil }
     guard let last = wholeStack(around: address)?.last, last > address else { return region.range }

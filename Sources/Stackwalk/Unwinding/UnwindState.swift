@@ -9,7 +9,7 @@ struct UnwindState {
   /// True for the innermost frame of a thread that was in a system call.
   var isInSystemCall = false
 
-  /// The address with which the function and the line are looked up; see `StackFrame.lookupAddress`.
+  /// The address that is used to look up the function and the line; see `StackFrame.lookupAddress`.
   var lookupAddress: Address? {
     registers.programCounter.map { isReturnAddress ? $0.clampedSubtracting(1) : $0 }
   }
@@ -27,12 +27,12 @@ struct UnwindState {
   }
 }
 
-/// The answer of a method that was asked for a frame's caller.
+/// The result of asking a method for the caller of a frame.
 enum UnwindStep {
   case caller(UnwindState)
   /// There is no caller, because the frame belongs to the thread's first function.
   case bottom
-  /// The method does not know the caller, but another one may.
+  /// The method does not know the caller, but another method may.
   case unknown
 }
 
@@ -59,7 +59,9 @@ struct UnwindRegisters {
     }
   }
 
-  /// The value of a register; nil if the register is not tracked, and setting such a register does nothing.
+  /// The value of a register; nil if the register is not tracked.
+  ///
+  /// Setting such a register does nothing.
   subscript(_ number: Int) -> UInt64? {
     get { values.indices.contains(number) ? values[number] : nil }
     set { if values.indices.contains(number) { values[number] = newValue } }

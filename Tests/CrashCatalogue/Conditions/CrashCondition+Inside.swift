@@ -24,7 +24,9 @@ extension CrashCondition {
       "cxx-noexcept", "allocation-failure", "pure-virtual", "stack-smash", "pipe",
     ]
     return Dictionary(
-      uniqueKeysWithValues: kinds.map { ($0, "allocates, and waits for the lock by itself") })
+      uniqueKeysWithValues: kinds.map {
+        ($0, "the kind allocates memory, so it would wait for the lock and not crash")
+      })
   }()
 
   static let locks: [CrashCondition] = {
@@ -33,9 +35,9 @@ extension CrashCondition {
       "the crash happens inside malloc, whose only arena is locked: a seccomp filter traps the"
         + " system call by which it grows", surrounds: true)
     malloc.excluded = allocating
-    malloc.excluded["seccomp"] = "is how the condition is made"
+    malloc.excluded["seccomp"] = "a seccomp filter creates the condition itself"
     for kind in ["sent-segv", "sent-abort", "sent-quit"] {
-      malloc.excluded[kind] = "forks, and fork(3) waits for the lock"
+      malloc.excluded[kind] = "the kind calls fork(3), which waits for the lock"
     }
     var metadata = made(
       "metadata-lock", .locks,
@@ -78,9 +80,9 @@ extension CrashCondition {
         surrounds: true),
     ]
     conditions[6].excluded["cxx-exception"] =
-      "goes up to the destructor, which lets none out: the function is gone by then"
+      "the exception leaves the function and ends the process in the destructor, when the function is no longer on the stack"
     conditions[7].dumpsBefore = 1
-    conditions[7].excluded["seccomp"] = "is how the condition is made"
+    conditions[7].excluded["seccomp"] = "a seccomp filter creates the condition itself"
     for index in 2...3 {
       conditions[index].isOnOtherThread = true
       conditions[index].places = [.main]
@@ -93,16 +95,21 @@ extension CrashCondition {
     once.isOnOtherThread = true
     once.places = [.main]
     once.comparesOutput = false
-    once.excluded["file-size-limit"] = "lowers the limit again while the dump is written"
+    once.excluded["file-size-limit"] =
+      "the kind lowers the file size limit again while the dump is written"
     var second = made(
       "second-crash", .threads,
       "a thread that blocks the stop signals crashes 300 microseconds after the first",
       surrounds: true)
     second.places = [.main, .pthread]
-    second.excluded["file-size-limit"] = "lowers the limit again while the dump is written"
-    second.excluded["sent-segv"] = "is not this thread's own"
-    second.excluded["sent-abort"] = "is not this thread's own"
-    second.excluded["sent-quit"] = "is not this thread's own"
+    second.excluded["file-size-limit"] =
+      "the kind lowers the file size limit again while the dump is written"
+    second.excluded["sent-segv"] =
+      "another process sends the signal, so it is no crash of the second thread"
+    second.excluded["sent-abort"] =
+      "another process sends the signal, so it is no crash of the second thread"
+    second.excluded["sent-quit"] =
+      "another process sends the signal, so it is no crash of the second thread"
     let crowds = [0, 15, 127, 999, 3999].map { count in
       var crowd = CrashCondition(
         name: "threads-\(count + 1)", group: .threads,
@@ -114,7 +121,7 @@ extension CrashCondition {
     }
     var churn = made(
       "thread-churn", .threads, "four threads start and join others all the time")
-    churn.excluded["exec"] = "fails their pthread_create"
+    churn.excluded["exec"] = "exec makes `pthread_create` fail in the four threads"
     var blocked = [
       made(
         "blocked-before", .threads, "every signal was blocked in main before the handler started"),
@@ -132,12 +139,15 @@ extension CrashCondition {
         excluded: CrashCondition.unaligned))
     for index in blocked.indices {
       for kind in ["sent-segv", "sent-abort", "sent-quit"] {
-        blocked[index].excluded[kind] = "stays pending"
+        blocked[index].excluded[kind] = "the blocked signal stays pending"
       }
       for kind in ["pipe", "file-size-limit", "cpu-limit"] {
-        blocked[index].excluded[kind] = "is an error of the call there, or nothing"
+        blocked[index].excluded[kind] =
+          "with the signal blocked, the system call only returns an error, or nothing happens"
       }
-      for end in QuietEnd.all { blocked[index].excluded[end.kind] = "needs a signal" }
+      for end in QuietEnd.all {
+        blocked[index].excluded[end.kind] = "the end needs a signal, and all signals are blocked"
+      }
     }
     var lost = made(
       "bad-thread-base", .threads,
@@ -149,7 +159,8 @@ extension CrashCondition {
       "illegal-instruction", "builtin-trap", "breakpoint",
     ]
     for crash in KnownCrash.all where !bare.contains(crash.kind) {
-      lost.excluded[crash.kind] = "needs the thread's control block itself"
+      lost.excluded[crash.kind] =
+        "the kind itself needs the thread's control block, which cannot be read"
     }
     var stealing = made(
       "stealing-thread", .threads,
@@ -158,13 +169,16 @@ extension CrashCondition {
     // A worker starts with a descriptor of its own.
     stealing.places = [.main, .pthread]
     for kind in ["truncated-file", "file-size-limit", "pipe"] {
-      stealing.excluded[kind] = "needs a descriptor itself"
+      stealing.excluded[kind] = "the kind itself needs a descriptor"
     }
-    for end in QuietEnd.all { stealing.excluded[end.kind] = "is noted through a descriptor" }
+    for end in QuietEnd.all {
+      stealing.excluded[end.kind] =
+        "the end is noted through a descriptor, which the other thread replaces"
+    }
     var exiting = made(
       "exiting-thread", .threads,
       "a thread that blocks every signal calls exit as soon as the dump has begun")
-    exiting.excluded["exec"] = "ends the thread"
+    exiting.excluded["exec"] = "exec ends the thread that would call exit"
     var ended = made(
       "first-thread-ended", .threads, "once the first thread has ended", surrounds: true)
     ended.places = CrashPlace.allCases.filter { $0 != .main }
@@ -182,7 +196,7 @@ extension CrashCondition {
       CrashCondition(
         name: "small-stack", group: .threads, summary: "on a pthread with a stack of 64 KiB",
         arguments: ["--stack", "65536"], places: [.pthread],
-        excluded: ["deep": "is deeper than that"]),
+        excluded: ["deep": "the kind uses more stack than 64 KiB"]),
     ]
   }()
 
@@ -206,10 +220,11 @@ extension CrashCondition {
       condition.comparesOutput = false
       // The lines in front of our handler's change of stacks.
       condition.largestSignalFrame = size - 700
-      condition.excluded["file-size-limit"] = "lowers the limit again while the dump is written"
+      condition.excluded["file-size-limit"] =
+        "the kind lowers the file size limit again while the dump is written"
       if name == "handlers-on-8k" {
         for crash in KnownCrash.all where !bare.contains(crash.kind) {
-          condition.excluded[crash.kind] = "needs more stack than is there"
+          condition.excluded[crash.kind] = "the kind needs more room than the alternate stack has"
         }
       }
       return condition
@@ -247,13 +262,13 @@ extension CrashCondition {
     // libdispatch needs one to start its first worker, and traps.
     descriptors.places = [.main, .pthread]
     for kind in ["truncated-file", "file-size-limit", "pipe"] {
-      descriptors.excluded[kind] = "needs a descriptor itself"
+      descriptors.excluded[kind] = "the kind itself needs a descriptor"
     }
     var size = made("file-size-0", .resources, "RLIMIT_FSIZE is 0")
     // The test's are files, and a message on standard error would be the end.
     size.launch = .script(#"exec "$@" >/dev/null 2>&1"#)
     for kind in ["truncated-file", "file-size-limit", "out-of-memory"] {
-      size.excluded[kind] = "writes a file itself"
+      size.excluded[kind] = "the kind itself writes a file"
     }
     var full = made(
       "disk-full", .resources,
@@ -267,9 +282,10 @@ extension CrashCondition {
     readOnly.launch = .script(
       #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#)
     readOnly.needsRoot = true
-    readOnly.excluded["out-of-memory"] = "takes root"
-    descriptors.excluded["exec"] = "needs a descriptor for its libraries, and ours close"
-    descriptors.excluded["out-of-memory"] = "needs a descriptor itself"
+    readOnly.excluded["out-of-memory"] = "the kind needs root"
+    descriptors.excluded["exec"] =
+      "the new program needs a descriptor to load its libraries; only with the handler does exec free any"
+    descriptors.excluded["out-of-memory"] = "the kind itself needs a descriptor"
     return [
       descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,
       made("directory-deleted", .resources, "the database was removed"), readOnly,
@@ -361,17 +377,19 @@ extension CrashCondition {
     conditions[11].endsOtherwise = true
     conditions[11].isOnOtherThread = true
     conditions[11].places = [.main]
-    conditions[11].excluded["file-size-limit"] = "lowers the limit again while the dump is written"
+    conditions[11].excluded["file-size-limit"] =
+      "the kind lowers the file size limit again while the dump is written"
     conditions[1].crashes = 2
     conditions[3].crashes = 8
     for kind in ["sent-segv", "sent-abort", "sent-quit"] {
-      conditions[8].excluded[kind] = "forks, and comes there again"
+      conditions[8].excluded[kind] = "the kind forks, which runs the same atfork handler again"
     }
     // In the memory of the parent: what it changes there, and whom it signals, is the parent's.
     for kind in ["sent-segv", "sent-abort", "sent-quit"] {
-      conditions[4].excluded[kind] = "would signal its parent"
+      conditions[4].excluded[kind] = "the child would send the signal to its parent"
     }
-    conditions[4].excluded["exclusivity"] = "leaves its access open in the parent's memory"
+    conditions[4].excluded["exclusivity"] =
+      "the child would leave an exclusive access open in its parent's memory"
     return conditions
   }()
 }

@@ -25,7 +25,10 @@ extension CrashCondition {
         launch: .wrapped(namespace), arguments: ["--condition", "namespace-clone"],
         places: [.main, .pthread], surroundsCrash: true, endsOtherwise: true, needsRoot: true,
         excluded: firstProcessSurvives.merging(
-          ["main-actor": "is on the main thread there: that is the one whose ID the process has"]
+          [
+            "main-actor":
+              "the thread counts as the main thread, because it has the ID of the process"
+          ]
         ) { old, _ in old }),
       CrashCondition(
         name: "non-root", group: .containers, summary: "as another user than root",
@@ -41,7 +44,8 @@ extension CrashCondition {
           """, wrapper: ["/usr/bin/unshare", "--mount"]),
         needsRoot: true,
         excluded: [
-          "truncated-file": "writes a file itself", "file-size-limit": "writes a file itself",
+          "truncated-file": "the kind itself writes a file",
+          "file-size-limit": "the kind itself writes a file",
         ]),
       CrashCondition(
         name: "no-proc", group: .containers,
@@ -57,12 +61,14 @@ extension CrashCondition {
     "/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
   ]
   private static let firstProcessSurvives = [
-    "cpu-limit": "is discarded there, and the process spins on",
-    "continuation": "is no different there",
+    "cpu-limit": "the kernel discards the signal, and the process runs on in a loop",
+    "continuation": "the condition makes no difference for this kind",
   ]
 
   /// The program's handler runs with the alignment checks on, which libc does not stand.
-  static let unaligned = ["misaligned": "makes the program's own handler fault"]
+  static let unaligned = [
+    "misaligned": "the kind turns on alignment checks, with which the program's own handler faults"
+  ]
 
   static let handlers: [CrashCondition] = [
     CrashCondition(
@@ -100,7 +106,10 @@ extension CrashCondition {
       name: "stop-and-continue", group: .handlers,
       summary: "another process sends SIGSTOP and SIGCONT all the time",
       arguments: ["--condition", "stop-and-continue"],
-      excluded: ["exec": "ends the thread that made the other process, and that process with it"]),
+      excluded: [
+        "exec":
+          "exec ends the thread that created the other process, and the other process ends too"
+      ]),
     CrashCondition(
       name: "under-gdb", group: .handlers, summary: "run by gdb, which sees each signal first",
       launch: .script(
@@ -123,9 +132,10 @@ extension CrashCondition {
         CrashCondition(
           name: name, group: .handlers, summary: "\(library.rawValue) is preloaded",
           environment: ["LD_PRELOAD": library.rawValue], tool: library,
-          excluded: ["double-free": "is found by glibc's own allocator"])
+          excluded: ["double-free": "only glibc's own allocator detects a double free"])
       }
-    conditions[0].excluded["allocation-failure"] = "gets as much as it asks for"
+    conditions[0].excluded["allocation-failure"] =
+      "jemalloc grants the allocation, however large it is"
     return conditions
   }()
 
@@ -144,7 +154,7 @@ extension CrashCondition {
   ]
 
   private static let inBackground = [
-    "sent-quit": "is ignored by what a shell runs in the background"
+    "sent-quit": "processes that a shell runs in the background ignore SIGQUIT"
   ]
 
   private static func together(_ count: Int) -> String {
@@ -180,13 +190,14 @@ extension CrashCondition {
   private static func dropped(_ name: String, _ summary: String) -> CrashCondition {
     var condition = CrashCondition(
       name: name, group: .containers, summary: summary, arguments: ["--condition", name],
-      needsRoot: true, excluded: ["out-of-memory": "takes root"])
+      needsRoot: true, excluded: ["out-of-memory": "the kind needs root"])
     if name != "other-user" {
-      condition.excluded["exec"] = "needs the other program"
+      condition.excluded["exec"] =
+        "the new root directory does not contain the program that exec starts"
       // The pools of libdispatch and Swift concurrency read /proc and trap.
       condition.places = [.main, .pthread, .earlierThread]
       for kind in ["truncated-file", "file-size-limit"] {
-        condition.excluded[kind] = "needs /tmp itself"
+        condition.excluded[kind] = "the kind itself needs /tmp"
       }
     }
     return condition
@@ -209,11 +220,12 @@ extension CrashCondition {
       arguments: ["--condition", name], surroundsCrash: true,
       knowsMappings: name == "actions-not-permitted", readsMemory: name == "actions-not-permitted")
     for crash in KnownCrash.all where !instructions.contains(crash.kind) {
-      condition.excluded[crash.kind] = "makes such calls itself"
+      condition.excluded[crash.kind] = "the kind itself makes system calls that the filter refuses"
     }
     if name == "actions-not-permitted" {
       // Of a fault without a code of its own nobody knows that it recurs; no action can be restored.
-      condition.excluded["non-canonical"] = "ends by exit code 139 there"
+      condition.excluded["non-canonical"] =
+        "the process ends with exit code 139 under this condition"
     }
     return condition
   }

@@ -86,7 +86,7 @@ struct MemoryWriter {
 
   // MARK: - Text
 
-  /// Writes the readable part of the text at an address; writes nothing if it is empty or unreadable.
+  /// Writes the readable part of the text at an address; writes nothing if the text is empty or unreadable.
   ///
   /// - Parameters:
   ///   - key: the property's key.
@@ -101,7 +101,7 @@ struct MemoryWriter {
     if count > 0 { capture.writer.finishProperty(count: count) }
   }
 
-  /// Writes the text that a pointer refers to, without the first `skipping` bytes of the memory there.
+  /// Writes the text at the address that a pointer in memory holds, without the first `skipping` bytes there.
   @_noLocks
   func writeText(
     _ key: IntermediateDumpKey, atPointer pointer: UInt64, skipping: UInt64, limit: Int

@@ -1,7 +1,7 @@
 /// Writes the memory that the crashing thread's registers point to.
 ///
-/// Each register gives a window of memory, from 128 bytes below its address to 384 bytes above; overlapping windows
-/// are joined. The memory that registers point to is often more useful than the stack.
+/// For each register, a window of memory is written, from 128 bytes below the register's address to 384 bytes above.
+/// Overlapping windows are joined. The memory that registers point to is often more useful than the stack.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
@@ -33,7 +33,7 @@ struct RegisterMemory {
     self.scratch = scratch
   }
 
-  /// Writes the windows as regions into the array that is open.
+  /// Writes the windows as regions into the open array.
   @_noLocks
   func write(_ registers: Bytes) {
     let count = sort(registers)

@@ -7,15 +7,16 @@ internal import IntermediateDump
 /// thread-local variable.
 @safe
 struct TaskFinder {
-  /// The number of bytes of the runtime's thread-local block that are searched.
+  /// The maximum number of bytes that are searched in the Swift runtime's thread-local block.
   ///
   /// The block has 32 bytes. It is larger only in a static executable, where one block holds all thread-local
   /// variables.
   private static var blockLimit: Int { 4096 }
   /// The maximum number of pointers that are followed from the thread-local blocks of all threads together.
   private static var candidateLimit: UInt64 { 16384 }
-  /// Offsets in scratch memory: of the number of pointers that were followed, of one block, and of the blocks of the
-  /// next threads, all of which one system call reads.
+  /// Offsets in scratch memory of the number of followed pointers, of one block, and of the next threads' blocks.
+  ///
+  /// One system call reads the blocks of the next threads.
   private static var followedOffset: Int { 8 }
   private static var blockOffset: Int { 8192 }
   private static var stageOffset: Int { 16384 }
@@ -36,8 +37,7 @@ struct TaskFinder {
     scratch.setWord(TaskFinder.followedOffset, 0)
   }
 
-  /// Reads the blocks of as many threads as fit, with one system call; returns the index of the first thread after
-  /// them.
+  /// Reads the blocks of as many threads as fit, with one system call; returns the index of the next thread.
   @_noLocks
   func readBlocks(of threads: ThreadTable, from first: Int) -> Int {
     stage.removeAll()
@@ -70,8 +70,8 @@ struct TaskFinder {
 
   /// The task that the first suitable word of the thread's block points to.
   ///
-  /// Every task object begins with the same address, so a word that points to memory with another first word is not a
-  /// pointer to a task.
+  /// The first word of every task object is the same address. A word that points to memory with another first word is
+  /// not a pointer to a task.
   @_noLocks
   func task(at threadPointer: UInt64) -> UInt64? {
     guard facts.task_metadata != 0, threadPointer != 0 else { return nil }
@@ -90,7 +90,7 @@ struct TaskFinder {
     return found
   }
 
-  /// The readable contents of a block.
+  /// The readable bytes of a thread-local block.
   private func words(at block: UInt64) -> Bytes {
     if let bytes = stage.bytes(block, count: blockSize) { return bytes }
     let copy = scratch.dropFirst(TaskFinder.blockOffset)

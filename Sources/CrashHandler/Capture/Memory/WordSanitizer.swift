@@ -5,7 +5,8 @@ internal import CSignalSafe
 /// Only addresses of mapped memory and numbers below 4,096 are kept.
 ///
 /// The conversion of the dump replaces more words, because it knows the modules and stacks. Text of at least seven
-/// bytes, and most other secrets, are not addresses. Without mappings all words except small numbers are replaced.
+/// bytes, and most other secrets, are not addresses, so they are replaced. Without mappings all words except small
+/// numbers are replaced.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 @safe
@@ -24,7 +25,7 @@ struct WordSanitizer {
   ///
   /// - Parameters:
   ///   - place: the copy of the memory.
-  ///   - address: the address of the original; a word that is only partly in the range is replaced.
+  ///   - address: the address of the original memory; a word that is only partly in the range is replaced.
   @_noLocks
   func sanitize(_ place: UnsafeMutableRawPointer, copyOf address: UInt64, count: Int) {
     let toWord = Int(truncatingIfNeeded: (0 &- address) & 7)

@@ -14,11 +14,11 @@ extension SectionRow {
 func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.writer.startMap(.capture)
-  // Written first, because a reader treats a missing `sectionsAbandoned` as a fault in this section.
+  // This property is written first, because a reader treats a missing `sectionsAbandoned` as a fault in this section.
   capture.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
   let (counts, threads) = (capture.session.counts, capture.session.threads)
   var stopped: UInt64 = 0
-  // The capturing thread is not in the table, unless it captures the hang of another thread.
+  // The table of threads contains the capturing thread only if that thread captures another thread's hang.
   var found: UInt64 = capture.capturesItself ? 1 : 0
   var index = 0
   let count = threads.count

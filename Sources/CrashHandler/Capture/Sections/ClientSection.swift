@@ -9,7 +9,7 @@ extension SectionRow {
 
 /// Writes the data that the program has set: annotations, breadcrumbs, and the paths of attachments.
 ///
-/// Each value is copied from `ClientMemory` to scratch memory first, even if a thread was changing it.
+/// Each value is first copied from `ClientMemory` to scratch memory, even a value that a thread was changing.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_client) @_noLocks

@@ -7,7 +7,8 @@ extension SectionRow {
   }
 }
 
-/// Writes the `withContext` values of all threads, and the breadcrumbs of the crashing thread's work.
+/// Writes the `withContext` values of all threads, and the breadcrumbs of the work that the crashing thread was
+/// doing.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_contexts) @_noLocks
@@ -22,12 +23,12 @@ extension Capture {
   func contextsOfThisThread() -> ContextValue? { ContextReader(self).ofThisThread() }
 }
 
-/// Finds the contexts of `withContext`, and the breadcrumbs of the crashing thread's work.
+/// Finds the `withContext` values of threads, and the breadcrumbs of the work that the crashing thread was doing.
 ///
-/// An invalid value means that its memory has been reused. This value and those after it in the list are left out.
+/// A value is invalid if its memory has been reused. An invalid value and all later values in the list are left out.
 ///
-/// RUNS-DURING-CRASH. Source: swift include/swift/ABI/TaskLocal.h, class Item; of a thread without a
-/// task stdlib/public/Concurrency/TaskLocal.cpp, class FallbackTaskLocalStorage.
+/// RUNS-DURING-CRASH. Source: swift include/swift/ABI/TaskLocal.h, class Item; for a thread without a task,
+/// stdlib/public/Concurrency/TaskLocal.cpp, class FallbackTaskLocalStorage.
 @safe
 private struct ContextReader {
   /// The maximum number of task-local values of all kinds that are visited in one list.

@@ -15,16 +15,17 @@ extension SectionRow {
   }
 }
 
-/// Writes the registers and the top of the stack of the thread that crashed; a hung thread is written later, after it
-/// is stopped.
+/// Writes the crashing thread's registers and the top of its stack.
+///
+/// A hung thread is written later, after it is stopped.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread_top) @_noLocks
 func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard capture.capturesItself else { return }
-  // The mappings are needed to recognize addresses; they are read again after the threads are stopped. Reading them
-  // may take long, so the exception is written to the file first.
+  // The mappings are needed to recognize addresses; they are read again after the threads are stopped. Reading the
+  // mappings may take long, so the exception is written to the file first.
   if capture.installed.isSanitized {
     capture.flush()
     unsafe pm_read_mappings(argument)
@@ -90,14 +91,14 @@ extension Capture {
 
   /// Writes the memory that the registers point to, and the unwind tables that cannot be read from a file later.
   ///
-  /// If secrets are left out, only the instructions are written instead of the memory that the registers point to.
+  /// In a dump without secrets, only the instructions around the instruction pointer are written.
   fileprivate func writeMemory(around context: SignalContext) {
     let plain = MemoryWriter(self, memory: cachedMemory)
     writer.startArray(.memory)
     if installed.isSanitized {
       writeCode(at: context, plain)
     } else {
-      // The instructions before and after the current one, in at most two pages.
+      // This region has the instructions before and after the current one, in at most two pages.
       cachedRegions.writeRegion(context.instructionPointer &- 256, count: 512)
       RegisterMemory(cachedRegions, scratch: session.scratch).write(context.generalRegisters)
     }

@@ -45,7 +45,8 @@ private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
   guard let header = memory.word(globals), header != 0,
     let exceptionClass = memory.word(header &+ 80)
   else { return nil }
-  // "GNUCC++" and a zero byte, or a byte with value 1 for an exception that refers to another exception.
+  // The exception class is "GNUCC++" and a zero byte. An exception that refers to another exception has a last byte
+  // of 1 instead.
   if exceptionClass == 0x474E_5543_432B_2B00 { return header &+ ThrownException.headerSize }
   return exceptionClass == 0x474E_5543_432B_2B01 ? memory.word(header) : nil
 }
@@ -57,14 +58,14 @@ private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
 private struct ThrownException {
   /// The size of libstdc++'s `__cxa_exception`, which precedes the object; its first word is the object's type.
   fileprivate static var headerSize: UInt64 { 112 }
-  /// The maximum number of base classes that are followed.
+  /// The maximum number of base classes that the search goes through.
   private static var depthLimit: Int { 16 }
 
   let memory: SafeMemory
   let facts: pm_exception_facts
   let scratch: UnsafeMutableRawPointer
 
-  /// The address of the text; nil for a type that stores no text, or whose storage is not known.
+  /// The address of the exception's text; nil if its type stores no text, or if its layout is not known.
   fileprivate func message(of object: UInt64, type: UInt64) -> UInt64? {
     // A thrown C string or std::string: both begin with a pointer to the text.
     if isNamed(type, "PKc") || isNamed(type, "Pc")
@@ -101,7 +102,7 @@ private struct ThrownException {
   /// The entry of the first base class that is a standard error, or is derived from one by single inheritance.
   private func baseWithError(of type: UInt64) -> UInt64? {
     guard let sizes = memory.word(type &+ 16) else { return nil }
-    // The low half holds the flags, the high half the number of bases.
+    // The low half of `sizes` holds the flags, and the high half holds the number of base classes.
     var left = sizes &>> 32 < 8 ? sizes &>> 32 : 8
     var entry = type &+ 24
     while left > 0 {

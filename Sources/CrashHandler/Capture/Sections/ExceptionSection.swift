@@ -13,10 +13,10 @@ extension SectionRow {
 @c(pm_write_exception) @_noLocks
 func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // The thread is first, so that a dump that is truncated after it still names the thread.
+  // The thread ID is written first, so that a dump that is truncated later still names the thread.
   capture.writer.startMap(.exception)
   capture.writer.identifier(.exceptionThreadID, capture.session.exception.threadID)
-  // If it is not a crash, there was no signal, and the runtime's last message is about something else.
+  // Without a crash, there is no signal, and the runtime's last message is about something else.
   if capture.session.request.isCrash {
     capture.writeSignal()
     if capture.mayMake(CallBit.proc) { capture.writeFaultPage() }
@@ -40,7 +40,7 @@ extension Capture {
   /// Writes the fault's syndrome on arm64; on x86_64 the error code is among the registers.
   private func writeFaultSyndrome() {
     #if arch(arm64)
-      // For a signal that was sent, the kernel does not clear the syndrome of an earlier fault.
+      // When a process sends a signal, the kernel does not clear the syndrome of an earlier fault.
       let signal = session.exception.signal
       guard signal.isFault, let context = signal.context else { return }
       let syndrome = context.faultSyndrome
@@ -48,7 +48,9 @@ extension Capture {
     #endif
   }
 
-  /// Writes the siginfo_t, which has 128 bytes in the kernel's ABI, without the value that a sender may have added.
+  /// Writes the siginfo_t, which has 128 bytes in the kernel's ABI.
+  ///
+  /// A dump without secrets leaves out the value that the signal's sender may have added.
   private func writeSignalInformation(_ information: SignalInformation) {
     guard let place = unsafe writer.beginProperty(.signalInfo, capacity: 128) else { return }
     unsafe pm_copy_bytes(place, information.address, 128)
@@ -58,7 +60,7 @@ extension Capture {
     writer.finishProperty(count: 128)
   }
 
-  /// Writes the name of the process that sent the signal, if it still exists.
+  /// Writes the name of the process that sent the signal, if that process still exists.
   private func writeSenderName(_ information: SignalInformation) {
     let (code, sender) = (information.code, information.sender)
     // Only for these codes does si_pid contain the sender.
@@ -85,9 +87,9 @@ extension Capture {
     }
   }
 
-  /// Writes the messages of the runtime and libc.
+  /// Writes the last messages of the Swift runtime and libc.
   ///
-  /// In libc's message, the text follows the size: see `pm_abort_message_pointer`.
+  /// libc's message begins with its size, and the text follows: see `pm_abort_message_pointer`.
   fileprivate func writeMessages() {
     let (text, limit) = (regions, 16384)
     text.writeText(

@@ -11,7 +11,7 @@ extension SectionRow {
   }
 }
 
-/// Reads `/proc/thread-self/maps` into the table.
+/// Reads `/proc/thread-self/maps` into the table of mappings.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_read_mappings) @_noLocks

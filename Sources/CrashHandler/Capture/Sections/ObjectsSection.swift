@@ -25,8 +25,9 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// Recognizes objects by their first two words: a pointer to metadata, which begins with its kind, and the reference
-/// count.
+/// Recognizes objects by their first two words: the pointer to the metadata, and the reference count.
+///
+/// The metadata begins with its kind.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/MetadataKind.def; SwiftShims/swift/shims/RefCount.h.
 @safe
@@ -189,7 +190,8 @@ private struct ObjectWriter {
     guard let type = type(metadata) else { return }
     switch type.word(0) {
     case 0 where ObjectWriter.isClass(type): writeClass(metadata, type)
-    // 0x400 is a closure's captured variables, 0x502 a task; 0x500 is a box and 0x501 an error, which contain a type.
+    // The kind 0x400 stands for a closure's captured variables, and 0x502 for a task. Boxes (0x500) and errors
+    // (0x501) contain a type.
     case 0x400, 0x502: write(metadata, type.prefix(24))
     case 0x500:
       let content = type.word(16)
@@ -206,7 +208,7 @@ private struct ObjectWriter {
 
   /// Writes the metadata of a class up to its descriptor, and the types that may be its generic arguments.
   ///
-  /// Of the words after the descriptor, those that point to types are written, together with these types.
+  /// Words after the descriptor are written if they point to types; those types are written too.
   private func writeClass(_ metadata: UInt64, _ type: Bytes) {
     let end = ObjectWriter.classEnd(type)
     write(metadata, type.prefix(ObjectWriter.classSize))
@@ -220,7 +222,7 @@ private struct ObjectWriter {
     }
   }
 
-  /// Writes the metadata at an address if it is metadata of a type; returns whether it is.
+  /// Writes the metadata of the type at an address; returns false if the address has no such metadata.
   @discardableResult
   private func writeType(_ metadata: UInt64) -> Bool {
     guard isCandidate(metadata), let type = type(metadata) else { return false }
@@ -234,7 +236,7 @@ private struct ObjectWriter {
 
   /// The offset of the end of a class's metadata, or of the end of the part that was read.
   private static func classEnd(_ type: Bytes) -> Int {
-    // The size of the whole metadata, and the size of its part before the address point.
+    // This word holds the size of the whole metadata, and the size of its part before the address point.
     let sizes = type.word(32)
     let size = (sizes & 0xFFFF_FFFF) &- (sizes &>> 32)
     return size < UInt64(truncatingIfNeeded: type.count)
@@ -251,7 +253,7 @@ private struct ObjectWriter {
     return size >= 48 && sizes &>> 32 < size && descriptor >= 0x10000 && descriptor & 3 == 0
   }
 
-  /// True for a word that can count an object's references.
+  /// True if the word can be an object's reference count.
   private static func countsReferences(_ word: UInt64) -> Bool {
     word & 0xFFFF_FFFF == 0xFFFF_FFFF || word &>> 62 == 3
       || (word &>> 63 == 0 && word & 1 == 1 && word & 0xFFFF_FFFF > 1)

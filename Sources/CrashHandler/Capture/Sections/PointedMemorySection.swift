@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the memory that shows for which locks threads wait, and which threads hold these locks.
+/// Writes the memory that shows which locks the threads wait for, and which threads hold these locks.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_pointed_memory) @_noLocks
@@ -24,14 +24,14 @@ func pm_write_pointed_memory(_ argument: UnsafeMutableRawPointer) {
 private struct WaitWriter {
   /// The maximum number of threads whose futex words are written.
   private static var limit: Int { 256 }
-  /// The number of bytes written before a word, because a `pthread_rwlock_t` may begin there, and the number of bytes
-  /// in all.
+  /// The number of bytes written before a futex word, where a `pthread_rwlock_t` may begin, and the total number of
+  /// bytes.
   private static var bytesBelow: UInt64 { 16 }
   private static var size: Int { 56 }
-  /// Offset in scratch memory of the contents of the words; before it are 16 bytes for each thread.
+  /// Offset in scratch memory of the contents of the futex words; 16 bytes for each thread precede them.
   private static var stageOffset: Int { 8192 }
-  /// The maximum number of queues that are written for one call of `sync`: the queue of the call, and its target
-  /// queues.
+  /// The maximum number of queues that are written for one call of libdispatch's `sync`: the queue of the call, and
+  /// its target queues.
   private static var queueLimit: Int { 4 }
 
   private let memory: SafeMemory
@@ -89,7 +89,9 @@ private struct WaitWriter {
     count &+= 1
   }
 
-  /// The address of the futex word that a thread waits on, from its system call, which was read before the stop.
+  /// The address of the futex word that a thread waits on.
+  ///
+  /// The address is from the arguments of the thread's system call, which were read before the thread was stopped.
   private func word(of record: ThreadRecord) -> UInt64? {
     guard !record.status.isGone else { return nil }
     if record.status.isStill, let context = record.fields.context,

@@ -49,8 +49,7 @@ extension Capture {
     if count > 0 { writer.finishProperty(count: count) }
   }
 
-  /// Writes the number of open descriptors, which are the names in /proc/thread-self/fd; false if it could not count
-  /// them.
+  /// Writes the number of open descriptors, one for each name in /proc/thread-self/fd; false if the count failed.
   fileprivate func writeDescriptorCount() -> Bool {
     let directory = proc.open(named: "thread-self/fd", directory: true)
     guard directory >= 0 else { return false }
@@ -97,7 +96,7 @@ extension Capture {
     if processors != 0 { writer.unsigned(.processorCount, processors, width: 4) }
   }
 
-  /// Writes the adjustment that decides how soon the kernel kills this process when memory runs out.
+  /// Writes `oom_score_adj`, which influences how soon the kernel kills this process when memory runs out.
   fileprivate func writeOOMScoreAdjustment() {
     let scratch = session.scratch
     let count = unsafe proc.read(

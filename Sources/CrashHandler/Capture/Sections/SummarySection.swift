@@ -22,13 +22,13 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   let (result, names) = (capture.session.result, capture.session.names)
   let directory = unsafe capture.installed.paths.directory
   var lines = SummaryLines(capture.installed.summary, processID: capture.shared.process.id)
-  // If Swift's backtracer runs, it prints the rest.
+  // If Swift's backtracer runs, it prints the facts that these lines leave out.
   if capture.session.exception.isBacktraced {
     unsafe lines.append(result, names, in: directory, isAlone: true)
     appendWork(capture, to: &lines)
     return unsafe lines.appendCommands(result, names, in: directory, isAlone: true)
   }
-  // If there is no dump, the mappings have not been read, or not for this crash.
+  // Without a dump, the mappings have not been read, or were read for an earlier crash.
   if !result.hasFile || capture.session.mappings.count == 0 { unsafe pm_read_mappings(argument) }
   let (memory, scratch) = (capture.memory, capture.session.scratch)
   lines.appendHead()
@@ -38,7 +38,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
     let runtime = capture.installed.runtime
     lines.appendMessage(
       "message ", at: runtime.fatalMessageBuffer, skipping: 0, memory: memory, scratch: scratch)
-    // In libc's message, the text follows the size: see `pm_abort_message_pointer`.
+    // libc's message begins with its size, and the text follows: see `pm_abort_message_pointer`.
     lines.appendMessage(
       "abort-message ", at: runtime.abortMessagePointer, skipping: 4, memory: memory,
       scratch: scratch)

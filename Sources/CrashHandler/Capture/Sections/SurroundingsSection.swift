@@ -9,8 +9,8 @@ extension SectionRow {
 
 /// Writes the process's environment on the machine: container, time zone, working directory, and open descriptors.
 ///
-/// Only names that the kernel itself knows are read, never an attribute of a file. A file system that does not
-/// respond, such as NFS without its server, would otherwise delay the end of the process.
+/// Only names that the kernel itself has in memory are read, never the attributes of a file. A file system that does
+/// not respond, such as NFS without its server, would otherwise delay the end of the process.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5), /proc/pid/fd, cwd, mountinfo.
 @c(pm_write_surroundings) @_noLocks

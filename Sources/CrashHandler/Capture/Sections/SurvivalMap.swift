@@ -32,8 +32,9 @@ extension Capture {
     writer.end()
   }
 
-  /// True if the previously installed handler, which got the earlier crash, is known to have ended: it returned, or
-  /// its thread no longer runs in a signal handler.
+  /// True if the previously installed handler is known to have finished handling the earlier crash.
+  ///
+  /// The handler has finished if it returned, or if its thread is no longer in a signal handler.
   ///
   /// A crash on another thread does not show whether the earlier crash is over, because the previous handler may
   /// still be running.

@@ -15,15 +15,15 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 
 /// Writes the tasks that threads run, and the memory from which their names and calls can be read.
 ///
-/// Only the memory of a task must be found here: the frames of its async functions are in the task's slabs, which are
-/// copied completely. The addresses of the tasks are kept in scratch memory until then.
+/// Only a task's memory must be found here. The frames of its async functions are in the task's slabs, which are
+/// copied completely. Scratch memory holds the addresses of the tasks that were found.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe
 private struct TaskWriter {
   /// The maximum number of tasks.
   private static var limit: Int { 256 }
-  /// Offset in scratch memory of the addresses of the tasks; their count is before them.
+  /// Offset in scratch memory of the tasks' addresses; the number of tasks precedes them.
   private static var addressesOffset: Int { 16 }
   /// The maximum number of slabs that are written for the first task, and the maximum for each other task.
   ///
@@ -113,13 +113,14 @@ private struct TaskWriter {
     capture.writer.end()
   }
 
-  /// Writes the slabs of the task's function frames.
+  /// Writes the slabs that hold the frames of the task's async functions.
   ///
   /// If there are too many slabs, only the last ones are written, which contain the innermost frames.
   ///
-  /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x70 the last allocation,
-  /// then the first slab; in a slab its metadata, the next one, its capacity, and how much of it is
-  /// used.
+  /// A task has the last allocation at 0x70, and then the first slab. A slab has its metadata, the next slab, its
+  /// capacity, and how much of it is used.
+  ///
+  /// Source: swift stdlib/public/runtime/StackAllocator.h.
   ///
   /// - Returns: the number of slabs that were visited.
   private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) -> Int {

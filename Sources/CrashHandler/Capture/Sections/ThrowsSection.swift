@@ -64,7 +64,7 @@ extension Capture {
     if record.error != 0, !installed.isSanitized { writer.unsigned(.throwError, record.error) }
     var record = record
     var count: Int32 = 0
-    // If a function has no frame pointer, the last address of the walk can be an arbitrary word.
+    // If a function keeps no frame pointer, the last address of the stack walk can be an arbitrary word.
     while count < PM_THROW_ADDRESS_COUNT,
       session.mappings.isExecutable(unsafe pm_throw_address(&record, count))
     {

@@ -3,8 +3,8 @@ internal import CSignalSafe
 /// Finds the crashing thread's stack if its stack pointer has left the stack.
 ///
 /// A frame that is larger than the guard region moves the stack pointer past that region, into other memory or
-/// unmapped memory. Then the next mapping is not the stack. The frame pointer, which is set before the stack pointer
-/// moves, is still in the stack.
+/// unmapped memory. The next mapping above the stack pointer is then not the stack. The frame pointer, which is set
+/// before the stack pointer moves, is still in the stack.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -18,9 +18,9 @@ struct CrashedStack {
     self.environmentStart = environmentStart
   }
 
-  /// The address from which to capture: the stack pointer, or the beginning of the thread's own stack.
+  /// The lowest address to capture: the stack pointer, or the beginning of the thread's stack.
   ///
-  /// The thread's own stack is used if it is above the stack pointer and contains the frame pointer.
+  /// The beginning of the stack is used if the stack is above the stack pointer and contains the frame pointer.
   @_noLocks
   func lowestAddress(_ context: SignalContext) -> UInt64 {
     let stackPointer = context.stackPointer
@@ -36,7 +36,7 @@ struct CrashedStack {
       contains(mappings[index], pm_thread_pointer())
         || contains(mappings[index], environmentStart)
     else { return stackPointer }
-    // The writer subtracts the red zone of 128 bytes, so the capture starts at the beginning of the mapping.
+    // The writer subtracts the red zone of 128 bytes again, so the capture starts at the beginning of the mapping.
     return mappings[index].start &+ 128
   }
 

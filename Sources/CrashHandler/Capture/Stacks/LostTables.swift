@@ -2,11 +2,11 @@ internal import CSignalSafe
 
 /// Writes the unwind tables of images whose files do not exist.
 ///
-/// This is done for images with frames on the crashing thread's stack. A file may have been removed or replaced, or
-/// may never have existed.
+/// The tables are written for images with frames on the crashing thread's stack. A file may have been removed or
+/// replaced, or may never have existed.
 ///
-/// libc and optimized code have no frame pointers, so unwind tables are needed to find their callers, and those of a
-/// missing file cannot be read after the crash. The ELF header is written too, because readers find the tables
+/// libc and optimized code have no frame pointers, so their callers can be found only with unwind tables. The tables
+/// of a missing file cannot be read after the crash. The ELF header is written too, because readers find the tables
 /// through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
@@ -14,7 +14,7 @@ internal import CSignalSafe
 struct LostTables {
   /// The maximum number of bytes of all tables together.
   ///
-  /// The tables of libc have 150 KiB, those of libswiftCore 800 KiB.
+  /// libc's tables are 150 KiB, and libswiftCore's tables are 800 KiB.
   private static var limit: Int { 2 << 20 }
   /// The number of bytes of the stack that are searched for addresses: enough for 64 frames of one kilobyte each.
   private static var searchedSize: UInt64 { 65536 }
@@ -64,8 +64,8 @@ struct LostTables {
 
   /// Writes the tables of an image, if there is room for them; returns their size in bytes.
   private func write(_ image: ModuleImage, limit: Int) -> Int {
-    // Byte 0 is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. All linkers encode the
-    // pointer as pcrel|sdata4.
+    // Byte 0 of the header is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. All
+    // linkers encode the pointer as pcrel|sdata4.
     guard let header = image.segment(UInt32(PT_GNU_EH_FRAME)),
       let segment = image.loaded(around: header.address),
       let first = memory.instruction(at: header.address, size: 4), first & 0xFFFF == 0x1B01,

@@ -2,8 +2,8 @@ internal import IntermediateDump
 
 /// Writes the top of the crashing thread's stack, before any other thread is stopped.
 ///
-/// The top holds the innermost 64 frames of one kilobyte each. Only the registers are used to find it: a list of
-/// mappings that is read while threads still run may be outdated when it is used, and reading many mappings takes
+/// The top is 64 KiB, which is enough for 64 frames of one kilobyte each. The top is found from the registers alone.
+/// A list of mappings that is read while threads still run may soon be outdated, and reading many mappings takes
 /// long.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
@@ -29,9 +29,10 @@ struct StackTop {
     limit = capture.installed.limits.crashingThreadStack
   }
 
-  /// Writes the memory at the stack pointer, and the memory at the frame pointer if that is not included yet.
+  /// Writes the memory at the stack pointer, and the memory at the frame pointer if the first part does not include
+  /// it.
   ///
-  /// A frame may be larger than the part that is written at the stack pointer, and if a large frame overflows the
+  /// A frame may be larger than the part that is written at the stack pointer. If a large frame overflows the
   /// stack, the stack pointer is in other memory.
   @_noLocks
   func write(_ context: SignalContext) -> WrittenStack {
@@ -42,7 +43,7 @@ struct StackTop {
     if let start = memory.firstReadable(from: StackWriter.start(stackPointer)) {
       written.first = writeInTwo(start)
     }
-    // No frame is larger than 4 GiB. In code without frame pointers the register may have any value.
+    // No frame is larger than 4 GiB. In code without frame pointers, the frame-pointer register may have any value.
     if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
     {

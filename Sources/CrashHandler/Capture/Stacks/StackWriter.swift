@@ -19,12 +19,12 @@ struct StackWriter {
   /// Writes a stack from just below its stack pointer to the end of its mapping, up to the limit.
   ///
   /// - Parameters:
-  ///   - stackPointer: where the stack starts. After an overflow the stack pointer is in the guard region, and the
-  ///     next readable page is used instead.
+  ///   - stackPointer: the address at which the stack starts. After an overflow the stack pointer is in the guard
+  ///     region, and the next readable page is used instead.
   ///   - threadPointer: the thread pointer of the stack's thread; 0 if unknown.
-  ///   - limit: the maximum number of bytes; for a longer stack, three quarters of them are captured at the top and
-  ///     one quarter at the bottom.
-  ///   - written: the bytes that are already in the dump.
+  ///   - limit: the maximum number of bytes; for a longer stack, three quarters of this number are captured at the
+  ///     top, and one quarter at the bottom.
+  ///   - written: the parts of the stack that are already in the dump.
   ///   - stage: the buffer that may already contain parts of the stack.
   @_noLocks
   func write(
@@ -82,8 +82,7 @@ struct StackWriter {
   /// stack.
   ///
   /// Since glibc 2.42 a stack may have its guard inside its mapping, so that neighboring stacks share one mapping.
-  /// The end of such a stack is found because libc keeps a thread's control block in the last page of the thread's
-  /// stack.
+  /// The end of such a stack is found from the thread's control block, which libc keeps in the stack's last page.
   private func place(
     from wanted: UInt64, _ threadPointer: UInt64
   ) -> (start: UInt64, lowest: UInt64, end: UInt64)? {
@@ -121,7 +120,7 @@ struct StackWriter {
     end > start ? regions.memory.allowed(start, count: Int(truncatingIfNeeded: end &- start)) : 0
   }
 
-  /// The lowest address to capture of a stack.
+  /// The lowest address of a stack that is captured.
   ///
   /// The System V ABI lets a leaf function use 128 bytes below the stack pointer.
   @_noLocks

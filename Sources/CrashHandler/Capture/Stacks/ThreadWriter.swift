@@ -11,7 +11,7 @@ struct ThreadWriter {
   private let memory: SafeMemory
   private let status: ThreadStatus
   private let stage: MemoryStage
-  /// Replaces secrets in registers; nil if the dump keeps registers and names.
+  /// Replaces secrets in registers; nil if registers and names are written unchanged.
   private let sanitizer: WordSanitizer?
 
   @_noLocks
@@ -38,8 +38,7 @@ struct ThreadWriter {
     }
   }
 
-  /// Reads the stacks of as many threads as fit, with one system call; returns the index of the first thread after
-  /// them.
+  /// Reads the stacks of as many threads as fit, with one system call; returns the index of the next thread.
   private func readStacks(of threads: ThreadTable, from first: Int, limit: Int) -> Int {
     stage.removeAll()
     var index = first
@@ -188,9 +187,10 @@ struct ThreadWriter {
     capture.writer.finishProperty(count: registers.count / 8 &* 8)
   }
 
-  /// True for the instruction pointer, the stack pointer and values that the processor sets.
+  /// True for the registers that never hold a secret: the instruction pointer, the stack pointer and what the
+  /// processor sets.
   ///
-  /// These values are flags, segments, error code, trap number and mask in `gregset_t`; on arm64 pstate.
+  /// The processor sets the flags, segments, error code, trap number and mask in `gregset_t`; on arm64, pstate.
   ///
   /// False for the frame pointer, because code without frame pointers may have any value in that register.
   @_noLocks

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The operations of the program on the list of annotations; the crash handler only reads the list.
+/// Operations that only the program calls on the list of annotations; the crash handler only reads the list.
 extension AnnotationList {
   /// The offset of the cell that holds a number annotation's value; 0 if the annotation does not exist.
   @_noLocks
@@ -10,7 +10,7 @@ extension AnnotationList {
       &+ UInt32(truncatingIfNeeded: AnnotationNode.cellOffset(nameCount: node.nameCount))
   }
 
-  /// The cell of a number annotation at its `numberOffset`; nil for 0, which means that there was no room for it.
+  /// The cell of a number annotation at its `numberOffset`; nil for offset 0, because the annotation had no room.
   @_noLocks
   func number(_ offset: UInt32) -> NumberCell? {
     let start = Int(offset)
@@ -20,7 +20,7 @@ extension AnnotationList {
 
   /// The offset of the annotation with this name, type and capacity; creates the annotation if it does not exist.
   ///
-  /// - Returns: 0 if there is no room for the annotation; such annotations are counted.
+  /// - Returns: 0 if there is no room for the annotation, which is then counted as left out.
   @_noLocks
   func offset(
     name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The operations of the program on a ring of breadcrumbs; the crash handler only reads the ring.
+/// Operations that only the program calls on a ring of breadcrumbs; the crash handler only reads the ring.
 extension BreadcrumbRing {
   /// Adds a breadcrumb.
   ///
@@ -27,8 +27,7 @@ extension BreadcrumbRing {
       slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))
   }
 
-  /// Takes the next number and its slot, and marks the slot as incomplete; nil if another thread is still writing to
-  /// it.
+  /// Takes the next number, and marks its slot as incomplete; nil if another thread is still writing to that slot.
   @_noLocks
   func take() -> UInt64? {
     let number = unsafe pm_atomic_add_64(next, 1)

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// The operations of the program on a table; the crash handler only reads the table.
+/// Operations that only the program calls on a table of values; the crash handler only reads the table.
 extension CellTable {
   /// Sets the value of a key.
   ///
-  /// - Returns: false if there was no room (the table counts this), or if other threads are setting the value at the
-  ///   same time.
+  /// - Returns: false if the table has no room for the key, which it then counts as left out. The result is also
+  ///   false if other threads are setting the value at the same time.
   @_noLocks
   func set(
     key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0

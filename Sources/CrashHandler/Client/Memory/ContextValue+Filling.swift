@@ -1,16 +1,16 @@
 internal import CSignalSafe
 
-/// The operations of the program on a context value; the crash handler only reads the value.
+/// Operations that only the program calls on a context value; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// The number of bytes for which outer contexts are removed to make room for a value; a longer value is cut
+  /// The number of bytes of a new value for which outer contexts are removed; the rest of a longer value is cut
   /// instead.
   private static var leastValue: Int { 32 }
 
   /// Begins the value with the contexts around the new context, if there are any.
   ///
-  /// The context with the same name is left out, because the new one replaces it. The outermost contexts are left out
-  /// too if their text would leave no room for the new name and the beginning of the new value.
+  /// A context with the same name is left out, because the new context replaces it. The outermost contexts are also
+  /// left out if their text would leave no room for the new name and the beginning of the new value.
   @_noLocks
   func begin(inside outer: ContextValue?, work: UInt64, adding name: Bytes, valueCount: Int) {
     guard let outer else {
@@ -32,7 +32,7 @@ extension ContextValue {
     while let entry = outer.entry(offset) {
       let size = entry.next &- offset
       if entry.name.isEqual(to: name) {
-        // The new context replaces this one.
+        // The new context has the same name and replaces this context.
       } else if excess > 0 {
         excess &-= size
         omit()
@@ -82,7 +82,7 @@ extension ContextValue {
     set(expectedSeal, at: 0)
   }
 
-  /// Makes the value invalid, so that its remains are not read as a value.
+  /// Makes the value invalid, so that no reader uses what remains of it in memory.
   @_noLocks
   func breakSeal() { set(0 as UInt64, at: 0) }
 

@@ -1,11 +1,12 @@
 internal import CSignalSafe
 
-/// The operations of the program on a value; the crash handler only reads the value.
+/// Operations that only the program calls on a value; the crash handler only reads the value.
 extension ValueCell {
   /// Replaces the value.
   ///
-  /// - Parameter version: the version that may be replaced; nil for any.
-  /// - Returns: whether the value was set; false if another thread was faster, or all buffers are in use.
+  /// - Parameter version: the version of the value that may be replaced; nil for any version.
+  /// - Returns: whether the value was set. The value is not set if another thread was faster, or if all buffers are
+  ///   in use.
   @_noLocks
   func set(
     key: UnsafeRawPointer?, keyCount: Int, value: UnsafeRawPointer?, valueCount: Int,
@@ -46,7 +47,7 @@ extension ValueCell {
     }
   }
 
-  /// Makes a reserved and filled buffer the current value, or releases the buffer.
+  /// Makes a filled buffer the current value; releases the buffer if that is not possible.
   @_noLocks
   func show(_ index: Int, replacing version: UInt64?) -> CellResult {
     while true {
@@ -61,7 +62,7 @@ extension ValueCell {
 
   /// Removes the value.
   ///
-  /// - Parameter version: the version that may be removed; nil for any.
+  /// - Parameter version: the version of the value that may be removed; nil for any version.
   @_noLocks
   func clear(replacing version: UInt64? = nil) {
     while true {
@@ -73,7 +74,7 @@ extension ValueCell {
 
   /// True if the value has the given key.
   ///
-  /// The answer is valid only for the given state, so the caller may only change that version of the value.
+  /// The answer is valid only for the given state, so the caller may change only that version of the value.
   @_noLocks
   func hasKey(_ key: UnsafeRawPointer, count: Int, in state: CellState) -> Bool {
     guard state.hasValue else { return false }
@@ -87,7 +88,7 @@ extension ValueCell {
 extension CellState {
   /// A buffer that is not being written and does not hold the current value; -1 if there is none.
   ///
-  /// The buffer of the last value is not reused even if the value was cleared, because a reader may be copying it.
+  /// Even if the value was cleared, its last buffer is not reused, because a reader may be copying that buffer.
   var freeBuffer: Int {
     @_noLocks get {
       var index = 0

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The operations of the program on the rings; the crash handler only reads the rings.
+/// Operations that only the program calls on the rings; the crash handler only reads the rings.
 extension WorkRings {
   private func index(of work: UInt64, from first: Int) -> Int? {
     var index = first
@@ -13,7 +13,8 @@ extension WorkRings {
 
   /// The breadcrumb ring of a unit of work.
   ///
-  /// Reserves a ring if the unit of work has none; nil if other units of work have reserved all rings.
+  /// The function reserves a ring if the unit of work has none. The result is nil if other units of work have
+  /// reserved all rings.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)

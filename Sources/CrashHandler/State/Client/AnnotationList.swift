@@ -1,11 +1,11 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The program's annotations: a list that only grows, in memory that is never freed.
+/// The program's annotations, as a list that only grows, in memory that is never freed.
 ///
 /// A node consists of the offset of the next node (4 bytes), the type (4), the length of the name (4), the capacity
-/// (4) and the name. From the next multiple of 8 on, it has a `ValueCell` for a text, or a `NumberCell` for any other
-/// type. A node is complete before a compare-and-swap adds it at the list's head.
+/// (4) and the name. A `ValueCell` (for a text) or a `NumberCell` (for any other type) follows at the next multiple
+/// of 8. A node is complete before a compare-and-swap adds it at the list's head.
 ///
 /// The list is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Source: Crashpad
 /// `client/annotation_list.h`.
@@ -40,7 +40,7 @@ struct AnnotationList {
   /// The offset of the first node, which was added last; 0 if the list is empty.
   var first: UInt32 { @_noLocks get { head.value } }
 
-  /// The node at an offset; nil if there is no node at that offset, which ends the list.
+  /// The node at an offset; nil at the end of the list, where no node has that offset.
   @_noLocks
   func node(_ offset: UInt32) -> AnnotationNode? {
     let start = Int(offset)
@@ -68,7 +68,7 @@ struct AnnotationNode {
     unsafe self.base = base
   }
 
-  /// The code of a text in `AnnotationType`.
+  /// The code that `AnnotationType` has for a text.
   private static var textType: UInt32 { UInt32(truncatingIfNeeded: AnnotationType.text.code) }
 
   @_noLocks
@@ -107,7 +107,7 @@ struct AnnotationNode {
     @_noLocks get { unsafe ValueCell(cellBase, capacity: capacity) }
   }
 
-  /// Copies the value, of any type.
+  /// Copies the annotation's value, whatever its type is.
   ///
   /// - Parameter place: memory of at least `capacity` bytes, and at least 8.
   @_noLocks
@@ -123,16 +123,16 @@ struct AnnotationNode {
 
 /// A number that any thread may replace at any time.
 ///
-/// The value is one word: the number combined with `mark`, so that 0 means no value. One store replaces the word. A
-/// second word marks the one number whose combined word would be 0. Setting a number reads nothing: if many threads
-/// set the same number at the same time, a read would wait for the cache line that another thread has just written,
-/// but stores are queued.
+/// One word contains the number combined with `mark`, so that a word of 0 means no value. One store replaces the
+/// word. A second word marks the one number whose combined word would be 0. Setting a number reads no memory. If many
+/// threads set the same number at the same time, a read would wait for the cache line that another thread has just
+/// written, but stores are queued.
 ///
 /// RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct NumberCell {
   static var byteCount: Int { @_noLocks get { 16 } }
-  /// The value that is combined with each number; a number that programs rarely set.
+  /// The value that is combined with each number; programs rarely set this number itself.
   static var mark: UInt64 { @_noLocks get { 0x9E37_79B9_7F4A_7C15 } }
 
   let words: UnsafeMutablePointer<UInt64>

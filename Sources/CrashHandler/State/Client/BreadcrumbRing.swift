@@ -2,21 +2,23 @@ internal import CSignalSafe
 
 /// The last breadcrumbs of the program or of one unit of work.
 ///
-/// The number of slots is a power of two.
+/// The ring's number of slots is a power of two.
 ///
-/// Each breadcrumb takes the next number, which determines its slot. The first word of a slot contains the number of
-/// its breadcrumb. The word is odd while the slot is written and even afterward, so that an incomplete slot can be
-/// recognized. If a slower thread is still writing the slot's previous breadcrumb, the new breadcrumb is dropped.
+/// Each breadcrumb gets the next number, which determines its slot. The first word of a slot contains the number of
+/// the slot's breadcrumb. That word is odd while the slot is being written, and even afterward, so that an incomplete
+/// slot can be recognized. If a slower thread is still writing the slot's previous breadcrumb, the new breadcrumb is
+/// dropped.
 ///
 /// The program's ring is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
 @safe
 struct BreadcrumbRing {
-  /// The number of breadcrumbs that are kept for the process.
+  /// The number of breadcrumbs that the process's ring holds.
   static var processCount: Int { @_noLocks get { 128 } }
   /// The number of bytes of a slot.
   ///
-  /// The fields have these offsets: word 0, unit of work 8, CLOCK_BOOTTIME 16, thread 24, number of bytes of the text
-  /// 28, number of bytes of the metadata 29, level 31 (0 for none), text 32. The metadata follows the text.
+  /// The fields begin at these offsets: the word with the breadcrumb's number at 0, the unit of work at 8, the time
+  /// by CLOCK_BOOTTIME at 16, the thread at 24, the size of the text at 28, the size of the metadata at 29, the level
+  /// at 31 (0 for none), and the text at 32. The metadata follows the text.
   static var stride: Int { @_noLocks get { 256 } }
   static var metadataCountOffset: Int { @_noLocks get { 29 } }
   static var levelOffset: Int { @_noLocks get { 31 } }
@@ -35,7 +37,7 @@ struct BreadcrumbRing {
     unsafe self.next = next
   }
 
-  /// The number of breadcrumbs that were left since the program's start.
+  /// The number of breadcrumbs that the program has left since its start.
   var leftCount: UInt64 { @_noLocks get { unsafe pm_atomic_load_64(next) } }
 
   @_noLocks
@@ -44,11 +46,11 @@ struct BreadcrumbRing {
     return unsafe base + index &* BreadcrumbRing.stride
   }
 
-  /// The word of a slot that holds a breadcrumb.
+  /// The value of a slot's first word if the slot holds the complete breadcrumb with this number.
   @_noLocks
   static func whole(_ number: UInt64) -> UInt64 { number &* 2 &+ 2 }
 
-  /// Copies a breadcrumb with the layout of its slot.
+  /// Copies a breadcrumb's whole slot.
   ///
   /// - Parameter place: memory of at least `stride` bytes.
   /// - Returns: the number of bytes of the breadcrumb's text; -1 if the breadcrumb is incomplete or was replaced.
@@ -59,7 +61,7 @@ struct BreadcrumbRing {
     let whole = BreadcrumbRing.whole(number)
     guard unsafe pm_atomic_load_64(word) == whole else { return -1 }
     unsafe pm_copy_bytes(place, slot, BreadcrumbRing.stride)
-    // The word is checked with a swap, because a swap, unlike a load, is ordered after the copy.
+    // The word is checked again with a swap, because a swap, unlike a load, is ordered after the copy.
     guard unsafe pm_atomic_compare_exchange_64(word, whole, whole) == whole else { return -1 }
     let counts = unsafe place.loadUnaligned(fromByteOffset: 28, as: UInt32.self)
     let (count, metadataCount) = (counts & 0xFF, counts &>> 8 & 0xFF)

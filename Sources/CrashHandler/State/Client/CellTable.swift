@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// A table with a fixed number of keys and their values, which any thread can set and remove.
 ///
-/// Two threads that set the same new key at the same time may both find a free cell. Readers use the first cell that
-/// has a key. When the key is set again, the other cells with that key are cleared.
+/// Two threads that set the same new key at the same time may each take a free cell. Readers use the first cell with
+/// a given key. When the key is set again, the other cells with that key are cleared.
 ///
 /// The table is in `ClientMemory`. RUNS-DURING-CRASH; set by the program.
 @safe
@@ -38,7 +38,7 @@ struct CellTable {
 
 /// The state word of a `ValueCell`.
 ///
-/// Bits 0 to 3 are set for buffers that are being written. Bits 4 and 5 are the number of the buffer with the value.
+/// Bits 0 to 3 mark the buffers that are being written. Bits 4 and 5 contain the number of the buffer with the value.
 /// Bit 6 is set if there is a value, and bit 7 if a later value was dropped. The bits from 8 on count the changes of
 /// the value.
 ///
@@ -67,7 +67,7 @@ struct CellReading {
 
     static var empty: Kind { @_noLocks get { Kind(code: 0) } }
     static var value: Kind { @_noLocks get { Kind(code: 1) } }
-    /// There is a value, but the value changed faster than it could be copied, or was overwritten.
+    /// The cell has a value, but the value changed faster than it could be copied, or other data overwrote it.
     static var unreadable: Kind { @_noLocks get { Kind(code: 2) } }
 
     @_noLocks
@@ -79,9 +79,9 @@ struct CellReading {
   let kind: Kind
   let count: Int
   let keyCount: Int
-  /// True if a later value was dropped.
+  /// True if the program set a later value, which was dropped.
   let isStale: Bool
-  /// True if a later value was being written.
+  /// True if a thread was writing a later value.
   let isBeingWritten: Bool
 
   @_noLocks
@@ -96,7 +96,7 @@ struct CellReading {
     self.isBeingWritten = isBeingWritten
   }
 
-  /// The state of the annotation that a report shows; nil if there is nothing to show.
+  /// The annotation's state, as a report shows it; nil if the report shows no state.
   var state: AnnotationState? {
     @_noLocks get {
       if kind == .unreadable { return .unreadable }

@@ -2,16 +2,16 @@ internal import CSignalSafe
 
 /// The memory of all client data: annotations, breadcrumbs, attachments and memory ranges.
 ///
-/// This is one block of static memory, which initially contains only zeros. The memory can be used before
+/// All of it is one block of static memory, which initially contains only zeros. The memory can be used before
 /// `startHandler`, and needs no initialization. A forked child has its own copy.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct ClientMemory {
-  /// Offset of the tables in the memory.
+  /// The offset of the tables in this memory.
   ///
-  /// Before the tables are the counts of left-out entries at 0, 4, 8 and 12, the head and the end of the annotation
-  /// list at 16 and 20, and the number of the next breadcrumb at 24.
+  /// Other words precede the tables. The counts of left-out entries are at 0, 4, 8 and 12, the head and the end of
+  /// the annotation list at 16 and 20, and the number of the next breadcrumb at 24.
   private static var tablesOffset: Int { 64 }
   /// The maximum number of bytes of a simple annotation's key and value together.
   ///
@@ -25,7 +25,7 @@ struct ClientMemory {
   private let base: UnsafeMutableRawPointer
   private let byteCount: Int
 
-  /// The memory of the process.
+  /// The client memory of the calling process.
   static var ofProcess: ClientMemory {
     @_noLocks get {
       unsafe ClientMemory(pm_client_memory(), byteCount: Int(PM_CLIENT_MEMORY_SIZE))

@@ -1,13 +1,13 @@
 internal import CSignalSafe
 
-/// The names and values of all contexts around a unit of work, as they are stored with a task.
+/// The names and values of all contexts around a unit of work, in the form that a task stores.
 ///
 /// The value is self-contained, so that a copy made by the Swift runtime outlives the original. Word 0 is a checksum
-/// of the rest, by which a value that was overwritten or not completely written is recognized. Word 1 is the
-/// `WorkKey` of the unit of work. Word 2 has the size of the text (2 bytes), the number of contexts for which there
-/// was no room (2) and 0 (4). The text begins at offset 24, with the outermost context first. For each context the
-/// text has the length of the name (with `cutBit` if the value was cut), the length of the value, the name and the
-/// value. Zeros fill the last word.
+/// of the other words, which detects a value that was overwritten or not completely written. Word 1 is the `WorkKey`
+/// of the unit of work. Word 2 has the size of the text (2 bytes), the number of contexts for which there was no room
+/// (2) and 0 (4). The text begins at offset 24, with the outermost context first. For each context, the text contains
+/// the length of the name (with `cutBit` if the value was cut), the length of the value, the name and the value.
+/// Zeros fill the last word of the text.
 ///
 /// RUNS-DURING-CRASH; filled by the program.
 @safe
@@ -37,7 +37,7 @@ struct ContextValue {
   var textCount: Int { @_noLocks get { Int(truncatingIfNeeded: word(16) & 0xFFFF) } }
   var omittedCount: UInt64 { @_noLocks get { word(16) &>> 16 & 0xFFFF } }
 
-  /// The checksum of this value; never 0.
+  /// The checksum that this value's words should have; never 0.
   ///
   /// Each word is multiplied by an odd factor, so every change of a single word is detected.
   var expectedSeal: UInt64 {
@@ -62,7 +62,7 @@ struct ContextValue {
     }
   }
 
-  /// One name with its value.
+  /// The name of one context, and its value.
   struct Entry {
     let name: Bytes
     let value: Bytes

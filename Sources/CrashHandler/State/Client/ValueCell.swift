@@ -1,20 +1,21 @@
 internal import CSignalSafe
 
-/// A value of bytes that any thread may replace at any time, and that is read completely or not at all.
+/// Bytes that any thread may replace at any time, and that are read completely or not at all.
 ///
-/// A cell has a word and four buffers. The word contains which buffer has the value, which buffers are being written,
-/// and how often the value was replaced. A thread that sets the value takes another buffer, fills it, and makes it
-/// the value with one compare-and-swap. So a thread that is stopped while it writes, even permanently, does not block
-/// other threads, and its incomplete value is never read. If two threads write at the same time, the last swap
-/// decides. If all three other buffers are in use, the new value is dropped and the old one is marked as stale.
-/// Setting never waits and never allocates.
+/// A cell has a state word and four buffers. The word shows which buffer has the value, which buffers are being
+/// written, and how often the value was replaced. A thread that sets the value takes another buffer, fills it, and
+/// makes it the current buffer with one compare-and-swap. So a thread that is stopped while it writes, even
+/// permanently, does not block other threads, and its incomplete value is never read. If two threads write at the
+/// same time, the value of the last swap remains. If all three other buffers are in use, the new value is dropped,
+/// and the old value is marked as stale. Setting never waits and never allocates.
 ///
 /// The cell is in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }
-  /// The size of the header before a value: the number of bytes of the value (4 bytes), and how many of them are the
-  /// key (4 bytes).
+  /// The size of the header before a value.
+  ///
+  /// The header has the number of bytes of the value (4 bytes), and how many of these bytes are the key (4 bytes).
   static var headerSize: Int { @_noLocks get { 8 } }
 
   private let word: UnsafeMutablePointer<UInt64>
@@ -56,8 +57,7 @@ struct ValueCell {
 
   /// Copies the value, which begins with the key.
   ///
-  /// Other threads may still be running; a value that changes while it is copied is copied again,
-  /// a few times.
+  /// Other threads may still be running. If the value changes while it is copied, it is copied again, a few times.
   ///
   /// - Parameter place: memory of at least `capacity` bytes.
   @_noLocks
@@ -74,11 +74,11 @@ struct ValueCell {
       if count <= capacity && keyCount <= count {
         unsafe pm_copy_bytes(place, source + ValueCell.headerSize, count)
       }
-      // The word is checked with a swap, because a swap, unlike a load, is ordered after the copy. Only the version
-      // is compared, because a buffer is not written again before another buffer has become the value.
+      // The word is checked again with a swap, because a swap, unlike a load, is ordered after the copy. Only the
+      // version is compared, because a buffer is not reused before another buffer holds the value.
       let after = self.state
       guard after.version == state.version, exchange(after, after) else { continue }
-      // The program has overwritten the cell, so this is not the value that was set.
+      // These sizes are impossible, so the program has overwritten the cell.
       guard count <= capacity && keyCount <= count else { return CellReading(.unreadable) }
       return CellReading(
         .value, count: count, keyCount: keyCount, isStale: state.isStale,

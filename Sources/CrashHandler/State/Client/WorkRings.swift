@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The kinds of keys of a unit of work: a `withContext`, a task or a thread.
+/// The keys of the three kinds of unit of work: a `withContext` call, a task or a thread.
 ///
 /// RUNS-DURING-CRASH.
 enum WorkKey {
@@ -17,26 +17,27 @@ enum WorkKey {
 /// The last breadcrumbs of each of 512 units of work.
 ///
 /// The key of a unit of work chooses a bucket of eight rings. A unit of work without a ring takes the least recently
-/// used ring of its bucket; a ring of a finished unit counts as never used. Each slot contains the key of its unit of
-/// work, so that a reassigned ring does not show breadcrumbs of another unit.
+/// used ring of its bucket. A finished unit's ring counts as never used. Each slot contains the key of its unit of
+/// work, so that a reassigned ring does not show breadcrumbs of its previous unit.
 ///
-/// The rings have separate memory. RUNS-DURING-CRASH; filled by the program.
+/// The rings are not in `ClientMemory`, but in separate memory. RUNS-DURING-CRASH; filled by the program.
 @safe
 struct WorkRings {
   static var ways: Int { @_noLocks get { 8 } }
   private static var buckets: Int { 64 }
   /// The number of breadcrumbs in a ring.
   static var ringCount: Int { @_noLocks get { 16 } }
-  /// Offsets of three tables with one word for each ring, and of the rings, which follow the tables.
+  /// Offsets of three tables with one word for each ring, and of the rings after these tables.
   ///
-  /// The words are the ring's unit of work, the time of its last use, and the number of its next breadcrumb.
+  /// A ring's three words are the key of its unit of work, the time of its last use, and the number of its next
+  /// breadcrumb.
   static var usesOffset: Int { @_noLocks get { 4096 } }
   private static var nextsOffset: Int { 8192 }
   private static var ringsOffset: Int { 12288 }
 
   private let base: UnsafeMutableRawPointer
 
-  /// The rings of the process.
+  /// The rings of all units of work in the process.
   static var ofProcess: WorkRings {
     @_noLocks get { unsafe WorkRings(pm_ring_memory()) }
   }

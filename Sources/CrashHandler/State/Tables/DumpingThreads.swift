@@ -1,8 +1,8 @@
-/// The threads that take a dump for another reason than a crash, each with its capture.
+/// The threads that take a dump for another reason than a crash, each with its `Capture`.
 ///
-/// A fault in a section of such a dump is not a crash of the program, but it also reaches the crash handler. The
-/// handler finds the recovery point through this table. Each thread adds, removes and looks up only its own entry, so
-/// no state is used after it was freed.
+/// A fault in a section of such a dump is not a crash of the program, but the fault also reaches the crash handler.
+/// The handler finds the section's recovery point through this table. Each thread adds, removes and looks up only its
+/// own entry, so no state is used after it was freed.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -20,7 +20,7 @@ struct DumpingThreads {
   static var byteCount: Int { @_noLocks get { 64 &* 16 } }
 
   private let base: UnsafeMutableRawPointer
-  /// The number of times that an entry was freed.
+  /// How often an entry of the table was freed.
   let freed: FutexWord
 
   @_noLocks
@@ -34,8 +34,8 @@ struct DumpingThreads {
   func add(_ threadID: Int32, _ dump: UnsafeMutableRawPointer) -> Bool {
     var index = 0
     while index < DumpingThreads.capacity {
-      // The entry is reserved with a number that is not a thread ID. The thread ID is stored last, after the rest of
-      // the entry.
+      // The entry is first reserved with a number that is not a thread ID. The thread ID is stored last, after the
+      // rest of the entry.
       if word(index).exchange(expected: 0, desired: UInt32.max) == 0 {
         unsafe entry(index).pointee.dump = dump
         word(index).store(UInt32(bitPattern: threadID))
@@ -66,7 +66,7 @@ struct DumpingThreads {
     }
   }
 
-  /// The dump that the calling thread takes; nil if it takes none.
+  /// The dump that the calling thread takes; nil if the thread takes no dump.
   @_noLocks
   func dump(of threadID: Int32) -> UnsafeMutableRawPointer? {
     let index = index(of: threadID)

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The dump files of hangs that have not ended.
+/// The dump files of hangs that are still going on.
 ///
 /// A crash removes these dumps, because the crash report shows the same process at a later time.
 ///
@@ -11,7 +11,7 @@ struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
   /// The head of an entry; the names of the dump, the run record and the FIFO follow it.
   private struct Entry {
-    /// The state of the entry: 0 free, 1 being filled, 2 valid, 3 valid and removed at exit.
+    /// The state of the entry: 0 free, 1 being filled, 2 valid, 3 valid and to be removed at exit.
     let state: UInt32
     var dump: HeldFile
     var fifo: HeldFile
@@ -94,7 +94,7 @@ struct HangDumps {
     }
   }
 
-  /// Makes the process remove the dump when it calls exit or `_exit`.
+  /// Marks the dump for removal when the process calls exit or `_exit`.
   @_noLocks
   func expectExit(_ index: Int) { _ = word(index).exchange(expected: 2, desired: 3) }
 
@@ -111,7 +111,7 @@ struct HangDumps {
   private func copyName(
     _ name: UnsafePointer<CChar>, to place: UnsafeMutablePointer<CChar>
   ) {
-    // The name fits: an identifier has at most 128 bytes, a report ID 36, a suffix 7.
+    // The name fits, because an identifier has at most 128 bytes, a report ID 36 and a suffix 7.
     var index = 0
     while index < 255, unsafe name[index] != 0 {
       unsafe place[index] = name[index]

@@ -12,14 +12,14 @@ struct Image {
   /// The address of the program headers.
   var headers: UInt64 = 0
   var bias: UInt64 = 0
-  /// The bounds of the image, as in `ModuleImage`; the end is 0 for an image that was not found at its address.
+  /// The bounds of the image, as in `ModuleImage`; the end is 0 if the image was not found at its listed address.
   var start: UInt64 = 0
   var end: UInt64 = 0
   /// The addresses of the dynamic section and of the name, from the dynamic linker's list.
   var dynamicSection: UInt64 = 0
   var name: UInt64 = 0
 
-  /// True for an image that is in the dynamic linker's list.
+  /// True if the dynamic linker's list contains the image.
   var isLinked: Bool {
     @_noLocks get {
       if case .linker = source { true } else { false }

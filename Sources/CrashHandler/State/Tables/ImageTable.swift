@@ -50,7 +50,8 @@ struct ImageTable {
     return index
   }
 
-  /// The index of the image whose range, including holes, contains an address; -1 if there is none.
+  /// The index of the image whose range, including gaps between its segments, contains an address; -1 if there is
+  /// none.
   @inline(never) @_noLocks
   func index(around address: UInt64) -> Int {
     var index = 0
@@ -63,8 +64,8 @@ struct ImageTable {
     return -1
   }
 
-  /// The index of an image of the dynamic linker's list that was not found in memory yet, searched by the data in the
-  /// list; -1 if there is none.
+  /// The index of the listed image with this bias and dynamic section that was not found in memory yet; -1 if there
+  /// is none.
   @_noLocks
   func missing(bias: UInt64, dynamicSection: UInt64) -> Int {
     var index = 0

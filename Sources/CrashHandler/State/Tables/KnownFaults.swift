@@ -1,11 +1,11 @@
-/// The last handled fault of each thread, and whether its handler returned.
+/// The last handled fault of each thread, and whether the handler of that fault returned.
 ///
-/// A handler that returns without having removed the cause is called again and again for the same fault. If a
-/// previous handler leaves by siglongjmp, that fault is over: the next fault, even at the same instruction with the
-/// same stack, is another crash.
+/// If a handler returns without having removed the cause of a fault, the same fault occurs again and again. If the
+/// previous handler leaves by siglongjmp, the fault is over. The next fault is then another crash, even at the same
+/// instruction with the same stack.
 ///
 /// The table has a fixed size; when it is full, the oldest entry is replaced. Only the capturing thread adds and
-/// searches entries. But when a previous handler returns, another thread may already be capturing.
+/// searches entries. But a previous handler may return while another thread is already capturing.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -14,8 +14,9 @@ struct KnownFaults {
   private static var stride: Int { 48 }
   /// The number of bytes of the table.
   ///
-  /// An entry has the fault (32 bytes) and, at offset 40, a word. The word is twice the fault's number, plus one once
-  /// the fault's handler has returned, and 0 for a free entry. The number of the last fault follows all entries.
+  /// An entry has the fault (32 bytes) and, at offset 40, a word. In a used entry, the word is twice the fault's
+  /// number, plus one after the fault's handler has returned. In a free entry, the word is 0. The number of the last
+  /// fault follows all entries.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer
@@ -33,7 +34,7 @@ struct KnownFaults {
     return unsafe place(index).pointee.isEqual(to: fault)
   }
 
-  /// Stores a fault as the last fault of its thread.
+  /// Stores the fault as the last fault of its thread.
   ///
   /// - Returns: the fault's number; 0 if there is no fault.
   @_noLocks
@@ -41,7 +42,7 @@ struct KnownFaults {
     guard !fault.isNone else { return 0 }
     let last = unsafe FutexWord(
       (base + KnownFaults.capacity &* KnownFaults.stride).assumingMemoryBound(to: UInt32.self))
-    // The number has 31 bits, because one bit of the word stands for the return of the handler.
+    // The number has 31 bits, because one bit of the word shows whether the handler has returned.
     let number = last.value >= UInt32.max / 2 ? 1 : last.value &+ 1
     last.store(number)
     var index = index(of: fault)
@@ -56,7 +57,7 @@ struct KnownFaults {
     return number
   }
 
-  /// Notes that the handler of a fault has returned, unless the entry was reused.
+  /// Notes that the handler of a fault has returned, unless another fault has reused the entry.
   @_noLocks
   func noteReturn(_ number: UInt32) {
     guard number != 0 else { return }

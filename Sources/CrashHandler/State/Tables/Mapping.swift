@@ -1,4 +1,4 @@
-/// One mapping of the table.
+/// One mapping in a `MappingTable`.
 ///
 /// RUNS-DURING-CRASH.
 struct Mapping {

@@ -1,6 +1,6 @@
 /// The contents of `/proc/thread-self/maps` in a crash.
 ///
-/// The text is read once; a table has the start and end of each mapping.
+/// The text is read once. A table has the start and end of each mapping in the text.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
 @safe
@@ -9,7 +9,7 @@ struct MappingTable {
     let start: UInt64
     let end: UInt64
     let pathOffset: UInt32
-    /// The length of the path, which fits because PATH_MAX is 4,096.
+    /// The length of the path; 16 bits are enough, because PATH_MAX is 4,096.
     let pathLength: UInt16
     var flags: UInt8
   }
@@ -59,7 +59,7 @@ struct MappingTable {
     unsafe Bytes(text + mapping.pathOffset, count: mapping.pathLength)
   }
 
-  /// The text of a mapping's line that begins with the device, `major:minor`.
+  /// The rest of a mapping's line, which begins with the device, `major:minor`.
   @_noLocks
   func device(of mapping: Mapping) -> TextScanner {
     var start = mapping.pathOffset

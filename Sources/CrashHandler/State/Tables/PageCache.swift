@@ -4,25 +4,27 @@ internal import CSignalSafe
 ///
 /// Lists, chains of frames and headers are read word by word, and these words are close together. With the cache, one
 /// system call reads a page instead of a word, or many pages whose addresses are known. A cached page is not updated.
-/// So memory is read through the cache only if the threads are stopped or old contents can be tolerated. Entries are
+/// So the cache is used only if the threads are stopped or outdated contents can be tolerated. The entries are
 /// reused in turn.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
 struct PageCache {
-  /// The number of bytes of a page, also on systems with larger pages.
+  /// The number of bytes of a page in the cache, even if the system's pages are larger.
   static var pageSize: Int { @_noLocks get { 4096 } }
   /// The number of pages in the cache.
   ///
-  /// The number is small, because the kernel clears each page of the cache at its first use, which takes as long as
-  /// reading a page.
+  /// The number is small, because the kernel clears each page of the cache's memory at its first use. Clearing a page
+  /// takes as long as reading a page.
   static var capacity: Int { @_noLocks get { 16 } }
   /// The maximum number of pages that one system call reads.
   static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }
   /// The number of pages that are read together if the next pages will be needed too.
   static var readAhead: Int { @_noLocks get { 4 } }
-  /// The number of bytes of the table: the pages, an entry for each page, the index of the next entry to reserve, and
-  /// the index of the entry that was found last.
+  /// The number of bytes of the table.
+  ///
+  /// The table has the pages, an entry for each page, the index of the next entry to reserve, and the index of the
+  /// entry that was found last.
   static var byteCount: Int { @_noLocks get { capacity &* (pageSize &+ 16) &+ 16 } }
 
   struct Entry {
@@ -45,12 +47,11 @@ struct PageCache {
     unsafe self.base = base
   }
 
-  /// Forgets all pages.
+  /// Removes all pages from the cache.
   @_noLocks
   func removeAll() { remove(0, count: PageCache.capacity) }
 
-  /// Reserves `count` consecutive entries, at most `batch`, and returns the index of the first; they are empty until
-  /// they are filled.
+  /// Reserves `count` consecutive empty entries, at most `batch`; returns the index of the first entry.
   @_noLocks
   func take(_ count: Int) -> Int {
     let next = unsafe cursors[0]

@@ -4,16 +4,16 @@ internal import CSignalSafe
 ///
 /// Such pages can be read without waiting for a thread of the program.
 ///
-/// Any other page may have to be provided by a thread of the program, through userfaultfd or as a FUSE file system.
-/// That thread may be stopped, or may be the crashed thread, and no signal interrupts the wait in process_vm_readv.
+/// A thread of the program may have to provide any other page, through userfaultfd or as a FUSE file system. That
+/// thread may be stopped, or may be the crashed thread, and no signal interrupts the wait in process_vm_readv.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux
 /// Documentation/admin-guide/mm/pagemap.rst.
 @safe
 struct ResidentPages {
-  /// The number of pages in a window, which is read at once, and the number of windows that are cached.
+  /// The number of pages in a window, whose states are read at once, and the number of windows in the cache.
   ///
-  /// That is enough for the stacks and thread-local blocks of about a hundred threads.
+  /// The cache is enough for the stacks and thread-local blocks of about a hundred threads.
   private static var window: Int { 512 }
   private static var capacity: Int { 1024 }
   /// The number of bytes that a window takes: a word with the window's number and `generation`, and one bit for each
@@ -21,16 +21,16 @@ struct ResidentPages {
   private static var stride: Int { 8 &+ window / 8 }
   private static var entriesOffset: Int { capacity &* stride }
   static var byteCount: Int { @_noLocks get { entriesOffset &+ window &* 8 } }
-  /// Bits of a page-map entry: the page is in memory, the page is in swap.
+  /// The bits of a page-map entry that mark a page in memory and a page in swap.
   private static var presentOrSwapped: UInt64 { 1 &<< 63 | 1 &<< 62 }
 
   private let memory: Scratch
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private(set) var file = HeldFile()
-  /// The number of calls of `forget`, from bit 44 on, and the `attempt` of `again`, from bit 56 on.
+  /// The number of calls of `forget`, in the bits from 44 on, and the `attempt` of `again`, in the bits from 56 on.
   ///
-  /// The bits are free, because no window's number is that large.
+  /// No window's number is large enough to use these bits.
   private var generation: UInt64 = 0
 
   /// - Parameters:
@@ -42,10 +42,10 @@ struct ResidentPages {
     self.pageSize = UInt64(truncatingIfNeeded: pageSize)
   }
 
-  /// False if the kernel does not provide the file; then the state of no page is known.
+  /// False if the kernel does not provide the page-map file, so that no page's state is known.
   var isOpen: Bool { @_noLocks get { file.descriptor >= 0 } }
 
-  /// Makes later reads use this file, or no file if the value is empty.
+  /// Makes later reads use this page-map file, or no file if the value is empty.
   @_noLocks
   mutating func use(_ file: HeldFile) {
     self.file = file
@@ -61,13 +61,13 @@ struct ResidentPages {
     return word
   }
 
-  /// Empties the cache; needed when threads have run since the cache was filled.
+  /// Empties the cache; called when threads have run since the cache was filled.
   @_noLocks
   mutating func forget() { generation &+= 1 &<< 44 }
 
-  /// The same pages, but read again, because a running thread may have mapped more pages meanwhile.
+  /// A copy that reads the pages' states again, because a running thread may have mapped more pages meanwhile.
   ///
-  /// - Parameter attempt: 0 to use the cache; a new number up to 64 each time to read again.
+  /// - Parameter attempt: 0 to use the cache; a new number up to 64 for each new read.
   @_noLocks
   func again(_ attempt: UInt64) -> ResidentPages {
     var pages = self
@@ -75,8 +75,7 @@ struct ResidentPages {
     return pages
   }
 
-  /// Counts the bytes from an address on that have the same state: all in pages that are in memory, or all in other
-  /// pages.
+  /// Counts the bytes from an address whose pages have the same state: all in memory, or all not in memory.
   ///
   /// - Parameter count: the maximum number of bytes; more than 0.
   @_noLocks
@@ -92,7 +91,7 @@ struct ResidentPages {
   /// True for a page that is in memory or in swap, or whose state is not known.
   private func has(_ page: UInt64) -> Bool {
     let number = page &>> 9
-    // Numbers are hashed by multiplication, because stacks are at equal distances.
+    // Window numbers are hashed by multiplication, because stacks are at equal distances.
     let hash = (number &* 0x9E37_79B9_7F4A_7C15) &>> 54
     let offset = Int(truncatingIfNeeded: hash) &* ResidentPages.stride
     if memory.word(offset) != generation | number { read(number, to: offset) }
@@ -110,8 +109,8 @@ struct ResidentPages {
     memory.setWord(offset, 0)
     var (page, bits) = (0, UInt64(0))
     while page < ResidentPages.window {
-      // If the read is refused, the state of the pages is unknown. Addresses beyond the end of the file do not belong
-      // to programs.
+      // If the kernel refuses the read, the state of the pages is unknown. Addresses beyond the end of the file do
+      // not belong to programs.
       let isHere =
         result < 0
         || page &* 8 < result && entries.word(page &* 8) & ResidentPages.presentOrSwapped != 0

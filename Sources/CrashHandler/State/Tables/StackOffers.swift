@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Alternate stacks that `startHandler` offers to existing threads, with one record for each thread.
 ///
-/// The stop signal's handler takes the offer, because only the thread itself can change its alternate stack. The
-/// table is never freed, because a signal may reach a thread long after the offer was withdrawn.
+/// The stop signal's handler takes the offer, because a thread's alternate stack can be changed only by that thread.
+/// The table is never freed, because a signal may reach a thread long after the offer was withdrawn.
 ///
 /// RUNS-DURING-CRASH: `answer` may run while another thread crashes.
 @safe
@@ -79,10 +79,11 @@ struct StackOffers {
     return true
   }
 
-  /// The size that is set for a new alternate stack of a thread that had none: a little less than the stack's real
-  /// size.
+  /// The size that the kernel is told for the new alternate stack of a thread that had none.
   ///
-  /// A crash recognizes the stack by this size, so that nothing must be written into it.
+  /// This size is a little smaller than the stack's real size.
+  ///
+  /// The crash handler recognizes such a stack by this size, without a mark in the stack's memory.
   @_noLocks
   static func firstSize(_ size: Int) -> Int { size &- 48 }
 
@@ -94,7 +95,7 @@ struct StackOffers {
 
   /// Installs the stack that is offered to this thread, or declines the offer if the thread has an alternate stack.
   ///
-  /// Also unblocks the crash signals that the thread blocks.
+  /// This function also unblocks the crash signals that the thread blocks.
   ///
   /// The new stack and the new mask take effect when the signal handler returns.
   @_noLocks

@@ -5,10 +5,10 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadRecord {
-  /// The state of the thread's stop.
+  /// Whether the thread was sent a stop signal, and whether it has stopped.
   enum Status: UInt32 {
-    /// The thread was found and not sent a signal, because it blocks every signal that could stop it, or must not be
-    /// stopped.
+    /// The thread was found, but no signal was sent to it, because it blocks every signal that could stop it, or must
+    /// not be stopped.
     case running = 0
     /// The thread was sent a stop signal.
     case signalled = 1
@@ -18,11 +18,11 @@ struct ThreadRecord {
     case alsoCrashed = 3
     /// The thread has ended since it was found.
     case gone = 4
-    /// The thread could not be sent a signal yet: libc blocks every signal in it for a moment, or the kernel refused
-    /// the signal.
+    /// No signal could be sent to the thread yet, because libc blocks all its signals for a moment, or the kernel
+    /// refused the signal.
     case closed = 5
-    /// The thread was sent a signal and has not stopped in time; it may be in a system call that no signal
-    /// interrupts.
+    /// A signal was sent to the thread, but the thread has not stopped in time; it may be in a system call that no
+    /// signal interrupts.
     case unresponsive = 6
 
     /// True if the thread's context is in the record.
@@ -105,7 +105,7 @@ struct ThreadRecord {
     _ = statusWord.exchange(expected: expected.rawValue, desired: status.rawValue)
   }
 
-  /// Stores the crash of a thread that also crashed, and now waits.
+  /// Stores the crash of this thread, which crashed while another thread was capturing and now waits.
   @_noLocks
   func setCrash(_ crash: WaitingCrashes.Crash) {
     fields.context = crash.context
@@ -170,7 +170,8 @@ struct ThreadRecord {
 
   /// True if the stop signal interrupted the system call in `systemCall`, and not a later system call.
   ///
-  /// If the call is repeated after the signal handler, the kernel has set the instruction pointer back to the call.
+  /// If the kernel will repeat the call after the signal handler, it has set the instruction pointer back to the
+  /// call.
   @_noLocks
   func isInSystemCall(_ context: SignalContext) -> Bool {
     let place = SystemCallPlace(systemCall.text)

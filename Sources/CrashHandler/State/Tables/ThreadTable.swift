@@ -2,22 +2,23 @@ internal import CSignalSafe
 
 /// The threads that were found in a crash.
 ///
-/// This is a table of fixed size, whose records are filled by the capturing thread and by each stopped thread.
+/// The table has a fixed size. The capturing thread and each stopped thread fill its records.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadTable {
   /// The number of bytes of one record.
   static var stride: Int { @_noLocks get { 320 } }
-  /// The maximum number of bytes of a thread name: the kernel allows 15 characters, and escapes each with at most 4
-  /// bytes.
+  /// The maximum number of bytes of a thread name.
+  ///
+  /// The kernel allows 15 characters, and escapes each with at most 4 bytes.
   static var nameCapacity: Int { @_noLocks get { 64 } }
 
   /// The maximum number of bytes of the text of a system call: ten numbers of 18 digits, separated by blanks.
   static var systemCallCapacity: Int { @_noLocks get { 192 } }
   /// The maximum number of threads whose system call is read.
   ///
-  /// Reading each takes 6 microseconds, which is too long for thousands of threads.
+  /// Reading the system call of one thread takes 6 microseconds, which is too long for thousands of threads.
   static var systemCallThreads: Int { @_noLocks get { 512 } }
 
   let capacity: Int
@@ -27,7 +28,7 @@ struct ThreadTable {
   private let countWord: FutexWord
 
   /// - Parameters:
-  ///   - slots: `slotCount(capacity)` words that are 0; each later holds the number of a record, beginning with 1.
+  ///   - slots: `slotCount(capacity)` words that are 0; a used slot holds the number of a record, beginning with 1.
   ///   - countWord: the word that counts the records; 0 at first.
   @_noLocks
   init(
@@ -85,7 +86,7 @@ struct ThreadTable {
     record.reset(threadID: threadID)
     var place = Int(threadID) & slotMask
     while slot(place).value != 0 { place = (place &+ 1) & slotMask }
-    // The record is published only now, so that a thread that searches for its own record sees complete records.
+    // The record is published only now, so that a thread that searches for its record sees only complete records.
     slot(place).store(UInt32(truncatingIfNeeded: index &+ 1))
     countWord.store(UInt32(truncatingIfNeeded: index &+ 1))
     return record
@@ -94,7 +95,7 @@ struct ThreadTable {
   @_noLocks
   func removeAll() {
     var index = count
-    // The last record is removed first, because a search for a record passes the slots of earlier records.
+    // The newest record is removed first, because a search for a record passes the slots of earlier records.
     while index > 0 {
       var place = Int(self[index &- 1].threadID) & slotMask
       var steps = 0

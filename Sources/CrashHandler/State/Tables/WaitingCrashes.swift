@@ -25,13 +25,13 @@ struct WaitingCrashes {
   /// The number of bytes of one entry.
   private static var stride: Int { 32 }
 
-  /// The number of bytes of a table; the table begins with the number of entries that were ever used.
+  /// The number of bytes of a table, which begins with the number of entries that were ever used.
   @_noLocks
   static func byteCount(capacity: Int) -> Int { stride &* (capacity &+ 1) }
 
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
-  /// A signal that was sent to the capturing thread, and waits until that thread is done.
+  /// A signal that was sent to the capturing thread, and is stored until that thread has finished.
   let signal: PostponedSignal
 
   @_noLocks
@@ -47,8 +47,8 @@ struct WaitingCrashes {
     var index = 0
     while index < capacity {
       let word = word(index)
-      // The entry is reserved with a number that is not a thread ID. The thread ID is stored last, after the rest of
-      // the entry.
+      // The entry is first reserved with a number that is not a thread ID. The thread ID is stored last, after the
+      // rest of the entry.
       if word.value == 0, word.exchange(expected: 0, desired: UInt32.max) == 0 {
         unsafe entry(index).pointee.crash = Crash(
           context: context, threadPointer: pm_thread_pointer())

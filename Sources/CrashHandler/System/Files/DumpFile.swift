@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 enum DumpFile {
   static var writeOnly: Int32 { @_noLocks get { O_WRONLY | O_CLOEXEC | O_NOFOLLOW } }
-  /// The flags for a new file; it is also open for reading, because a dump may have to be copied, and a run record is
+  /// The flags for a new file; the file is also open for reading, because a dump may be copied and a run record is
   /// mapped.
   fileprivate static var createNew: Int32 {
     @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
@@ -15,21 +15,21 @@ enum DumpFile {
   /// The number of bytes that are preallocated for a dump: enough for the crash, mappings, modules and about 20
   /// threads.
   ///
-  /// With a whole megabyte, releasing the blocks took 115 microseconds of a crash on tmpfs.
+  /// When one megabyte was preallocated, releasing the blocks on tmpfs added 115 microseconds to a crash.
   static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
 
-  /// The maximum number of attempts at a system call on a slow file system that is interrupted by signals.
+  /// The maximum number of attempts at a system call that signals interrupt on a slow file system.
   ///
   /// Most of these signals are ticks of the handler's own timer.
   fileprivate static var interruptions: Int { 64 }
 }
 
-/// Checks, before the first byte is written, that the dump is written into its own file.
+/// Ensures, before the first byte is written, that the dump goes into its own file.
 ///
 /// The program may have closed the handler's descriptors and opened other files under their numbers. The file or its
-/// directory may have been removed. A forked child has only its parent's file. Missing files are opened or created
-/// again. Nothing is written to a descriptor that no longer refers to the handler's file. This code also creates the
-/// next file of a process that survived a crash.
+/// directory may have been removed. A forked child has only the descriptor of its parent's file. Missing files are
+/// opened or created again. Nothing is written to a descriptor that no longer refers to the handler's file. This code
+/// also creates the next file of a process that survived a crash.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -42,8 +42,8 @@ extension Capture {
     let opensFiles = mayMake(CallBit.files)
     if session.files.isMissing { return opensFiles && (makeNewDumpFile() || makeNewDumpFile()) }
     let isOpen = isSame(session.files.dump, linked: true)
-    // A dump to a path that the program chose has no name in the pending directory, and cannot be written anywhere
-    // else.
+    // If the program chose the dump's path, the dump has no name in the pending directory, and has no other place to
+    // go.
     guard session.request.isRenamed else { return isOpen }
     if isOpen && !isDumpTaken() { return true }
     guard opensFiles else { return isOpen }
@@ -62,7 +62,7 @@ extension Capture {
 
   /// True if the file no longer has its name.
   ///
-  /// Then a converter that considered this process dead has renamed the file, and removes it when it has made a
+  /// A converter that considered this process dead has renamed the file, and will remove it after it has created a
   /// report.
   private func isDumpTaken() -> Bool {
     guard mayMake(CallBit.files) else { return false }
@@ -73,7 +73,7 @@ extension Capture {
   /// Creates a locked file with a new report ID.
   ///
   /// The FIFO and the run record are created first, so that the locked file never exists without the evidence that
-  /// its owner is alive.
+  /// this process is alive.
   ///
   /// - Returns: false if the file could not be created; a converter later removes the FIFO and the run record.
   @_noLocks
@@ -84,17 +84,17 @@ extension Capture {
     makeRunRecord()
     guard create() else { return false }
     session.files.isMissing = false
-    // This only ensures that the next dump can be written even if the disk is full, so a failure is ignored.
+    // Preallocation only ensures that the next dump can be written even if the disk is full, so a failure is ignored.
     _ = pm_preallocate(session.files.dump.descriptor, DumpFile.preallocated)
     return true
   }
 
-  /// Releases preallocated blocks that a complete dump did not need, because the dump may stay there for long.
+  /// Releases preallocated blocks that a complete dump did not need, because the dump may stay on disk for long.
   @_noLocks
   func releaseDumpBlocks() {
     let size = session.writer.size
-    // The descriptor is checked again, because the rename may have taken long, and a file of the program must not be
-    // truncated.
+    // The descriptor is checked again, because the rename may have taken long. If the descriptor now refers to a file
+    // of the program, that file must not be truncated.
     guard mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
       isSame(session.files.dump)
     else { return }
@@ -103,8 +103,8 @@ extension Capture {
 
   /// Removes an incomplete dump.
   ///
-  /// The file is emptied first: a process that has changed its user cannot remove a name from the directory, but an
-  /// empty dump does not become a report.
+  /// The file is emptied first, because a process that has changed its user cannot remove a name from the directory.
+  /// An empty dump is never converted to a report.
   @_noLocks
   func discardDump() {
     let files = session.files
@@ -131,7 +131,8 @@ extension Capture {
 
   /// Copies the dump into a new file, if its file was removed while the dump was written.
   ///
-  /// A file that was only renamed is kept, because the converter that renamed it checks it again before removing it.
+  /// A file that was only renamed is not copied, because the converter that renamed the file reads it again before
+  /// removing it.
   private func copyDumpToNew() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     let old = session.files.dump.descriptor
@@ -184,7 +185,7 @@ extension Capture {
     return unsafe open(session.files.directory.descriptor, name, flags)
   }
 
-  /// Creates the run record, and keeps it open if the end of the run is to be noted.
+  /// Creates the run record, and keeps the file open if the end of the run will be noted in it.
   private func makeRunRecord() {
     var record = createRunRecord()
     if record.isWhole && session.runRecord.isFollowed {
@@ -195,7 +196,8 @@ extension Capture {
     guard session.runRecord.isFollowed else { return }
     session.runRecord.isFollowed = false
     guard record.descriptor >= 0 else { return }
-    // If the disk has no room for the whole record, only the identity of the owner is written: a few hundred bytes.
+    // If the disk has no room for the whole record, only the owner's identity is written, which takes a few hundred
+    // bytes.
     _ = unsafe pm_unlink(
       session.files.directory.descriptor, session.names.runRecord)
     record = createRunRecord()
@@ -213,7 +215,7 @@ extension Capture {
     return (record, writeRunRecord(to: record, isMapped: isMapped))
   }
 
-  /// Creates a new FIFO, whose read end replaces that of the old FIFO; the dump of the old FIFO is finished.
+  /// Creates a new FIFO; its read end replaces that of the old FIFO, whose dump is finished.
   private func makeFIFO() {
     if isSame(session.files.fifo) {
       _ = pm_close(session.files.fifo.descriptor)
@@ -278,7 +280,8 @@ extension Capture {
   private func create() -> Bool {
     let descriptor = unsafe create(session.names.locked)
     guard descriptor >= 0 else {
-      // If the directory could not be opened, that is the cause; then its "descriptor" is the negative errno.
+      // If the directory could not be opened, its descriptor is a negative errno, which is the reason for the
+      // failure.
       let directory = session.files.directory.descriptor
       session.result.failure = 0 &- (directory < 0 ? directory : descriptor)
       return false
@@ -295,9 +298,9 @@ extension Capture {
     return descriptor
   }
 
-  /// Gives a file to the database's owner, who could not read the file otherwise.
+  /// Changes a file's owner to the database's owner, who could not read the file otherwise.
   ///
-  /// The kernel refuses this if the process is now that user, but then the user can read the file anyway.
+  /// The kernel may refuse the change if the process already runs as that user, who can then read the file anyway.
   private func give(_ descriptor: Int32) {
     let owner = installed.filesOwner
     if descriptor >= 0, owner.0 != 0 { _ = pm_fchown(descriptor, owner.0, owner.1) }

@@ -3,22 +3,22 @@ internal import IntermediateDump
 
 /// Keeps a dump from being written into the program's files.
 ///
-/// This could happen if a thread that could not be stopped opens, duplicates and closes descriptors while the dump is
-/// written.
+/// A dump could get into such a file if a thread that could not be stopped opens, duplicates and closes descriptors
+/// while the dump is written.
 ///
 /// If the process ends by its crash, the capturing thread stops sharing the descriptor table with the other threads.
-/// Their changes then no longer affect the capturing thread, so a descriptor that was checked stays valid. Unsharing
-/// cannot be undone, so in a process that may continue, the table stays shared. There the file is checked before each
-/// flush, and a dump that has lost its file is written again from its beginning. A write between a check and the
-/// flush, or in the middle of a section, may still reach a file of the program.
+/// Changes by other threads then no longer affect the capturing thread, so a checked descriptor stays valid.
+/// Unsharing cannot be undone, so in a process that may continue, the table stays shared. In such a process, the file
+/// is checked before each flush, and a dump that has lost its file is written again from the beginning. A write
+/// between a check and the flush, or in the middle of a section, may still reach a file of the program.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: unshare(2), CLONE_FILES.
 extension Capture {
   /// Unshares the descriptor table if the default action is taken after the dump, because that action uses no
   /// descriptors.
   ///
-  /// It stays shared for a previous handler, which would otherwise see descriptors as open that other threads have
-  /// closed.
+  /// The table stays shared if a previous handler runs later. Otherwise, descriptors that other threads close would
+  /// stay open for that handler.
   @_noLocks
   func leaveDescriptorTable() {
     session.files.hasOwnDescriptors = false
@@ -42,16 +42,16 @@ extension Capture {
     return false
   }
 
-  /// Prepares a dump that has lost its file to be written again; false if the dump has not lost its file, or has lost
-  /// it too often.
+  /// Prepares for writing again a dump that has lost its file; false if it has not lost its file, or has lost it too
+  /// often.
   ///
   /// The threads stay stopped, and the mappings are not read again.
   @_noLocks
   ///
-  /// - Parameter kept: the bits of sections that write nothing, so that they need not run again.
+  /// - Parameter kept: the bits of sections that need not run again, because they write nothing.
   func beginDumpAgain(keeping kept: UInt64) -> Bool {
     guard session.progress.hasLostFile else { return false }
-    // The descriptor's number now belongs to another file.
+    // The descriptor's number now refers to another file, so it is not used again.
     session.files.dump.descriptor = -1
     session.result.hasFile = false
     session.result.failure = EBADF

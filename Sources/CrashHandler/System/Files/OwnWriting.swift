@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// Keeps a write by the handler, outside a crash, from raising SIGXFSZ in the program.
+/// Prevents SIGXFSZ when the handler writes a file outside of a crash.
 ///
 /// A write beyond RLIMIT_FSIZE raises SIGXFSZ, whose default action ends the process. So SIGXFSZ is blocked during
-/// the write and removed if it is pending afterward, and the soft limit is raised if that is allowed.
+/// the write, and removed if it is pending afterward. The soft limit is raised if that is allowed.
 ///
 /// `finish` must be called after the write. RUNS-DURING-CRASH: signal handlers and `_exit` write notes;
-/// `startHandler` and requested dumps use this type too.
+/// `startHandler` and requested dumps also use this type.
 ///
 /// Source: write(2), EFBIG; setrlimit(2), RLIMIT_FSIZE; rt_sigtimedwait(2).
 struct OwnWriting {
@@ -20,7 +20,7 @@ struct OwnWriting {
   /// - Parameters:
   ///   - raisesLimit: true if the soft limit on file sizes may be raised.
   ///   - signals: the bits of other signals that are blocked during the write.
-  ///   - open: the signals that are unblocked during the write, even if the thread had blocked them.
+  ///   - open: the bits of signals that are unblocked during the write, even if the thread had blocked them.
   @_noLocks
   init(raisesLimit: Bool, blocking signals: UInt64 = 0, opening open: UInt64 = 0) {
     previousMask = SignalMask.block(signals | OwnWriting.signal) ?? 0

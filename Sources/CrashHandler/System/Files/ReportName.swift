@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH. Source: RFC 9562, version 4; `PendingDumpName` reads the names.
 extension Capture {
-  /// Fills `reportID`, and overwrites the UUID in all names.
+  /// Chooses a new `reportID`, and overwrites the UUID in the names of all files.
   @_noLocks
   func chooseReportID() {
     let bytes = unsafe session.names.reportID

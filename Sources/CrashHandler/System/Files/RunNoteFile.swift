@@ -4,10 +4,10 @@ internal import PendingDumps
 
 /// Writes notes into the run record: that the process exits, or which signal asks the process to end.
 ///
-/// Each note is one write in the middle of the file. In a forked child nothing is written, because the record belongs
-/// to the parent, unless the child has a record for its own end.
+/// Each note is one write in the middle of the file. A forked child writes no note, because the record belongs to its
+/// parent, unless the child has its own run record.
 ///
-/// RUNS-DURING-CRASH: signal handlers and `_exit` write notes; `_exit` does so also in children of vfork.
+/// RUNS-DURING-CRASH: signal handlers and `_exit` write notes, and `_exit` may be called in a child of vfork.
 extension Capture {
   /// True in the process whose end is noted in the run record.
   var followsRun: Bool {
@@ -16,8 +16,8 @@ extension Capture {
 
   /// Notes that the process exits.
   ///
-  /// If the note cannot be written, the record is removed, because without a record there is no wrong report on how
-  /// the run ended.
+  /// If the note cannot be written, the record is removed. Without a record, the run's end gets no report, instead of
+  /// a wrong one.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
     removeExpectedHangDumps()
@@ -29,7 +29,9 @@ extension Capture {
     closeRunDirectory(directory)
   }
 
-  /// Removes the dumps of hangs that are no longer watched, because such hangs get no report if the process exits.
+  /// Removes the dumps of hangs that are no longer watched.
+  ///
+  /// Such a hang gets no report if the process exits.
   private func removeExpectedHangDumps() {
     guard
       !shared.process.isForkedChild && pm_getpid() == shared.process.id

@@ -1,9 +1,9 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The run record for a locked file that `startHandler` did not create.
+/// Creates the run record for a locked file that `startHandler` did not create.
 ///
-/// This is the file of a forked child, or the next file of a process that continues after a crash.
+/// Such a file belongs to a forked child, or is the next file of a process that continues after a crash.
 ///
 /// RUNS-DURING-CRASH. `RunRecord` writes the first run record of a process.
 extension Capture {
@@ -20,7 +20,7 @@ extension Capture {
       byteLimit: UInt64.max)
     writer.header()
     writer.startMap(.owner)
-    // Notes and the heartbeat come first, because they are later overwritten in place.
+    // The notes and the heartbeat are at the beginning, because they are later overwritten in place.
     if session.runRecord.isFollowed {
       writer.encoded(installed.encoded.course)
     }
@@ -42,13 +42,13 @@ extension Capture {
     return writer.endDocument()
   }
 
-  /// The identity of this process; a forked child cannot use the identity of its parent.
+  /// The facts that identify this process; a forked child cannot use those of its parent.
   private func runFacts() -> RunFacts {
     let known = shared.process.run
     guard shared.process.isForkedChild && !known.isOfThisProcess else { return known }
     let own = readRunFacts(over: known)
-    // The facts are stored only in a crash: any number of threads may take requested dumps, so each of them reads the
-    // facts again.
+    // The facts are stored only in a crash. Several threads may take requested dumps at once, so each of those
+    // threads reads the facts again.
     if session.request.isCrash { shared.process.run = own }
     return own
   }
@@ -66,7 +66,7 @@ extension Capture {
       run.startTime = line.startTime
       run.stackStart = line.stackStart
     }
-    // A child can be the first process of a namespace that its parent has created.
+    // A forked child can be the first process of a PID namespace that its parent created.
     run.processNamespace = namespaceNumber(
       "thread-self/ns/pid", of: proc, otherwise: parent.processNamespace)
     run.timeNamespace = namespaceNumber(
@@ -74,7 +74,7 @@ extension Capture {
     return run
   }
 
-  /// A namespace's inode; 0 if its status cannot be read; `other` if the namespace cannot be opened.
+  /// A namespace's inode number; 0 if the status of its file cannot be read; `other` if the file cannot be opened.
   private func namespaceNumber(
     _ path: StaticString, of proc: ProcReader, otherwise: UInt64
   ) -> UInt64 {

@@ -2,8 +2,9 @@ internal import CSignalSafe
 
 /// Keeps the handler's files from getting descriptors 0 to 2.
 ///
-/// A daemon may have closed these descriptors, and the kernel uses the lowest free number. So output to standard
-/// error could go into the dump. Until `giveBack`, placeholders take the numbers of the closed descriptors.
+/// A daemon may have closed these descriptors, and the kernel gives a new file the lowest free number. The program's
+/// output to standard error could then go into the dump. Until `giveBack`, placeholders take the numbers of the
+/// closed descriptors.
 ///
 /// RUNS-DURING-CRASH; `startHandler` uses this type too.
 struct StandardDescriptors {

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// Reads pages that are not in memory, except those that another process or thread would have to provide.
+/// Reads pages that are not in memory, except pages that another process or thread would have to provide.
 ///
-/// Such pages were never touched, or belong to files that the kernel itself reads. They are read through
-/// `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. The kernel could
-/// still wait for a file server, so pages of files on such servers are left out. The kernel ignores page permissions
-/// there, so the mappings must be known.
+/// The pages that are read were never touched, or belong to files that the kernel itself reads. These pages are read
+/// through `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. The kernel
+/// could still wait for a file server, so pages of files on such servers are left out. In `/proc/thread-self/mem` the
+/// kernel ignores page permissions, so the mappings must be known.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
 /// fs/userfaultfd.c, handle_userfault; proc_pid_mountinfo(5).
@@ -44,7 +44,7 @@ struct AbsentPages {
     return result > 0 ? result : 0
   }
 
-  /// True for a mapping of a file that a process may serve.
+  /// True if a mapping's file may be on a file system that another process serves.
   ///
   /// The file is on FUSE or 9P, or on a file system that is not in the list of mounts.
   private func isServed(_ mapping: Mapping) -> Bool {
@@ -52,8 +52,8 @@ struct AbsentPages {
     let major = device.hexadecimal()
     device.skip(0x3A)  // ":"
     let minor = device.hexadecimal()
-    // The device 0:0 means that there is no file. A file system on a block device has that device's number, whose
-    // major number is not 0.
+    // The device 0:0 means that the mapping has no file. A file system on a block device has that device's number,
+    // and its major number is not 0.
     guard major == 0, minor != 0 else { return false }
     let path = mappings.path(of: mapping).text
     // The kernel's internal file system for shared memory is not in the list of mounts.
@@ -63,7 +63,7 @@ struct AbsentPages {
     return isServed(minor)
   }
 
-  /// True for a file system with this device number.
+  /// True if the file system with this minor device number may be served by another process.
   @inline(never)
   private func isServed(_ minor: UInt64) -> Bool {
     let descriptor = proc.open(named: "thread-self/mountinfo")

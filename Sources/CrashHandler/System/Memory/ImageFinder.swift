@@ -1,21 +1,21 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Finds the images of the process.
+/// Finds the ELF images in the process's memory.
 ///
 /// The kernel provides the addresses of the program and the vDSO. The dynamic linker's list has the addresses of the
 /// other images. An image is described by its program headers. The path, permissions and first bytes of a mapping are
-/// not enough: a small library linked by lld shows its ELF header in each mapping, and a program may move its code
+/// not enough. A small library linked by lld shows its ELF header in each mapping, and a program may move its code
 /// into memory without a file. Images that the linker does not list (in other linker namespaces, copied, or loaded
 /// without the linker) are found by ELF headers at the start of mappings.
 ///
 /// The list is read entry by entry through the fault-tolerant reader, without the linker's lock, because the crashed
-/// thread may hold that lock. An image that is not at the listed address is skipped.
+/// thread may hold that lock. A listed image that is not at its listed address is skipped.
 ///
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map; elf(5).
 @safe
 struct ImageFinder {
-  /// Offset in scratch memory of the addresses of headers that one system call reads.
+  /// Offset in scratch memory of the addresses of the ELF headers that one system call reads.
   private static var addressesOffset: Int { ModuleImage.scratchSize }
 
   var images: ImageTable { @_noLocks get { mappings.images } }
@@ -24,7 +24,7 @@ struct ImageFinder {
   private let memory: SafeMemory
   private let scratch: Scratch
 
-  // The properties below are the progress of `next`.
+  // The properties below show how far `next` has come.
   /// The index of the image that was found last.
   private(set) var current = -1
   private var listed = 0
@@ -45,7 +45,7 @@ struct ImageFinder {
 
   // MARK: - The list
 
-  /// Starts again, with the images that the kernel and the dynamic linker list.
+  /// Starts the search again, with the images that the kernel and the dynamic linker list.
   @_noLocks
   mutating func begin() {
     images.removeAll()
@@ -116,7 +116,7 @@ struct ImageFinder {
           at: mappings[index].start, memory: memory, scratch: scratch.address),
         image.isMapped(in: mappings)
       else { continue }
-      // If an image's ELF header is not at its first address, the image may be in the list nevertheless.
+      // An image whose ELF header is not at its first address may still be in the dynamic linker's list.
       current = images.missing(
         bias: image.bias, dynamicSection: image.dynamicSection)
       if current < 0 { current = images.add(Image(.headers)) }
@@ -126,7 +126,7 @@ struct ImageFinder {
     return nil
   }
 
-  /// Finds all images, unless they were already found.
+  /// Finds all images, unless this was already done.
   @_noLocks
   mutating func findAll() {
     guard images.count == 0 else { return }
@@ -164,8 +164,8 @@ struct ImageFinder {
 
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
-  /// The start of a file may be mapped more than once; only a mapping whose code can be executed is an image. Memory
-  /// without a file may contain an image only if it can be executed.
+  /// The start of a file may be mapped more than once, but only a mapping whose code is executable belongs to an
+  /// image. Memory without a file may contain an image only if that memory is executable.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
@@ -208,8 +208,8 @@ struct ImageFinder {
 
   /// The path of an image's file; empty if it is not known.
   ///
-  /// This is the path that the kernel shows for a mapping of the image, otherwise the path in the dynamic linker's
-  /// list.
+  /// The path is the one that the kernel shows for a mapping of the image. If there is none, the path is from the
+  /// dynamic linker's list.
   @_noLocks
   func path(of index: Int, _ image: ModuleImage) -> Bytes {
     var place = mappings.index(endingAbove: image.start)
@@ -245,7 +245,8 @@ struct ImageFinder {
 
   /// True for an address in executable memory, according to the mappings.
   ///
-  /// If there are no mappings, or an emulator maps the guest's code as only readable, the images are used instead.
+  /// Without mappings, or if an emulator maps the guest's code as only readable, the images' segments are checked
+  /// instead.
   @_noLocks
   func isCode(_ address: UInt64) -> Bool {
     if mappings.count > 0 {

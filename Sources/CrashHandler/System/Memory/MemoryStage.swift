@@ -5,8 +5,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe
 struct MemoryStage {
-  /// Offset of the ranges: the number of ranges and the number of all their bytes come first, then the address and
-  /// size of each range.
+  /// Offset of the ranges' addresses and sizes; the number of ranges and the total number of bytes precede them.
   private static var rangesOffset: Int { 16 }
   private static var dataOffset: Int {
     @_noLocks get { rangesOffset &+ Int(PM_COPIED_RANGES) &* 16 }
@@ -50,7 +49,7 @@ struct MemoryStage {
 
   /// Adds a range to read, or as many of its first bytes as are in memory.
   ///
-  /// Returns false if these bytes are too few, or if there is no room.
+  /// Returns false if too few bytes are in memory, or if the stage has no room.
   ///
   /// - Parameter least: the minimum number of bytes to add; nil if all bytes of the range are needed.
   @_noLocks @discardableResult
@@ -82,7 +81,7 @@ struct MemoryStage {
     scratch.setWord(8, UInt64(truncatingIfNeeded: count))
   }
 
-  /// The bytes of a range; nil if it was not read completely.
+  /// The bytes of a range; nil if the range was not read completely.
   @_noLocks
   func bytes(_ address: UInt64, count: Int) -> Bytes? {
     guard let index = index(of: address), let bytes = bytes(index), bytes.count == count else {
@@ -91,7 +90,7 @@ struct MemoryStage {
     return bytes
   }
 
-  /// The bytes of the range with an index; nil if it was not read completely.
+  /// The bytes of the range at an index; nil if the range was not read completely.
   @_noLocks
   func bytes(_ index: Int) -> Bytes? {
     let size = Int(truncatingIfNeeded: scratch.word(8))

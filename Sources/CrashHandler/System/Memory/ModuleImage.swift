@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// An ELF image in memory, with its program headers, build ID and segments.
 ///
-/// The bytes of the headers are in the handler's scratch memory until the next image is read.
+/// The bytes of the headers are in scratch memory, and are valid until the next image is read.
 ///
 /// RUNS-DURING-CRASH. Source: elf(5).
 @safe
@@ -12,14 +12,14 @@ struct ModuleImage {
   let programHeaders: Bytes
   /// The difference between addresses in memory and addresses in the program headers.
   let bias: UInt64
-  /// The page of the lowest loaded address, where the ELF header is if it is loaded.
+  /// The page of the lowest loaded address; if the ELF header is loaded, it is on this page.
   private(set) var start: UInt64 = .max
   /// The end of the highest loaded address.
   private(set) var end: UInt64 = 0
   private let notes: UnsafeMutableRawPointer
   private let memory: SafeMemory
 
-  /// The number of bytes of scratch memory that an image takes.
+  /// The number of bytes of scratch memory that one image needs.
   static var scratchSize: Int { @_noLocks get { 8192 } }
   /// The number of bytes of an Elf64_Phdr, with these offsets: p_type 0, p_flags 4, p_offset 8, p_vaddr 16, p_filesz
   /// 32, p_memsz 40.
@@ -30,8 +30,8 @@ struct ModuleImage {
   /// - Parameter scratch: scratch memory of `scratchSize` bytes.
   @_noLocks
   init?(at start: UInt64, memory: SafeMemory, scratch: UnsafeMutableRawPointer) {
-    // An Elf64_Ehdr has 64 bytes, with these offsets: magic 0, class 4, e_phoff 32, e_phentsize 54, e_phnum 56. In
-    // every image that a linker made, the program headers follow directly, so one read gets both.
+    // An Elf64_Ehdr has 64 bytes, with these offsets: magic 0, class 4, e_phoff 32, e_phentsize 54, e_phnum 56.
+    // Linkers put the program headers directly after this header, so one read gets both.
     let readable = unsafe memory.copy(start, to: scratch, count: 4096)
     guard readable >= 64,
       unsafe scratch.loadUnaligned(fromByteOffset: 0, as: UInt32.self) == 0x464C_457F,
@@ -99,7 +99,7 @@ struct ModuleImage {
   }
 
   /// The address of the `index`th segment of a type, and its size in the file; nil if there are
-  /// fewer.
+  /// fewer such segments.
   @inline(never) @_noLocks
   func segment(_ type: UInt32, _ index: Int = 0) -> (address: UInt64, size: UInt64)? {
     var rest = index
@@ -143,7 +143,7 @@ struct ModuleImage {
     return nil
   }
 
-  /// True if the image's code can be executed: the image is loaded as code, and not only mapped like a file to read.
+  /// True if the image's code is executable, so that the image is loaded and not only mapped for reading.
   @_noLocks
   func isMapped(in mappings: MappingTable) -> Bool {
     var index = 0

@@ -4,9 +4,9 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension PageCache {
-  /// Copies up to `count` bytes; returns the number of bytes up to the first byte that could not be read.
+  /// Copies up to `count` bytes; returns the number of bytes before the first unreadable byte.
   ///
-  /// - Parameter isBegun: true if the bytes after these will be needed too.
+  /// - Parameter isBegun: true if the bytes after this range will be needed too.
   @_noLocks
   func copy(
     _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool,
@@ -20,7 +20,7 @@ extension PageCache {
       let rest = count &- done
       var index = index(of: page)
       if index < 0 {
-        // The number of pages up to the last page that is needed.
+        // The number of pages from this page to the last page that is needed.
         let wanted = (offset &+ rest &+ PageCache.pageSize &- 1) / PageCache.pageSize
         index = read(
           page, count: isBegun && wanted < PageCache.readAhead ? PageCache.readAhead : wanted,
@@ -38,7 +38,7 @@ extension PageCache {
     return done
   }
 
-  /// Reads pages with one system call for each `batch`, and one more call after each page that cannot be read.
+  /// Reads pages with one system call for each `batch`, and one more call after each unreadable page.
   ///
   /// - Parameter pages: the addresses of the pages, one word each.
   @_noLocks
@@ -59,7 +59,7 @@ extension PageCache {
           address: addresses.word(index &* 8), count: PageCache.pageSize)
         index &+= 1
       }
-      // The page at which the kernel stopped is skipped here; if it is requested later, it is read separately.
+      // The page at which the kernel stopped is skipped here. If that page is needed later, it is read separately.
       done &+= copied < count ? copied &+ 1 : copied
     }
   }

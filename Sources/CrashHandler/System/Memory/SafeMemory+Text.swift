@@ -7,17 +7,17 @@ extension SafeMemory {
 }
 
 extension SafeMemory {
-  /// Copies the text that a pointer refers to, without the first `skipping` bytes of the memory there.
+  /// Copies the text at the address that a pointer in memory holds, without the first `skipping` bytes there.
   ///
-  /// Another thread that aborts may replace the text and unmap the old text while it is being read, and the addresses
-  /// may be reused. So the text is read again until the pointer is the same before and after the read. The other
-  /// thread may have mapped the text after the list of resident pages was read, so each attempt reads that list
-  /// again. Source: glibc sysdeps/posix/libc_fatal.c.
+  /// Another thread that aborts may replace the text, and may unmap the old text while this thread reads it. The old
+  /// addresses may then be reused. So the text is read again until the pointer is the same before and after the read.
+  /// The other thread may have mapped the text after the list of resident pages was read, so each attempt reads that
+  /// list again. Source: glibc sysdeps/posix/libc_fatal.c.
   @_noLocks
   func copyText(
     atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int
   ) -> Int {
-    // This is more than the number of threads that abort while the text is read.
+    // Fewer threads than this are expected to abort while the text is read.
     var attempts: UInt64 = 64
     guard pointer != 0, var buffer = uncached(0).word(pointer) else { return 0 }
     while buffer != 0 {

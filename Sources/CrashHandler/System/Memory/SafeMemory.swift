@@ -13,18 +13,19 @@ struct SafeMemory {
   let processID: Int32
   /// The start of the arguments; nothing is read from there to `environmentEnd`.
   ///
-  /// This is 0 if the address is not known.
+  /// The value is 0 if the address is not known.
   let environmentStart: UInt64
   /// The end of the mapping that contains `environmentStart`.
   let environmentEnd: UInt64
   /// True if process_vm_readv may be called.
   private let usesSystemCall: Bool
-  /// The recovery point for copies without the system call, if a seccomp filter denies it; nil if the handler could
-  /// not recover from a fault.
+  /// The recovery point for copies with plain loads, if a seccomp filter denies process_vm_readv.
+  ///
+  /// The recovery point is nil if the handler could not recover from a fault.
   private let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
   /// The cache of recently read pages; nil to read from memory each time.
   private let pages: PageCache?
-  /// The reader of pages that are not in memory; nil if such pages are not distinguished from others.
+  /// The reader of pages that are not in memory; nil if all pages are read in the same way.
   private let absent: AbsentPages?
 
   @_noLocks
@@ -42,7 +43,7 @@ struct SafeMemory {
     self.environmentEnd = environmentEnd
   }
 
-  /// The number of bytes from an address on that may be read, at most `count`.
+  /// The number of bytes from an address that may be read, at most `count`.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
@@ -54,8 +55,7 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// The number of bytes from an address on, at most `count`, that may be read and, as far as is known, are in
-  /// memory.
+  /// The number of bytes from an address that may be read and, as far as is known, are in memory; at most `count`.
   @_noLocks
   func countAtHand(_ address: UInt64, count: Int) -> Int {
     let allowed = allowed(address, count: count)
@@ -70,7 +70,7 @@ struct SafeMemory {
     countAtHand(address, count: count) == count
   }
 
-  /// The same memory, read without the page cache.
+  /// A reader of the same memory without the `PageCache`.
   ///
   /// - Parameter attempt: see `ResidentPages.again`.
   @_noLocks
@@ -81,9 +81,9 @@ struct SafeMemory {
       absent: absent?.again(attempt))
   }
 
-  /// Copies up to `count` bytes; returns the number of bytes up to the first byte that could not be read.
+  /// Copies up to `count` bytes; returns the number of bytes before the first unreadable byte.
   ///
-  /// - Parameter isBegun: true if the bytes after these will be needed too.
+  /// - Parameter isBegun: true if the bytes after this range will be needed too.
   @_noLocks
   func copy(
     _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool = false
@@ -107,7 +107,7 @@ struct SafeMemory {
   ///   - addresses: the addresses of the pages, one word each.
   ///   - count: at most `PageCache.batch`.
   /// - Returns: the number of pages before the first page that cannot be read, must not be read, or is not in memory;
-  ///   nil if pages cannot be read with this system call.
+  ///   nil if the system call cannot be used.
   @_noLocks
   func copyPages(_ addresses: Bytes, count: Int, to place: UnsafeMutableRawPointer) -> Int? {
     guard usesSystemCall else { return nil }
@@ -149,7 +149,7 @@ struct SafeMemory {
     if usesSystemCall {
       let result = unsafe pm_copy_memory(processID, place, source, count)
       if result > 0 { return result }
-      // With other errors, such as ENOSYS and EPERM, the memory may still be readable in another way.
+      // After other errors, such as ENOSYS and EPERM, the memory may still be readable in another way.
       if result == -Int(EFAULT) || result == 0 { return 0 }
     }
     return unsafe copyGuarded(source, to: place, count: count)
@@ -179,7 +179,7 @@ struct SafeMemory {
 
   /// Copies ranges into one buffer with one system call; returns the number of bytes that were copied.
   ///
-  /// These are the bytes before the first byte that cannot be read; 0 if the system call is not allowed.
+  /// The copied bytes are those before the first unreadable byte. The result is 0 if the system call is not allowed.
   ///
   /// - Parameters:
   ///   - ranges: pairs of an address and a size; all the ranges are in memory.
@@ -202,7 +202,7 @@ struct SafeMemory {
 
   /// The address itself if it is readable, otherwise the next readable page above it.
   ///
-  /// Nil if that page is farther away than the size of a stack's guard.
+  /// The result is nil if that page is farther away than the size of a stack's guard.
   @_noLocks
   func firstReadable(from address: UInt64) -> UInt64? {
     var place = address
