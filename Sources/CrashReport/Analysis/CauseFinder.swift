@@ -15,7 +15,8 @@ struct CauseFinder {
     self.trace = trace ?? StackTrace()
   }
 
-  /// The first message that exists: of the Swift runtime, of the C library, or of an uncaught C++ exception.
+  /// The first of these that exists: the Swift runtime's message, the C library's, or one about an uncaught C++
+  /// exception.
   var message: String? {
     let owner = MessageOwner(snapshot: snapshot, frames: trace.frames)
     return owner.swiftMessage?.text ?? owner.libraryMessage?.text
@@ -76,7 +77,7 @@ struct CauseFinder {
   private func arithmetic(_ exception: ExceptionSnapshot) -> Finding? {
     let cause: Cause
     switch exception.code.map({ Int($0) }) {
-    // FPE_INTDIV also stands for a quotient that does not fit into the result.
+    // The processor also reports FPE_INTDIV if a quotient does not fit into the result register.
     case FPE_INTDIV: cause = .integerDivisionByZero
     case FPE_INTOVF: cause = .integerOverflow
     case FPE_FLTDIV: cause = .floatingPointDivisionByZero

@@ -222,7 +222,8 @@ struct MemoryFault {
   ///
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {
-    // If the dump has no trap number, a faulting instruction is more likely.
+    // If the dump has no trap number, assume a faulting instruction, which is more likely than a failed signal
+    // delivery.
     guard
       snapshot.architecture != .x86_64
         || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,

@@ -14,7 +14,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// Adds the throw of the error that ended the process.
+  /// Adds the call stack at the throw of the error that ended the process.
   func addThrown(to html: inout HTMLWriter) {
     guard let thrown = report.thrown else { return }
     html.element("section") { html in

@@ -48,7 +48,7 @@ package struct LoggedSummary: Equatable {
   package var abortMessage: String?
   package var threadID = ""
   package var threadName: String?
-  /// The values of `withContext` for the crashed code, outermost first.
+  /// The values set by the `withContext` calls around the crashed code, outermost first.
   package var contexts: [Context] = []
   /// The name of the signal that had asked the process to end before the crash.
   package var termination: String?

@@ -7,10 +7,9 @@ internal import Stackwalk
 extension CrashReport {
   /// Sentences about what the report's thread waits for; empty if this is not known.
   ///
-  /// The sentences describe the end of the chain of waits. The chain ends at a circle of threads, with a line for
-  /// each thread, or at the thread that holds the lock.
-  ///
-  /// There are no sentences if nothing is known.
+  /// If the chain of waits ends in a circle of threads, there is a sentence about the circle and one about each of
+  /// its threads. Otherwise, the sentences describe the first four waits of the chain, and what the owners of the
+  /// locks do.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {
