@@ -54,7 +54,8 @@ struct Inflate {
   /// Fills `bits` with at least `count` bits, if the input has that many left.
   private mutating func fill(_ count: Int) {
     guard bitCount < count else { return }
-    // The word can add bits of a byte that `bitCount` does not count yet. The next call adds the same bits again.
+    // The shifted word can set bits of a byte that `bitCount` does not count yet. The next call sets these bits to
+    // the same values again.
     if position <= input.count - 8, let word = input.littleEndian(at: position, as: UInt64.self) {
       bits |= word << UInt64(bitCount)
       let taken = (63 - bitCount) / 8

@@ -54,7 +54,7 @@ extension StoredSymbols {
     return symbols.functions.isEmpty ? nil : symbols
   }
 
-  /// Keeps the functions at an address only once; a recursion adds them for each of its frames.
+  /// Keeps one copy of the functions at each address; a recursion has added a copy for each of its frames.
   private mutating func removeRepetitions() {
     for (address, functions) in functions {
       if let end = functions.firstIndex(where: { !$0.isInlined }), end + 1 < functions.count {
