@@ -39,7 +39,7 @@ struct Core {
     commandLine = CommandLineFinder(process: process, memory: memory).bytes
   }
 
-  /// The crashed thread: the kernel and gdb write that thread first.
+  /// The crashed thread, which is the first one that the kernel and gdb write.
   private var first: CoreThread { process.threads[0] }
 
   /// The signal that ended the process; nil if no signal did.

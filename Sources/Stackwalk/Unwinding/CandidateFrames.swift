@@ -199,7 +199,7 @@ public struct CandidateFrames {
     return Self.record(entries[index + 1])
   }
 
-  /// Finds the first frame after the frames that the summary left out, which the handler found by following frame
+  /// Finds the first frame after the omitted frames of a recursion; the handler found that frame by following frame
   /// pointers.
   private mutating func stepOverFolded(from index: Int) -> Int? {
     let next = index + 1
