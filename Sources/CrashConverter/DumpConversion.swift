@@ -44,7 +44,7 @@ struct DumpConversion: ~Copyable {
     let isWhole: Bool
   }
 
-  /// Makes a report of a dump, and synchronizes it to disk.
+  /// Makes a report from a dump, and synchronizes it to disk.
   func convert(
     _ claim: DumpClaim, in pending: borrowing PendingDirectory
   ) throws(Failure) -> Result {
@@ -71,8 +71,8 @@ struct DumpConversion: ~Copyable {
       // This step is skipped if a converter has died on this dump, because the report is more important than the
       // names in it.
       if let symbols, claim.isHarmless { snapshot.storedSymbols = symbols.gather(for: snapshot) }
-      // If the system refused to open or read a file, the next attempt finds the names, unless one of the symbol
-      // files is damaged.
+      // If the system refused to open or read a file, this attempt fails, so that the next one can find the names.
+      // The cause can also be a damaged symbol file.
       if claim.isHarmless, claim.attempt < PendingDirectory.maximumAttempts,
         let errno = refusals.refusalSince
       {
@@ -165,7 +165,7 @@ struct DumpConversion: ~Copyable {
     throw Failure(reason: "16 other reports have the IDs that it could have", isOfDump: true)
   }
 
-  /// Makes a report of a run that left no dump, and synchronizes it to disk.
+  /// Makes a report on a run that left no dump, and synchronizes it to disk.
   ///
   /// The report is uploaded only on request.
   ///

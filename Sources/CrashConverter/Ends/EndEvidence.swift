@@ -59,7 +59,7 @@ struct EndEvidence: Sendable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // Any other end may be a call of `_exit` that was not noted.
+    // Any other end may be a call of `_exit`, unless the handler notes such calls.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course)

@@ -120,7 +120,7 @@ extension RecentCrash {
     _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
     writtenAt time: Int64
   ) {
-    // This read neither claims the dump nor counts as an attempt, so only the needed part is read.
+    // Read only what is needed: this read neither claims the dump nor counts as an attempt to convert it.
     let snapshot = ProcessSnapshot(summarizing: document)
     guard let exception = snapshot.exception, snapshot.request == nil,
       snapshot.process.identifier == identifier

@@ -61,7 +61,7 @@ extension PendingDirectory {
       } else {
         let result = try directory.rename(
           claim.name.description, to: quarantine, target, replacing: false)
-        // The reason now belongs to the other dump that has this name.
+        // Another dump already has this name, so the reason now belongs to that dump.
         if result == .targetExists { continue }
         guard result == .done else {
           try quarantine.remove(reasonName)

@@ -29,7 +29,7 @@ struct PendingDirectory: ~Copyable {
   let observedEnd: ObservedEnd?
   /// The error that kept the host's identity from being read; nil if it was read.
   private let hostFailure: CrashReportDatabaseError?
-  /// The witness of the claims in this directory.
+  /// The FIFO that shows other processes that this process's claims in this directory are valid.
   private let witness = ClaimWitness()
 
   /// Opens the directory; creates it if it is missing.
@@ -57,7 +57,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Throws if the system has refused to read something since the point `refusals`.
+  /// Throws if the system has refused to read something since `refusals` was taken.
   func checkRefusals(since refusals: SystemRefusals.Point) throws(CrashReportDatabaseError) {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
@@ -96,7 +96,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// The time in nanoseconds since the latest of a file's dates.
+  /// The age of a file in nanoseconds, counted from the latest of its dates.
   ///
   /// If none of these dates can be used, the last change of the file's data or attributes takes their place.
   ///

@@ -20,7 +20,7 @@ package struct StandingUploads: Sendable {
 
   init(engine: UploadEngine) { self.engine = engine }
 
-  /// Creates uploads for the proofs, which use another network and another clock.
+  /// Creates uploads for tests, which replace the network and the clock.
   package init(
     _ database: CrashReportDatabase, to target: UploadTarget, transport: any UploadTransport,
     clock: UploadClock

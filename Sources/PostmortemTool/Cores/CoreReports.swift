@@ -5,9 +5,9 @@ internal import Foundation
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Makes reports of the core files in a directory; the files are kept.
+/// Makes reports from the core files in a directory; the files are kept.
 enum CoreReports {
-  /// Makes a report of each core file that has no report in the database; skips other files.
+  /// Makes a report from each core file that has no report in the database; skips other files.
   ///
   /// - Parameters:
   ///   - directory: the directory with the core files.

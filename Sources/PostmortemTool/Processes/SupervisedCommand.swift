@@ -4,7 +4,7 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// A program that runs in place of this process.
+/// A program that this process runs as a child, passing signals on to it and ending in the same way as it does.
 ///
 /// The program has the same terminal, descriptors, environment and process group as this process, and gets the
 /// signals that are sent to this process.
