@@ -92,7 +92,7 @@ struct Core {
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }
-    // The writer stores the architecture of the machine it runs on, which may differ from the core file's.
+    // The writer stores this machine's architecture, so replace it with the architecture of the core file.
     bytes[10] = image.architecture == .arm64 ? 2 : 1
     return bytes
   }

@@ -39,7 +39,8 @@ struct CoreCxxException {
       }
       return header == 0 ? nil : exception(Address(header), Classes(symbols, libraries + program))
     }
-    // Without the library's file, nothing is known about the exception.
+    // Without libstdc++'s file, it is not known whether an exception was caught, so an exception without a type is
+    // assumed.
     return libraries.isEmpty ? nil : CxxException(typeName: nil)
   }
 
@@ -145,7 +146,7 @@ struct CoreCxxException {
     else { return nil }
     for index in 0..<min(sizes >> 32, 8) {
       let entry = Address(type) &+ 24 &+ index &* 16
-      // The position of a virtual base class is stored only in the object.
+      // A virtual base class is not examined, because its position is stored only in the object.
       guard let base = memory.word(at: entry), let flags = memory.word(at: entry &+ 8),
         flags & 1 == 0, depth + 1 < Self.depthLimit,
         let offset = standardError(in: base, classes, depth: Self.depthLimit / 2 + depth)

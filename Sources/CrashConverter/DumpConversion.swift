@@ -169,7 +169,7 @@ struct DumpConversion: ~Copyable {
   ///
   /// The report is uploaded only on request.
   ///
-  /// - Returns: nil if a dump with this ID has already reported the end.
+  /// - Returns: nil if the database already has a report with this ID that is about a crash.
   func convert(
     _ run: EndedRun, _ name: PendingDumpName
   ) throws(Failure) -> ProcessedDump.Summary? {
@@ -214,7 +214,8 @@ struct DumpConversion: ~Copyable {
     do throws(MinidumpError) {
       try MinidumpWriter.write(snapshot, to: report.descriptor)
     } catch {
-      // An error number means that the system refused, for example because the disk is full.
+      // An error number means that the system refused, for example because the disk is full, so the dump is not to
+      // blame.
       try dump?.checkReads()
       throw Failure(reason: "\(error)", isOfDump: error.errno == 0)
     }
@@ -240,7 +241,7 @@ struct DumpConversion: ~Copyable {
     if isAnalysed {
       crash = source.map { CrashFacts(of: snapshot, symbols: $0) } ?? CrashFacts(of: snapshot)
     }
-    // A report about a run that left no dump has no stack.
+    // A report about a run that left no dump has no stack, and so no missing names.
     let isNamed = snapshot.end != nil || source.map { !$0.isTimeOver } ?? false
     let facts = ReportFacts(of: snapshot, crash, isNamed: isNamed)
     if isAnalysed, let directory = try? database.open() {

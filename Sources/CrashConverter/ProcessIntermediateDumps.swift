@@ -234,7 +234,7 @@ private func keep(
 }
 
 extension ProcessedDump.Outcome {
-  /// The counter for this outcome; nil for a dump that was not converted.
+  /// The counter for this outcome; nil for a dump that is left for another call.
   fileprivate var counter: WritableKeyPath<OutcomeCounters, Int>? {
     switch kind {
     case .complete: \.complete

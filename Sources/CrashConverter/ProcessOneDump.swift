@@ -82,7 +82,7 @@ package func processIntermediateDump(
     }
     reportID = target.reportID
     try pending.synchronize()
-    // A dump that is already in the pending directory needs no copy.
+    // Do not remove the dump if it is itself the file in the pending directory.
     let copy = try pending.status(of: target.description)
     if copy?.device != status.device || copy?.inode != status.inode { try directory.remove(name) }
   } catch {

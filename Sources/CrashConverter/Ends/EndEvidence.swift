@@ -112,7 +112,7 @@ struct EndEvidence: Sendable {
     if group > 0, seen.memoryLimit != nil, isNearGroupLimit || seen.groupProcesses == 1 {
       return make(.outOfMemory, .likely, course)
     }
-    // The cgroup's own counter no longer exists if its container was removed.
+    // If the run's container was removed, the counter of its cgroup is gone, and only the machine's counter is left.
     if machine > 0, course.heartbeat != nil {
       if groupKills == nil, isNearGroupLimit { return make(.outOfMemory, .likely, course) }
       if isMachineFull, isLargest { return make(.outOfMemory, .likely, course) }

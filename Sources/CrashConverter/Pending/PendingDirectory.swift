@@ -147,7 +147,7 @@ struct PendingDirectory: ~Copyable {
     case .locked, .hang:
       let verdict = try ownerVerdict(file)
       if case .alive(let reason, let still) = verdict {
-        // Every running process has an empty dump file.
+        // Every running process with a handler has an empty dump file.
         guard status.size > 0 else {
           if try saysNothing(file.name) { try removeAll(of: file.name, dump: file.name) }
           return .gone

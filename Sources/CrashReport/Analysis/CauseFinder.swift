@@ -37,7 +37,7 @@ struct CauseFinder {
     switch signal {
     case SIGSEGV:
       var finding = MemoryFault(exception: exception, snapshot: snapshot, trace: trace).finding
-      // Without `si_code`, a fault cannot be distinguished from a signal that was sent.
+      // Without `si_code`, a fault cannot be distinguished from a signal that was sent, so the cause is only likely.
       if exception.code == nil { finding?.certainty = .likely }
       return finding
     case SIGBUS: return busError(exception)

@@ -41,7 +41,7 @@ struct MessageOwner {
         }
         continue
       }
-      // The trap of a check that writes no message.
+      // This frame is the trap of a check that writes no message.
       if function.hasPrefix(SwiftFailure.trapPrefix) { return .other }
       let isRuntime =
         isInLibrary(frame) || RuntimeCode.isFunction(function, isCNameOwn: false)

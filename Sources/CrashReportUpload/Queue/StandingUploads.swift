@@ -154,7 +154,7 @@ extension UploadEngine {
     let creation = report.creationTime.seconds
     guard spread > 0, report.upload.attempts == 0, !report.upload.isRequested, creation <= now
     else { return 0 }
-    // The first bytes of the ID are random.
+    // The first bytes of the ID are random, so the first uploads of many hosts are spread evenly.
     let share = report.id.bytes.prefix(4).reduce(0) { $0 << 8 | Int64($1) }
     return creation.clampedAdding(Int64(clamping: (Int128(spread) * Int128(share)) >> 32))
   }

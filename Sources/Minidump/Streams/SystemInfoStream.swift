@@ -18,8 +18,8 @@ extension MinidumpEncoder {
     }
     let processor = LabelledText(system.processorText, separator: ":")
     func number(_ label: String) -> UInt16 { processor[label].flatMap { UInt16($0) } ?? 0 }
-    // ProcessorLevel has the family, and ProcessorRevision has model and stepping. On arm64, the labels in the
-    // processor's text are different.
+    // ProcessorLevel has the family, and ProcessorRevision has model and stepping. On arm64, the processor's text has
+    // no such labels, so both fields are 0.
     buffer.append(number("cpu family"))
     buffer.append(number("model") << 8 | number("stepping") & 0xFF)
     buffer.append(UInt8(clamping: system.processorCount ?? 0))

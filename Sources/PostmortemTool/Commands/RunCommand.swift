@@ -82,7 +82,7 @@ enum RunCommand: Subcommand {
     _ database: String, after end: CommandEnd, _ arguments: Arguments
   ) {
     guard InputFile.isDirectory(database) else {
-      // A missing database means that no handler was ever started with it.
+      // If the database is missing, no handler was ever started with it, and nothing is printed.
       if InputFile.exists(database) {
         Terminal.printError(
           ToolError(path: database, "not a directory; no dump was processed").description)

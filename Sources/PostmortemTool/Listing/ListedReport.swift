@@ -82,7 +82,7 @@ struct ListedReport {
     let stored = listing.reports
     let isWorn = isStoring && (index?.isWorn(reports: stored.count) ?? false)
     var reports = collectConcurrently(stored.count) { piece in
-      // Details are kept only if the index is written again.
+      // Details are read only if the index is written again, or if process IDs are needed.
       stored[piece].map {
         ListedReport(
           stored: $0, facts: index?.facts(of: $0, withDetails: isWorn || needsProcesses),

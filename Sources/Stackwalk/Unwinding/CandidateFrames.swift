@@ -105,7 +105,7 @@ public struct CandidateFrames {
     }
   }
 
-  /// Returns the kept entries as a stack with names.
+  /// Returns the kept entries as a stack trace with function names.
   ///
   /// - Parameters:
   ///   - snapshot: a snapshot with the modules of the entries.
