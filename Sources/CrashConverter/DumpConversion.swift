@@ -303,7 +303,7 @@ struct DumpConversion: ~Copyable {
 }
 
 extension DumpConversion.Failure {
-  /// An error of the database that the dump did not cause.
+  /// Makes a failure from a database error, which the dump did not cause.
   init(_ error: CrashReportDatabaseError) {
     self.init(
       reason: error.description, isOfDump: false, isReportThere: error.code == .reportExists)

@@ -8,7 +8,7 @@ package import Stackwalk
 /// Source: Docs/Internals/CrashSummary.md, which describes the lines.
 package struct LoggedSummary: Equatable {
   package struct Module: Equatable {
-    /// The build ID in lower case; empty if the image has none.
+    /// The build ID; empty if the image has none.
     package var buildID: [UInt8]
     package var path: String
   }

@@ -11,7 +11,7 @@ extension StoredSymbols {
   package static var hangThreads: Int { 128 }
   package static var hangFrames: Int { 64 }
 
-  /// Finds names and lines for frames in the modules' files on this machine.
+  /// Looks up names and lines for frames in the modules' files on this machine.
   ///
   /// The frames are those of the crashing thread and its task's asynchronous callers. For a hang, or a dump that a
   /// tool requested, frames of other threads are added.
