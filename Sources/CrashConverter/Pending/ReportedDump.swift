@@ -42,7 +42,7 @@ enum ReportedDump {
     return isSame ? .sameDump : .other
   }
 
-  /// True if the database already has a report with this ID that says that the run ended by a crash.
+  /// True if the database already has a report with this ID, and this report is not about a run that left no dump.
   static func isCrash(
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {

@@ -110,8 +110,8 @@ package struct StandingUploads: Sendable {
     // A time in the future comes from a wrong clock or a damaged file.
     let last = min(try engine.database.lastUploadAttemptTime()?.seconds ?? 0, now)
     let free = last.clampedAdding(engine.target.options.interval.wholeSeconds)
-    // A report that the server already has needs no request, so it does not wait: only the record of its upload is
-    // missing.
+    // A report that the server already has does not wait, because only the record of its upload is missing, and no
+    // request is sent.
     guard free <= now || first.upload.isUploaded else { return .wait(free.clampedSubtracting(now)) }
     return .report(first)
   }

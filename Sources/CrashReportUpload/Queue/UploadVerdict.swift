@@ -96,8 +96,7 @@ enum UploadBackoff {
   static let shortest: Int64 = 60
   static let longest: Int64 = 8 * 3600
 
-  /// The wait in seconds after a number of failures, which is at least half of the doubled delay and at most all of
-  /// it.
+  /// The wait in seconds after a number of failures; up to half of the full delay is left out at random.
   ///
   /// - Parameter random: a number from 0 to 1, which keeps clients that failed at the same moment from trying
   ///   together.

@@ -77,7 +77,7 @@ enum RunCommand: Subcommand {
     end.repeatForThisProcess()
   }
 
-  /// Converts the dumps of the program that has ended; prints errors, but the exit status stays that of the program.
+  /// Converts the dumps of the program that has ended; errors are printed, but do not change the exit status.
   private static func process(
     _ database: String, after end: CommandEnd, _ arguments: Arguments
   ) {
