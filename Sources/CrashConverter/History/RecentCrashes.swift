@@ -72,7 +72,7 @@ private enum CrashHistory {
     return crashes
   }
 
-  /// Returns nil for a file that was removed in the meantime, and for a file that is not a dump or report.
+  /// Runs `read`; returns nil if the file was removed in the meantime, or is not a dump or report.
   private static func ifUsable<Value>(
     _ read: () throws(CrashReportDatabaseError) -> Value?
   ) throws(CrashReportDatabaseError) -> Value? {

@@ -9,7 +9,8 @@ extension PendingDirectory {
   /// The dump goes to quarantine when the last attempt fails. The dump goes to quarantine unread if the attempt
   /// before the last one ended its converter by a trap, a kill or a hang.
   static let maximumAttempts: UInt32 = 3
-  /// The maximum number of attempts, including those that ended because their converter crashed on another thread.
+  /// The maximum number of all attempts, including those that ended because their converter crashed on another
+  /// thread.
   ///
   /// The conversion may have caused such a crash too, for example by using up memory.
   static let maximumInterruptions: UInt32 = 30

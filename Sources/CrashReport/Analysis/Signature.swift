@@ -23,7 +23,7 @@ package struct Signature: Sendable {
 
   /// - Parameters:
   ///   - trace: the stack of the crashing thread.
-  ///   - finding: the cause, which shows whether it is a stack overflow.
+  ///   - finding: the cause, which shows whether the crash is a stack overflow.
   ///   - thrown: the call stack at the throw of an uncaught error, which is used if the stack has only `main`.
   ///   - hang: the thread that hangs, if the report is about a hang.
   static func text(

@@ -15,8 +15,8 @@ package struct CrashReport: Sendable {
   package var symbolNotes: [String?]
   /// The message with which the process ended, or the reason that the program gave for a dump without a crash.
   ///
-  /// The message comes from the Swift runtime or the C library. If there is no such message, it is the type and the
-  /// text of an uncaught C++ exception.
+  /// The message comes from the Swift runtime or the C library. If there is no such message, `message` is the type
+  /// and the text of an uncaught C++ exception.
   package var message: String?
   /// Messages of the runtimes that the crashing thread wrote earlier, or that other threads wrote.
   package var otherMessages: [String]

@@ -58,7 +58,7 @@ extension CrashReport {
     return "Thread \(wait.threadID)\(name) waits\(place) for \(wait.noun)\(owner ?? readers)."
   }
 
-  /// The thread's name; nil if it is only the process's name, which a thread has until it gets its own.
+  /// The thread's name; nil if it is only the process's name, which a thread has until it is given another name.
   private func ownName(of id: UInt32) -> String? {
     let name = threads.first { $0.id == id }?.name
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name

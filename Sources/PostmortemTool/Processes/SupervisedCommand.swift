@@ -55,7 +55,7 @@ enum SupervisedCommand {
 
   /// Passes signals on until the program has ended, and waits for every child.
   ///
-  /// The children of the first process of a PID namespace include orphans.
+  /// The first process of a PID namespace also gets orphans as children.
   private static func wait(for child: pid_t, _ signals: inout sigset_t) -> CommandEnd {
     while true {
       var information = unsafe siginfo_t()

@@ -196,7 +196,7 @@ struct Inflate {
     var high: UInt32 = 0
     var index = 0
     while index < output.count {
-      // Both sums are reduced after 5,552 additions, because so few additions cannot overflow 32 bits.
+      // Both sums are reduced only after every 5,552 additions, because that many additions cannot overflow 32 bits.
       let end = min(output.count, index + 5552)
       while index < end {
         low &+= UInt32(output[index])
