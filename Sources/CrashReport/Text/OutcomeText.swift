@@ -106,9 +106,9 @@ extension Survival {
   ///
   /// - Parameter module: the file name of the module that contains the previous handler.
   func outcomeText(handlerIn module: String?) -> String? {
-    // If a previous handler ran and then the default action ended the process, that handler is taken for
-    // Swift's backtracer, which returns. If Swift's libraries are linked statically, the
-    // handler's module is the program itself.
+    // If a previous handler ran and then the default action ended the process, that handler is taken for Swift's
+    // backtracer, which returns. If Swift's libraries are linked statically, the handler's module is the program
+    // itself.
     let isSwifts =
       previousHandlerIsBacktracer || module == "libswiftCore.so"
       || outcome == nil && previousHandler != nil
