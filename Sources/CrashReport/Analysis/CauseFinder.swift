@@ -77,7 +77,7 @@ struct CauseFinder {
   private func arithmetic(_ exception: ExceptionSnapshot) -> Finding? {
     let cause: Cause
     switch exception.code.map({ Int($0) }) {
-    // The processor also reports FPE_INTDIV if a quotient does not fit into the result register.
+    // The kernel also reports FPE_INTDIV if a quotient does not fit into the result register.
     case FPE_INTDIV: cause = .integerDivisionByZero
     case FPE_INTOVF: cause = .integerOverflow
     case FPE_FLTDIV: cause = .floatingPointDivisionByZero
